@@ -26,7 +26,7 @@ from stream_protocol.durable._runs import (
     RUN,
     KeptRun,
     chat_prefixes,
-    execution_attribute,
+    execution_attributes,
     run_of_call,
     run_prefixes,
     workflow_id,
@@ -236,14 +236,14 @@ class DbosEngine:
         if kept.version != self._version_of(runner):
             raise OtherVersionError
         last_log = (status.attributes or {}).get(LOG, kept.log_id)
-        noted = {LOG: log_id, **execution_attribute(log_id, "alone" if alone else "running")}
+        noted = {LOG: log_id, **execution_attributes(log_id, "alone" if alone else "running")}
         await self._store.update_workflow_attributes_async(run_id, noted, merge=True)
         calls = KeptCalls(self._here, run_id, again=True, names_by_id=kept.format == OLDEST_FORMAT)
         await self._here.run_again(run_id, self._do(runner, last_log, calls, work))
 
-    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState) -> None:
+    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState, error_text: str = "") -> None:
         """See ``Engine``."""
-        noted = execution_attribute(log_id, state)
+        noted = execution_attributes(log_id, state, error_text)
         await self._store.update_workflow_attributes_async(workflow_id(record), noted, merge=True)
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
@@ -260,7 +260,8 @@ class DbosEngine:
         if chat is None:
             self._kept = {each: self._kept[each] for each in kept if each in self._kept}
         runs = [(status, kept[status.workflow_id]) for status in found]
-        return [run.with_attributes(status.attributes) for status, run in runs if run is not None]
+        orphans = [run.with_attributes(status.attributes) for status, run in runs if run is not None]
+        return [orphan for orphan in orphans if orphan is not None]
 
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """See ``Engine``."""

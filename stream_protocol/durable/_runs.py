@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.serving.engine import OrphanedRun, RunRecord
+from stream_protocol.serving.engine import STATES, OrphanedRun, RunRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +36,9 @@ OLDEST_PREFIX: Final = "adk-ui-stream/"
 
 EXECUTION: Final = "execution "
 """Prefix of the attributes that hold the state of an execution. The rest of the name is the run's id in the log."""
+
+ERROR_TEXT: Final = "error"
+"""The attribute with the text of the error that the page was told. See ``ToldEnd``."""
 
 LOG: Final = "log"
 """The attribute with the run's id in the log when it was executed last."""
@@ -108,16 +111,26 @@ class KeptRun:
             return None
         return cls(record=record, version=version, log_id=log_id, format=number)
 
-    def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun:
-        """The run with what is known of its executions. The first one is noted when it has ended in order."""
+    def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
+        """The run with what is known of its executions. The first one is noted when it has ended in order.
+
+        ``None`` if a newer release has noted a state that this one does not know: the run may have ended.
+        """
+        noted = attributes or {}
         executions: dict[str, ExecutionState] = {self.log_id: "running"}
-        for name, state in (attributes or {}).items():
+        for name, state in noted.items():
             if name.startswith(EXECUTION):
+                if state not in STATES:
+                    return None
                 executions[name.removeprefix(EXECUTION)] = state
-        log_id = (attributes or {}).get(LOG, self.log_id)
-        return OrphanedRun(record=self.record, executions=executions, log_id=log_id)
+        return OrphanedRun(
+            record=self.record,
+            executions=executions,
+            log_id=noted.get(LOG, self.log_id),
+            error_text=noted.get(ERROR_TEXT, ""),
+        )
 
 
-def execution_attribute(log_id: str, state: ExecutionState) -> dict[str, str]:
+def execution_attributes(log_id: str, state: ExecutionState, error_text: str = "") -> dict[str, str]:
     """Return the change of a workflow's attributes that notes the state of one execution."""
-    return {f"{EXECUTION}{log_id}": state}
+    return {f"{EXECUTION}{log_id}": state, **({ERROR_TEXT: error_text} if error_text else {})}

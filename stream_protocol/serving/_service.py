@@ -367,13 +367,15 @@ class ChatService:
 
         ``begins_run=False``: only attaches to the run of an equal request.
         """
+        key = chat_key(user_id, request.id)
         async with self._audit.answering(user_id, request) as attempt:
-            start = partial(self._start_or_repeat, request, user_id, overrides, attempt)
+            newest_stop = await self._runs.newest_stop(key)
+            start = partial(self._start_or_repeat, request, user_id, overrides, attempt, newest_stop=newest_stop)
             for _ in range(RECOVERIES):
                 if (events := await start(patience=patience, begins_run=begins_run)) is not None:
                     return events
                 assert self._left_runs is not None
-                await self._in_time(self._left_runs.recover(chat_key(user_id, request.id)), of=ENGINE)
+                await self._in_time(self._left_runs.recover(key), of=ENGINE)
             raise unreachable_refusal(ENGINE)
 
     async def _start_or_repeat(
@@ -385,10 +387,12 @@ class ChatService:
         *,
         patience: float | None,
         begins_run: bool,
+        newest_stop: str,
     ) -> AsyncIterator[bytes] | None:
         """``_respond``, which records what becomes of the ``attempt``.
 
         Returns ``None`` if an orphaned run of the chat must end first: only new words end it, as one that goes on.
+        ``newest_stop``: of the chat when the request came.
         """
         key = chat_key(user_id, request.id)
         requested_at, was_busy, settled = time.perf_counter(), False, "none"
@@ -397,7 +401,6 @@ class ChatService:
             slot, waiting = RunSlot(self._slots, key), RunSlot(self._waiting, (user_id, object()))
             held.callback(slot.free)
             held.callback(waiting.free)
-            stopped = held.enter_context(self._runs.waiting(key))
             claim = partial(self._runs.claim, key, digest, self._run_limits, waiting.take, begins_run=begins_run)
             while not isinstance(claimed := await claim(), Run):
                 if isinstance(claimed, RunReader):
@@ -416,8 +419,9 @@ class ChatService:
                 was_busy = True
             waiting.free()
             held.callback(self._runs.release, claimed)
-            if stopped.is_set():  # while the request waited: its run stores what it says, and ends
-                claimed.stop()
+            claimed.continued = _continued(request)
+            if await self._runs.newest_stop(key) not in ("", newest_stop):
+                claimed.stop()  # the user has stopped the chat while the request waited: what it says is stored
             if self._left_runs is not None:
                 settled = await self._in_time(self._left_runs.settle(key, digest, claimed, held), of=ENGINE)
             if settled == "recovered":
@@ -900,6 +904,7 @@ class ChatService:
         refusal = UNRECOVERABLE_TEXT if is_hopeless else refusal
         if isinstance(turn, NothingToRun) or (refusal is not None and not sessions.has_input):
             return "over"  # nothing of the request is stored, so it was not accepted: it may begin anew
+        run.continued = _continued(request)
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
         runner = copy(self.runner)
         runner.session_service = sessions
@@ -1024,6 +1029,11 @@ def _accept(run: Run, attempt: Attempt, answers: Sequence[CallAnswer]) -> None:
         attempt.accept(answers)
         if not attempt.decisions:
             run.open()
+
+
+def _continued(request: ChatRequest) -> UIMessage | None:
+    """The message that the response to this request continues, as the client sent it."""
+    return request.target if request.target["role"] == "assistant" else None
 
 
 def _repeats_newest_answers(turn: PlannedTurn) -> bool:

@@ -215,6 +215,17 @@ class RunLogConformance:
         lease.release()
         await freed(workers[1])
 
+    async def test_nobody_reads_the_response_of_a_request_that_is_not_accepted(self, workers: Workers) -> None:
+        owner = FakeOwner(EventBuffer(workers[0].bounds))
+        lease = await workers[0].claim(CHAT, "request", owner)
+        owner.finish()
+        await asyncio.sleep(BUSY)  # the store has the log
+        assert {(await running(worker)).phase for worker in workers} == {"claimed"}
+        lease.open()
+        for worker in workers:
+            await _phase(worker, "closed")
+        lease.release()
+
     async def test_every_reader_gets_everything_from_the_beginning(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])
         owner.say("Good ", "morn")
@@ -288,6 +299,26 @@ class RunLogConformance:
             successor.finish()
             lease.release()
             await freed(worker)
+
+    async def test_a_stop_is_known_to_the_requests_that_wait_at_any_worker(self, workers: Workers) -> None:
+        assert [await worker.newest_stop(CHAT) for worker in workers] == ["", ""]
+        owner, lease = await begin(workers[0])
+        assert await workers[1].stop(CHAT, lease.run_id)  # another request interrupts it: nobody stops the chat
+        assert [await worker.newest_stop(CHAT) for worker in workers] == ["", ""]
+        found = {""}
+        for worker in workers:
+            assert await worker.stop(CHAT)
+            known = {await worker.newest_stop(CHAT) for worker in workers}
+            assert len(known) == 1
+            assert not known & found
+            found |= known
+        owner.finish()
+        lease.release()
+        await freed(workers[1])
+        assert await workers[1].newest_stop(CHAT) in found
+        assert not await workers[1].stop(CHAT)
+        assert await workers[0].newest_stop(CHAT) not in found
+        assert await workers[0].newest_stop("another") == ""
 
     async def test_a_long_response_is_joined_and_stays_whole(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])

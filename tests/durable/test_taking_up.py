@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from google.adk.agents import BaseAgent, LlmAgent
 
 from stream_protocol.serving import ChatService, RunOverrides
+from stream_protocol.serving.engine import ExecutionState
+from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT, WAIT_SECONDS
 from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT
 from stream_protocol.serving.errors import is_unreachable
@@ -115,6 +117,25 @@ async def test_a_run_that_was_stopped_is_not_executed_again(world: World) -> Non
         assert await taken_up(service) == []
         _, answer = await history(service)
     assert outline(answer) == ["Hello "]
+    assert world.asked == 1
+
+
+async def test_a_run_of_which_a_newer_release_has_noted_more_is_left_alone(world: World) -> None:
+    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
+    async with world.service(agent) as service:
+        _ = await begin(service)
+        await soon(world.reached)
+    engine = world.engine()
+    async with world.service(agent, engine=engine, launched=False) as service:
+        await engine.launch()
+        (orphan,) = await engine.unfinished()
+        assert orphan.told_end is None
+        await engine.mark(orphan.record, orphan.log_id, "timeout", "It took too long.")
+        (orphan,) = await engine.unfinished()
+        assert orphan.told_end == ToldEnd("timeout", "It took too long.")
+        await engine.mark(orphan.record, orphan.log_id, cast("ExecutionState", "ended by a vote"))
+        assert await engine.unfinished() == []
+        assert await taken_up(service) == []
     assert world.asked == 1
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from stream_protocol.serving._service import INTERRUPTED_TEXT
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
+from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
 from tests.kills.house import AFTERMATH, GIVEN_UP, SLOW_STARTS, House, moment
 from tests.kills.kinds import KINDS, SAME_ID, unlike
@@ -15,6 +16,13 @@ from tests.kills.visitor import TERMINALS, Reading, Said, Visitor
 
 ONCE: Final = frozenset({"book", "pay", "draw"})
 """Tools that are not declared idempotent."""
+
+WAITING: Final = frozenset({"input-available", "approval-requested"})
+"""The states of a call that waits for its answer."""
+
+RUN_LOGGER: Final = "stream_protocol.serving.runs._run"
+LEFT: Final = "The session store is away: the run is left"
+"""The logger of a run that fails, and what it says of one that does not."""
 
 LONG: Final = 28.0
 """Seconds that nobody may wait for an answer: a little less than a page waits for a run to be taken up."""
@@ -70,6 +78,7 @@ class Checker:
             excused = (
                 self._misses_a_store(reading.begun, reading.ended or reading.begun)
                 or (errors == [INTERRUPTED_TEXT] and self._was_superseded(reading))
+                or (errors == [NOTHING_NEW_TEXT] and (self._was_superseded(reading) or self._was_stopped(reading)))
                 or (errors == [CRASHES_TEXT] and self._house.is_given_up(self._visitor.id))
             )
             if reading.ends_in == "error" and not excused:
@@ -166,12 +175,21 @@ class Checker:
             answers = self._stored[index + 1 :]
             answer = answers[0] if answers and answers[0]["role"] == "assistant" else {"parts": []}
             is_given_up = self._house.is_given_up(self._visitor.id)
-            is_ended = any(each.ends_in in {"error", "abort"} for each in self._readings)
+            is_ended = any(each.ends_in in {"error", "abort"} for each in self._readings) or self._has_failed()
             whole = not said.disturbed and not is_ended and not is_given_up and not self._is_overtaken(said)
             found = unlike(KINDS[said.kind], said.key, answer, whole=whole)
             if found is not None:
                 errors = [part.get("errorText") for part in answer["parts"] if "errorText" in part]
                 yield f"answer: {said.words!r}: {found} {errors}"
+
+    def _has_failed(self) -> bool:
+        """Whether a run of the chat ended in an error, which its page may not have seen: it had left."""
+        told = [
+            record["message"]
+            for record in self._house.logged()
+            if record.get("chat_id") == self._visitor.id and record.get("logger") == RUN_LOGGER
+        ]
+        return bool(told) and not any(message.startswith(LEFT) for message in told)
 
     def _is_overtaken(self, said: Said) -> bool:
         """Whether words that were sent before these were accepted after them: they have ended this answer."""
@@ -311,10 +329,14 @@ class Checker:
 
 
 def compared(message: Any) -> Any:
-    """What a page and the history must both have. A step at the end that holds nothing shows nothing."""
+    """What a page and the history must both have. A step at the end that holds nothing shows nothing.
+
+    Where a call waits for its answer it does: the client's helpers look behind the last step for what was answered.
+    """
     messages = without_approvals([message])
     for each in messages:
-        while each["parts"] and each["parts"][-1]["type"] == "step-start":
+        waits = any(part.get("state") in WAITING for part in each["parts"])
+        while not waits and each["parts"] and each["parts"][-1]["type"] == "step-start":
             each["parts"].pop()
     return [each for each in messages if each["parts"]]
 

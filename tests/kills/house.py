@@ -208,6 +208,14 @@ class House:
         await asyncio.sleep(seconds)
         self.workers[worker].revive()
 
+    async def begin(self) -> None:
+        """Waits for the first start of all workers. One that ends since a store is slow starts again."""
+        for worker in self.workers:
+            while not await asyncio.to_thread(worker.comes_up):
+                told = worker.log.read_text()[-4000:]
+                assert any(reason in told for reason in SLOW_STARTS), told
+                worker.revive()
+
     async def _supervise(self, worker: KillWorker) -> None:
         """Starts it again if it ends at its start, as who runs servers does: see ``SLOW_STARTS``."""
         while not await asyncio.to_thread(worker.comes_up):
@@ -271,8 +279,7 @@ async def housed(schedule: Schedule, folder: Path, postgres: Postgres) -> AsyncI
             stack.callback(worker.kill)
         for worker in workers:
             worker.start()
-        for worker in workers:
-            await asyncio.to_thread(worker.ready)
+        await house.begin()
         yield house
 
 

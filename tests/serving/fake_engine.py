@@ -69,7 +69,7 @@ class FakeEngine:
     ) -> None:
         await self.execute(record, runner, log_id, work)
 
-    async def mark(self, _record: RunRecord, _log_id: str, _state: str) -> None:
+    async def mark(self, _record: RunRecord, _log_id: str, _state: str, _error_text: str = "") -> None:
         self._fail()
 
     async def unfinished(self, _chat: tuple[str, str] | None = None) -> list[OrphanedRun]:

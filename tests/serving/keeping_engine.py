@@ -18,6 +18,7 @@ class KeptRun:
     version: str
     log_id: str
     executions: dict[str, ExecutionState] = field(default_factory=dict)
+    error_text: str = ""
 
 
 @dataclass
@@ -97,14 +98,21 @@ class KeepingEngine:
         kept.executions[log_id] = "alone" if alone else "running"
         await self._do(record, Execution(runner, last), work)
 
-    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState) -> None:
+    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState, error_text: str = "") -> None:
         self._fail()
         if not self.is_dead and record.id in self.kept.runs:
-            self.kept.runs[record.id].executions[log_id] = state
+            kept = self.kept.runs[record.id]
+            kept.executions[log_id] = state
+            kept.error_text = error_text or kept.error_text
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
         return [
-            OrphanedRun(record=kept.record, executions=dict(kept.executions), log_id=kept.log_id)
+            OrphanedRun(
+                record=kept.record,
+                executions=dict(kept.executions),
+                log_id=kept.log_id,
+                error_text=kept.error_text,
+            )
             for kept in self.kept.runs.values()
             if not self.is_paused
             and kept.record.id not in self._executed

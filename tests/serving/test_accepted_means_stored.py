@@ -377,6 +377,30 @@ async def test_a_denial_is_stored_before_a_stop_is_obeyed() -> None:
     assert await page.states() in (["output-denied"], ["output-error"])
 
 
+async def test_a_page_sends_no_denial_again_that_is_stopped_before_its_run_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = Client(PAY, "Done.")
+    await page.send("pay")
+    page.approve(False)
+    page.let_through()
+    reads, may_read, read = asyncio.Event(), asyncio.Event(), page.sessions.get_session
+
+    async def get_session(**key: Any) -> Session | None:
+        reads.set()
+        await may_read.wait()
+        return await read(**key)
+
+    monkeypatch.setattr(page.sessions, "get_session", get_session)
+    async with posting(page.app, page.body()) as task, client(page.app) as http:
+        await soon(reads)
+        assert (await http.post("/api/chat/c1/stop")).status_code == 202
+        may_read.set()
+        assert types(chunks((await task).text)) == ["start", "error"]
+    assert page.paid == []
+    assert await page.states() in (["output-denied"], ["output-error"])
+
+
 async def test_of_a_stopped_request_the_denials_hold_and_the_rest_is_refused() -> None:
     page = Client([PAY, PAY_MORE], "Done.")
     await page.send("pay")

@@ -12,7 +12,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from stream_protocol import StreamProtocolError
-from stream_protocol.serving import create_app
+from stream_protocol.serving import MemoryRunLog, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
 from tests.serving.support import (
@@ -349,6 +349,24 @@ async def test_words_that_are_stopped_while_they_wait_are_stored_and_nobody_answ
     assert len(house.model.requests) == 1
     assert await house.stored() == ["hi", "output-error", "and?"]
     assert text(await stream(house.app, chat(said("hi"), said("and?", "u2"), said("now?", "u3")))) == "Whole."
+
+
+async def test_a_stop_reaches_the_words_that_wait_at_another_worker() -> None:
+    log, sessions = MemoryRunLog(), InMemorySessionService()
+    first = House(Call("stubborn", {}), run_log=log, session_service=sessions)
+    second = House("Whole.", run_log=log, session_service=sessions)
+    async with begin(first.app, chat(said("hi"))) as page:
+        await page.status()
+        await soon(first.digging)
+        waiting = asyncio.create_task(post(second.app, chat(said("hi"), said("and?", "u2"))))
+        await page.until("abort")
+        await first.service.stop("c1", user_id="local")
+        first.may_end.set()
+        assert types(chunks((await waiting).text)) == ["start", "abort"]
+    await second.service.runs.free()
+    assert not second.model.requests
+    assert await second.stored() == ["hi", "output-error", "and?"]
+    assert text(await stream(second.app, chat(said("hi"), said("and?", "u2"), said("now?", "u3")))) == "Whole."
 
 
 async def test_a_page_that_was_reloaded_finds_the_run_that_has_interrupted_another() -> None:

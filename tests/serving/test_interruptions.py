@@ -12,11 +12,11 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from stream_protocol.serving import create_app
+from stream_protocol.serving import MemoryRunLog, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
-from tests.serving.support import begin, post, soon
+from tests.serving.support import begin, client, post, soon
 from tests.serving.watched import WatchedService
 
 
@@ -216,6 +216,48 @@ async def test_a_store_that_is_away_gets_the_end_of_a_run_when_it_is_back(
     assert [part.text for part in half.content.parts or ()] == ["Well. "]
     told = [each for each in caplog.messages if each.startswith("A run keeps its chat until the session store")]
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("reads", [True, False], ids=["read-only", "away"])
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["the same worker", "another worker"])
+async def test_a_chat_whose_end_is_not_stored_gives_503_until_the_store_is_back(
+    reads: bool, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_protocol.serving._service.COMPLETING_SECONDS", 0.01)
+
+    class Store(InMemorySessionService):
+        is_there = True
+
+        async def append_event(self, session: Session, event: Event) -> Event:
+            if not self.is_there:
+                raise ConnectionError("away")
+            return await super().append_event(session, event)
+
+        async def get_session(self, **key: Any) -> Session | None:
+            if not (self.is_there or reads):
+                raise ConnectionError("away")
+            return await super().get_session(**key)
+
+    stores: Any = {"session_service": Store(), "run_log": MemoryRunLog(), "stopping_wait": 0.05}
+    first = Chat(["Well. ", Wait(3600)], "Better.", **stores)
+    chat = Chat("Better.", **stores) if elsewhere else first
+    async with begin(first.app, {"id": "c1", "messages": [MESSAGE]}) as page, client(chat.app) as http:
+        await page.status()
+        await page.until("text-delta")
+        store = stores["session_service"]
+        store.is_there = False
+        first.service.runs.run.stop()
+        await page.until("abort")
+        words = {"id": "c1", "messages": [MESSAGE, {**MESSAGE, "id": "u2"}]}
+        for _ in range(2):
+            refused = [await http.post("/api/chat", json=words), await http.delete("/api/chat/c1")]
+            assert [(each.status_code, each.headers.get("retry-after")) for each in refused] == 2 * [(503, "2")]
+        store.is_there = True
+        await first.service.runs.free()
+        assert (await http.post("/api/chat", json=words)).status_code == 200
+        shown = [message["parts"] for message in (await http.get("/api/chat/c1")).json()["messages"]]
+        texts = ["".join(part.get("text", "") for part in parts) for parts in shown]
+        assert texts == ["go", "Well. ", "go", "Better."]
 
 
 async def ask(tool_context: ToolContext) -> str:

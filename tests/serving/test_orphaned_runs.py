@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
+from unittest import mock
+from unittest.mock import AsyncMock
 
 import pytest
 from google.adk.agents import BaseAgent, LlmAgent, ParallelAgent
@@ -19,16 +21,21 @@ from stream_protocol.serving import MemoryRunLog, _service, client_tool
 from stream_protocol.serving.engine import ExecutionState, OrphanedRun, RunRecord, _isolation, _left_runs
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
+from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.runs import _run
+from stream_protocol.serving.runs._run import TOO_SLOW_TEXT
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
 from stream_protocol.wire import ChatRequestError, encode_sse, parse_chat_request
-from stream_protocol.wire.client import parse_sse
+from stream_protocol.wire.client import parse_sse, reduce_chunks
+from tests.comparable_messages import comparable
 from tests.serving.keeping_engine import KeepingEngine, Kept, KeptRun
 from tests.serving.support import HANG, answered, chat, said, soon
-from tests.serving.watched import WatchedLog, WatchedService
+from tests.serving.watched import WatchedLog, WatchedService, let_time_out
 
 USER = "ann"
+
+ERROR_TEXT = "An error occurred."
 
 
 @pytest.fixture(autouse=True)
@@ -38,16 +45,20 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Sessions(InMemorySessionService):
-    """They store nothing while ``stores`` is not set."""
+    """They store nothing while ``stores`` is not set, and no end of a run while ``stores_ends`` is not."""
 
     def __init__(self) -> None:
         super().__init__()
         self.stores = asyncio.Event()
         self.stores.set()
+        self.stores_ends = asyncio.Event()
+        self.stores_ends.set()
         self.error: Exception | None = None
 
     async def append_event(self, session: Session, event: Event) -> Event:
         await self.stores.wait()
+        if EventMetadata.of(event).outcome is not None:
+            await self.stores_ends.wait()
         if self.error is not None:
             raise self.error
         return await super().append_event(session, event)
@@ -119,6 +130,12 @@ class Worker:
     def crash(self) -> None:
         """Nothing that it does from now on is kept."""
         self.engine.is_dead = True
+
+    async def die(self) -> None:
+        """It crashes, and does nothing more."""
+        self.crash()
+        self.engine.is_paused = True
+        await cancel_and_wait(self.service._tasks)  # noqa: SLF001 - the end of a process has no method
 
 
 async def read(events: AsyncIterator[bytes]) -> list[Any]:
@@ -452,10 +469,10 @@ async def test_a_stop_reaches_a_run_that_another_worker_recovers_meanwhile() -> 
     async with office.worker(launched=False) as worker:
         note = worker.engine.mark
 
-        async def mark(record: RunRecord, log_id: str, state: ExecutionState) -> None:
+        async def mark(record: RunRecord, log_id: str, state: ExecutionState, error_text: str = "") -> None:
             marks.set()
             await may_mark.wait()
-            await note(record, log_id, state)
+            await note(record, log_id, state, error_text)
 
         worker.engine.mark = mark  # type: ignore[method-assign]
         await worker.service.drain()  # it recovers nothing itself
@@ -848,3 +865,88 @@ async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_c
             assert messages is not None
             errors = [part.get("errorText") for part in messages[-1]["parts"] if part["type"] == "tool-dig"]
             assert errors == ["The run was stopped before the tool finished."]
+
+
+@pytest.mark.parametrize(
+    ("state", "text", "is_marked"),
+    [("timeout", TOO_SLOW_TEXT, True), ("failed", ERROR_TEXT, True), ("failed", ERROR_TEXT, False)],
+    ids=["a limit", "a failure", "a failure that only the log knows"],
+)
+async def test_the_error_that_a_page_was_told_is_stored_by_another_worker_if_its_own_crashes(
+    state: str, text: str, is_marked: bool
+) -> None:
+    office, begun, may_end = Office(), asyncio.Event(), asyncio.Event()
+
+    async def dig() -> str:
+        """Digs for ever."""
+        begun.set()
+        await asyncio.Event().wait()
+        return "dug"
+
+    def agent() -> LlmAgent:
+        calls = [Call("where", {}), Call("dig", {})] if state == "timeout" else [Wait(may_end), RuntimeError("broken")]
+        where = client_tool("where", "Where the user is.")
+        return LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", *calls]]), tools=[where, dig])
+
+    async with office.worker(launched=False, agent=agent()) as worker:
+        reading = await worker.say("c1")
+        if not is_marked:
+            worker.crash()
+        office.sessions.stores_ends.clear()
+        if state == "timeout":
+            await soon(begun)
+            let_time_out()
+        may_end.set()
+        told = await reading
+        assert told[-1] == {"type": "error", "errorText": text}
+        (kept,) = office.kept.runs.values()
+        await until(lambda: not is_marked or state in kept.executions.values())
+        await worker.die()
+        office.sessions.stores_ends.set()
+        office.log = MemoryRunLog()
+        async with office.worker(launched=False, agent=agent()) as other:
+            log = [encode_sse(chunk) for chunk in (told[:-1] if is_marked else told)]
+            mock.patch.object(other.service.runs, "written", AsyncMock(return_value=log)).start()
+            assert (await (await other.say("c1")))[-1] == told[-1]
+            await office.forgotten()
+            await other.service.runs.free()
+            messages = await other.service.history("c1", user_id=USER)
+            assert messages is not None
+            assert comparable(messages[1:]) == comparable([reduce_chunks(told[:-1])])
+
+
+async def test_a_run_that_has_finished_is_not_recorded_as_stopped() -> None:
+    """Another execution finishes, too, with the answers that are kept."""
+    office = Office()
+    office.gate("c1").set()
+    async with office.worker(launched=False) as worker:
+        marked: list[str] = []
+        with mock.patch.object(worker.engine, "mark", AsyncMock(side_effect=lambda *args: marked.append(args[2]))):
+            assert (await (await worker.say("c1")))[-1]["type"] == "finish"
+            await office.forgotten()
+    assert marked == []
+
+
+async def test_a_failure_before_the_words_are_stored_leaves_nothing_to_end() -> None:
+    """The request was refused. The same words begin anew when they are sent again."""
+    office = Office()
+    async with office.worker(launched=False) as worker:
+        worker.crash()
+        office.sessions.error = ConnectionError("away")
+        with pytest.raises(ChatRequestError):
+            _ = await worker.say("c1")
+        (kept,) = office.kept.runs.values()
+        kept.executions[kept.log_id] = "failed"
+        await worker.die()
+        office.sessions.error = None
+        office.log = MemoryRunLog()
+        async with office.worker(launched=False) as other:
+            with pytest.raises(ChatRequestError) as refused:
+                _ = await other.say("c1")
+            assert refused.value.status == 503
+            assert not office.kept.runs
+            office.gate("c1").set()
+            assert (await (await other.say("c1")))[-1]["type"] == "finish"
+            await other.service.runs.free()
+            assert await other.text("c1") == "Hello c1."
+            assert office.asked["c1"] == 1

@@ -267,7 +267,7 @@ def test_what_needs_no_sqlalchemy_works_without_it(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("times", [1, 4])
+@pytest.mark.parametrize("times", [1, 4, 6])
 def test_tables_that_another_worker_is_still_filling_are_waited_for(
     times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,9 +283,10 @@ def test_tables_that_another_worker_is_still_filling_are_waited_for(
 
     monkeypatch.setattr(DatabaseSessionService, "get_session", early)
     monkeypatch.setattr(session_services, "BETWEEN_PROBES", (0.0,) * 4)
+    monkeypatch.setattr(session_services, "WHILE_FILLED", (0.0,) * 2)
     load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db")
     assert len(asked) == times + 1
-    times, asked = 5, []
+    times, asked = 7, []
     with pytest.raises(SessionServiceError, match="ValueError: Schema version not found"):
         load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db")
 

@@ -110,6 +110,9 @@ class WatchedLog:
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         return await self._log.stop(chat, run_id)
 
+    async def newest_stop(self, chat: str) -> str:
+        return await self._log.newest_stop(chat)
+
     async def ping(self) -> None:
         await self._log.ping()
 

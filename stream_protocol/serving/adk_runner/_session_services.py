@@ -41,7 +41,10 @@ PROBE_SECONDS: Final = 10.0
 
 BETWEEN_PROBES: Final = (0.1, 0.2, 0.4, 0.8)
 """The pauses between attempts, in seconds. Workers that start together on an empty database all create its tables, and
-only one succeeds. The others may find tables that are still empty: ADK raises ``ValueError``. So they try again."""
+only one succeeds. So the others try again."""
+
+WHILE_FILLED: Final = (1.6, 3.2)
+"""Further pauses while the tables are still empty (ADK raises ``ValueError``): a busy worker fills them late."""
 
 
 class _UnknownSchemeError(Exception):
@@ -103,6 +106,11 @@ async def _prepare(uri: str) -> None:
             try:
                 return await _probe(uri)
             except (DBAPIError, ValueError):
+                await asyncio.sleep(seconds)
+        for seconds in WHILE_FILLED:
+            try:
+                return await _probe(uri)
+            except ValueError:
                 await asyncio.sleep(seconds)
     return await _probe(uri)
 

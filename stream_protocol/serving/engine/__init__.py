@@ -2,6 +2,7 @@
 
 from stream_protocol.serving.engine._deployment import deployment_of
 from stream_protocol.serving.engine._engine import (
+    STATES,
     Deployment,
     Engine,
     Execution,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,10 +17,27 @@ CRASHES_OF_SUSPECT: Final = 2
 MAX_CRASHES: Final = 6
 """A run is given up after so many crashes, even if it was never alone on its worker."""
 
-ExecutionState: TypeAlias = Literal["running", "alone", "left", "stopped"]
+EndState: TypeAlias = Literal["stopped", "failed", "timeout"]
+"""The end of a run that its page was told, and that may not be stored yet. ``stopped``: ``abort``, since the user has
+stopped the run. ``failed``: an ``error``. ``timeout``: an ``error``, since the run came to a limit of the server's."""
+
+LiveState: TypeAlias = Literal["running", "alone", "left"]
 """``running``: a worker executes the run, or has crashed while it did. ``alone``: the same, and that worker executed no
-other run. ``left``: the worker has left the run to others in order, or was only paused. It has not crashed.
-``stopped``: the user has stopped the run, and its end may not be stored yet."""
+other run. ``left``: the worker has left the run to others in order, or was only paused. It has not crashed."""
+
+ExecutionState: TypeAlias = LiveState | EndState
+
+STATES: Final = frozenset((*get_args(LiveState), *get_args(EndState)))
+"""All that this release knows. It leaves a run alone of which a newer one has noted another."""
+
+
+@dataclass(frozen=True)
+class ToldEnd:
+    """The end that the page of a run was told."""
+
+    state: EndState
+    error_text: str = ""
+    """The text of the ``error``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +104,8 @@ class OrphanedRun:
     """State of each execution, by the run's id in the run log then."""
     log_id: str
     """The run's id in the run log when it was executed last."""
+    error_text: str = ""
+    """See ``ToldEnd``."""
 
     @property
     def crashes(self) -> int:
@@ -94,9 +113,10 @@ class OrphanedRun:
         return sum(state != "left" for state in self.executions.values())
 
     @property
-    def was_stopped(self) -> bool:
-        """True if the run is only to be ended: its user has stopped it."""
-        return "stopped" in self.executions.values()
+    def told_end(self) -> ToldEnd | None:
+        """The end that the page was told. Such a run is only to be ended so."""
+        ends = (ToldEnd(end, self.error_text) for end in get_args(EndState) if end in self.executions.values())
+        return next(ends, None)
 
     @property
     def is_suspect(self) -> bool:
@@ -176,8 +196,9 @@ class Engine(Protocol):
         Does nothing if nothing is kept of the run any more. Raises ``OtherVersionError``.
         """
 
-    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState) -> None:
-        """Keeps what is known of one execution. Does nothing if nothing is kept of the run any more."""
+    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState, error_text: str = "") -> None:
+        """Keeps what is known of one execution; ``error_text``: see ``ToldEnd``. Does nothing if nothing is kept of the
+        run any more."""
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
         """The deployment's runs that have not ended and are not executed by this process; ``chat`` (user id, chat id):

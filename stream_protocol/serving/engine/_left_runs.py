@@ -16,10 +16,10 @@ from google.adk.events import Event
 
 from stream_protocol.adk import is_user_event
 from stream_protocol.serving._time_limit import HookTimeoutError
-from stream_protocol.serving.engine._engine import NotRecordedError, OtherVersionError, RunRecord
+from stream_protocol.serving.engine._engine import NotRecordedError, OtherVersionError, RunRecord, ToldEnd
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._records import record_of
-from stream_protocol.serving.engine._shown import shown_and_not_said, was_stopped
+from stream_protocol.serving.engine._shown import shown_and_not_said, told_end
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
@@ -93,13 +93,30 @@ class _Here:
     """A run that this worker executes."""
 
     record: RunRecord
-    log_id: str
+    run: Run
     is_kept: bool = False
     """True once the engine knows of this execution."""
-    is_stopped: bool = False
-    """True once the engine is told that the run was stopped. Nothing else is noted of this execution then."""
+    is_ended: bool = False
+    """True once the engine is told the end that the page was told. Nothing else is noted of this execution then."""
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when this worker has ended or left the run."""
+
+    @property
+    def log_id(self) -> str:
+        """The run's id in the run log."""
+        return self.run.id
+
+    @property
+    def told_end(self) -> ToldEnd | None:
+        """The end of a run that was ended. ``None`` if it has finished: another execution would finish, too."""
+        match self.run.outcome:
+            case "finish":
+                return None
+            case "error" | "timeout" as outcome:
+                told = told_end(list(self.run.log.events()))
+                return ToldEnd("failed" if outcome == "error" else "timeout", "" if told is None else told.error_text)
+            case "abort" | None:
+                return ToldEnd("stopped")
 
 
 class LeftRuns:
@@ -211,14 +228,14 @@ class LeftRuns:
         finally:
             reading.cancel()
         for each in here:
-            each.is_stopped = True
-            await self._engine.mark(each.record, each.log_id, "stopped")
+            await self._mark_ended(each)
         if beginning is not None:  # its record may have been written since
             await self._runs.wait_until_accepted(key, beginning)
             left = [*left, *(orphan for orphan in await self.of_chat(key) if orphan.record.id == beginning)]
         if is_ours := bool(left) and await self._has_chat(key):
             for orphan in left:
-                await self._engine.mark(orphan.record, orphan.log_id, "stopped")
+                if orphan.told_end is None:
+                    await self._engine.mark(orphan.record, orphan.log_id, "stopped")
             # Another worker may have begun to recover one of them before that.
             await self._runs.stop_if_answering(key, {orphan.record.digest for orphan in left})
         return is_ours or stopped or bool(here)
@@ -259,14 +276,14 @@ class LeftRuns:
         if job.invocation_id is None:
             job = replace(job, invocation_id=new_invocation_context_id())
         record = record_of(run, job, self._deployment)
-        here = _Here(record, run.id)
+        here = _Here(record, run)
 
         async def held(execution: Execution) -> None:
             here.is_kept = run.can_be_taken_up = True
             if self._draining:  # `drain` came before the record
                 self._start(self._mark(here, "left"))
             if run.abort_signal.is_set():  # the stop came before the record, and found nothing to mark
-                await self._mark_stopped(here)
+                await self._until_done(record, partial(self._mark_ended, here))
             held_job = job if record.refusal else job.with_runner(execution.runner)
             await work(run, held_job, held_job.events(run.abort_signal, run.request))
 
@@ -285,12 +302,15 @@ class LeftRuns:
         """Does the work of a run that another worker has left. ``refusal``: why its page is only told how it ends."""
         job = replace(job, invocation_id=orphan.record.invocation_id)
         run.output.add_earlier(sessions.earlier)
-        here = _Here(orphan.record, run.id)
+        here = _Here(orphan.record, run)
         refuse = partial(self._refuse, run, job, orphan, sessions, work)
         again = partial(self._execute_again, run, job, orphan, sessions, work, here)
         log = await self._runs.written((orphan.record.user_id, orphan.record.chat_id), orphan.log_id)
-        if orphan.was_stopped or was_stopped(log):
-            await self._executed(run, here, self._end_stopped(run, job, orphan, sessions, work, log))
+        end = orphan.told_end or told_end(log)
+        if end is not None and end.state != "stopped" and not run.is_open:
+            await self._executed(run, here, self._discard(run, orphan.record))
+        elif end is not None:
+            await self._executed(run, here, self._end_as_told(run, job, orphan, sessions, work, log, end))
         elif orphan.is_given_up:
             await self._executed(run, here, refuse(CRASHES_TEXT, "crashes"))
         elif reason := orphan.record.refusal or refusal:
@@ -333,16 +353,19 @@ class LeftRuns:
             if not here.is_kept:
                 run.leave()  # somebody has ended it meanwhile
         except OtherVersionError:
-            if not run.is_open:  # nothing of the request is stored: it may begin anew
-                await self._forget(record)
-                run.leave()
-                return
+            if not run.is_open:
+                return await self._discard(run, record)
             await self._refuse(run, job, orphan, sessions, work, OTHER_VERSION_TEXT, "other_version")
         except Exception as error:
             if is_fenced:
                 raise
             run.leave()  # as it was found: the engine or the session store cannot do it just now
             self._note_failure(record, error)
+
+    async def _discard(self, run: Run, record: RunRecord) -> None:
+        """Forgets a run of whose request nothing is stored: the request may begin anew."""
+        await self._forget(record)
+        run.leave()
 
     async def _refuse(
         self, run: Run, job: Job, orphan: OrphanedRun, sessions: ResumedSessions, work: Work, text: str, reason: str
@@ -358,15 +381,23 @@ class LeftRuns:
                 logger.error(ended, record.id, record.chat_id, text)
             count_failed_recovery(reason)
             log = await self._runs.written((record.user_id, record.chat_id), orphan.log_id)
-            await work(run, job, _ending(job, log, run, sessions, RunLimitError(text)))
+            await work(run, job, _ending(job, log, run, sessions, ToldEnd("failed", text)))
 
-    async def _end_stopped(
-        self, run: Run, job: Job, orphan: OrphanedRun, sessions: ResumedSessions, work: Work, log: Sequence[bytes]
+    async def _end_as_told(
+        self,
+        run: Run,
+        job: Job,
+        orphan: OrphanedRun,
+        sessions: ResumedSessions,
+        work: Work,
+        log: Sequence[bytes],
+        end: ToldEnd,
     ) -> None:
-        """Ends a run that was stopped, and whose worker could neither forget it nor store its end."""
+        """Ends a run whose page was told the end, and whose worker could neither forget it nor store the end."""
         if await self._fence(run, orphan.record, sessions):
-            logger.info("Run %s of chat %s was stopped. It is ended.", orphan.record.id, orphan.record.chat_id)
-            await work(run, job, _ending(job, log, run, sessions, None))
+            ended = "Run %s of chat %s had ended (%s). Its end is stored."
+            logger.info(ended, orphan.record.id, orphan.record.chat_id, end.state)
+            await work(run, job, _ending(job, log, run, sessions, end))
 
     async def _fence(self, run: Run, record: RunRecord, sessions: ResumedSessions) -> bool:
         """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away."""
@@ -404,11 +435,13 @@ class LeftRuns:
     async def _mark_when_stopped(self, run: Run, here: _Here) -> None:
         await run.abort_signal.wait()
         if not run.was_left:
-            await self._mark_stopped(here)
+            await self._until_done(here.record, partial(self._mark_ended, here))
 
-    async def _mark_stopped(self, here: _Here) -> None:
-        here.is_stopped = True
-        await self._until_done(here.record, partial(self._engine.mark, here.record, here.log_id, "stopped"))
+    async def _mark_ended(self, here: _Here) -> None:
+        """Tells the engine the end that the page of a run was told."""
+        if (end := here.told_end) is not None:
+            here.is_ended = True
+            await self._engine.mark(here.record, here.log_id, end.state, end.error_text)
 
     async def _forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Forgets a run that has ended. The chat waits for that: its page was told the end, so no worker may find the
@@ -453,7 +486,7 @@ class LeftRuns:
             pause = min(pause * 2, MAX_FORGETTING_SECONDS)
 
     async def _mark(self, here: _Here, state: ExecutionState) -> None:
-        if not here.is_kept or here.is_stopped or self._closed.is_set():
+        if not here.is_kept or here.is_ended or self._closed.is_set():
             return
         try:
             await self._engine.mark(here.record, here.log_id, state)
@@ -462,7 +495,7 @@ class LeftRuns:
 
     async def _let_others_in(self, here: _Here) -> None:
         """Notes that a suspect is not alone any more: if this worker crashes now, that proves nothing."""
-        while not self._draining and not here.is_stopped:
+        while not self._draining and not here.is_ended:
             with suppress(Exception):  # the engine is away, so no other run can begin
                 await self._engine.mark(here.record, here.log_id, "running")
                 return
@@ -604,9 +637,9 @@ async def _with_shown(
 
 
 async def _ending(
-    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, error: Exception | None
+    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, end: ToldEnd
 ) -> AsyncGenerator[Event]:
-    """Yield the events of a run that is not executed again, then raise the error; ``None``: stop the run.
+    """Yield the events of a run that is not executed again, then end the run.
 
     The first event names the invocation. The stored events follow, then the half text that is not stored yet.
     """
@@ -620,6 +653,10 @@ async def _ending(
     if half is not None:
         await sessions.append_shown(half)
         yield half
-    if error is not None:
-        raise error
-    run.stop()
+    match end.state:
+        case "stopped":
+            run.stop()
+        case "timeout":
+            run.stop_at_limit(end.error_text, "It had come to a limit before its worker broke down.")
+        case "failed":
+            raise RunLimitError(end.error_text)

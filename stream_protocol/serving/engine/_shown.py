@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from google.adk.events import Event
 from google.genai import types
 
+from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.session.transcript import EventMetadata, update_metadata
 from stream_protocol.wire.client import parse_sse
 
@@ -29,9 +30,17 @@ def shown_and_not_said(log: Sequence[bytes], said: Sequence[bytes], *, author: s
     return event
 
 
-def was_stopped(log: Sequence[bytes]) -> bool:
-    """Return True if the log of a dead worker ends as that of a run which was stopped."""
-    return any(chunk["type"] == "abort" for chunk in parse_sse(log))
+def told_end(log: Sequence[bytes]) -> ToldEnd | None:
+    """Return the ``abort`` or ``error`` with which the log of a run ends; ``None`` if it ends in another way."""
+    for events in reversed(log):
+        match list(parse_sse(events)):
+            case [*_, {"type": "abort"}]:
+                return ToldEnd("stopped")
+            case [*_, {"type": "error", "errorText": str(text)}]:
+                return ToldEnd("failed", text)
+            case [*_, _]:
+                return None
+    return None
 
 
 def is_half(event: Event) -> bool:

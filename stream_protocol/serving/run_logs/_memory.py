@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from stream_protocol.serving.run_logs._event_buffer import LogBounds, check_bounds
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, Phase
+
+MAX_STOPS: Final = 1_000
+"""The most stops that are kept, each of another chat: any client may stop chats in which nothing runs."""
 
 
 class MemoryRunLog:
@@ -30,6 +33,8 @@ class MemoryRunLog:
         self.bounds = bounds or LogBounds()
         self.recovers = False
         self._leases: dict[str, _MemoryLease] = {}
+        self._stops: dict[str, str] = {}
+        """By chat: the id of its newest stop. The oldest comes first."""
 
     async def claim(self, chat: str, request: str, owner: Owner) -> _MemoryLease:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
@@ -58,11 +63,23 @@ class MemoryRunLog:
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Asks the run of this chat to stop; ``run_id``: only this run. Returns whether there was one."""
+        if run_id is None:
+            self._note_stop(chat)
         lease = self._leases.get(chat)
         if lease is None or run_id not in (None, lease.run_id):
             return False
         lease.owner.stop()
         return True
+
+    async def newest_stop(self, chat: str) -> str:
+        """Returns the id of the newest stop of this chat; empty if there was none lately."""
+        return self._stops.get(chat, "")
+
+    def _note_stop(self, chat: str) -> None:
+        self._stops.pop(chat, None)
+        self._stops[chat] = uuid4().hex
+        if len(self._stops) > MAX_STOPS:
+            del self._stops[next(iter(self._stops))]
 
     async def ping(self) -> None:
         """Does nothing: the memory is there."""

@@ -7,7 +7,7 @@ To write one, implement ``RunLog`` and ``Lease``; ``EventBuffer`` does the readi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
 """``claimed``: the run holds the lease, but its request may still be refused. ``open``: the response is being written.
 ``closed``: the response has ended; the run may still be ending and being stored."""
+
+STOP_SECONDS: Final = 60
+"""Seconds for which a log keeps the newest stop of a chat: until the run has ended, or those that wait are refused."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +129,14 @@ class RunLog(Protocol):
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Asks the run of this chat to stop, whichever worker runs it. Returns whether there was one.
 
-        ``run_id``: only this run. If it has ended, nothing is stopped.
+        ``run_id``: only this run. If it has ended, nothing is stopped. Without it, ``newest_stop`` changes, also if
+        there was no run.
+        """
+
+    async def newest_stop(self, chat: str) -> str:
+        """Returns the id of the newest stop of this chat, at any worker; empty if there was none within a minute.
+
+        A request that waits for the chat compares it with the one before: the stop was meant for that request, too.
         """
 
     async def ping(self) -> None:

@@ -237,6 +237,12 @@ class RunStore(Protocol):
         """Asks the run that holds the lease to stop: this run, or any if ``run_id`` is empty. It hears of that when it
         renews its lease. Returns the run and its worker; ``None`` if there is none."""
 
+    async def note_stop(self, chat: str, stop_id: str) -> None:
+        """Keeps the id of the chat's newest stop for ``STOP_SECONDS``, whether or not the chat has a run."""
+
+    async def newest_stop(self, chat: str) -> str:
+        """Returns that id; empty if there is none."""
+
     async def request_renewal(self, worker: str, run_id: str) -> None:
         """Sends a message to a worker: renew the lease of this run now. It may get lost."""
 

@@ -38,6 +38,9 @@ MAX_PATIENCE: Final = 3.0
 CLAIM_RETRY_SECONDS: Final = 0.02
 """The pause between two attempts to claim a chat, while the worker that runs it renews its lease."""
 
+NOTING_SECONDS: Final = 0.5
+"""How long the stop of a run of this worker waits for the store."""
+
 CLOSING_SECONDS: Final = 5.0
 """How long ``aclose`` waits until the logs of released runs are complete in the store."""
 
@@ -122,6 +125,8 @@ class SharedRunLog:
 
         Returns whether there was one.
         """
+        if run_id is None:
+            await self._note_stop(chat)
         if (own := self._chats.get(chat)) is not None and own.held:
             if run_id not in (None, own.run_id):
                 return False
@@ -132,6 +137,10 @@ class SharedRunLog:
             task = self._stop_tasks[stopped] = asyncio.create_task(self._repeat_stop(chat, stopped))
             task.add_done_callback(lambda _: self._stop_tasks.pop(stopped))
         return stopped is not None
+
+    async def newest_stop(self, chat: str) -> str:
+        """Returns the id of the newest stop of this chat, at any worker; empty if there was none within a minute."""
+        return await self._store.newest_stop(chat)
 
     async def aclose(self) -> None:
         """Waits up to ``CLOSING_SECONDS`` until the store has the logs of released runs. Ends all tasks and readers."""
@@ -173,6 +182,15 @@ class SharedRunLog:
                     requested_after = taken.renewals
                     await self._store.request_renewal(taken.worker, other.run_id)
             await asyncio.sleep(CLAIM_RETRY_SECONDS)
+
+    async def _note_stop(self, chat: str) -> None:
+        """Notes a stop for the requests that wait for the chat at other workers, before the chat becomes free.
+
+        A store that does not answer, or is full, keeps nobody from stopping a run.
+        """
+        with suppress(RunLogError, TimeoutError):
+            async with asyncio.timeout(NOTING_SECONDS if self._own_run(chat) is not None else None):
+                await self._store.note_stop(chat, uuid4().hex)
 
     async def _ask_to_stop(self, chat: str, run_id: str) -> str | None:
         """Asks the chat's run to stop; ``run_id``: only this run, unless it is empty.

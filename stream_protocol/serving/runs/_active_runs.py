@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
+from contextlib import asynccontextmanager
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -102,19 +102,7 @@ class ActiveRuns:
         self._chat_exists = chat_exists
         self._runs: dict[Run, ChatKey] = {}
         """A chat may have two for a moment: one that has lost its lease and is ending, and its successor."""
-        self._waiting: dict[asyncio.Event, ChatKey] = {}
-        """For each request that waits for its chat: an event that a stop of the chat sets."""
         self._closed = False
-
-    @contextmanager
-    def waiting(self, key: ChatKey) -> Iterator[asyncio.Event]:
-        """For a request that may have to wait for its chat. The event is set if somebody stops the chat here."""
-        stopped = asyncio.Event()
-        self._waiting[stopped] = key
-        try:
-            yield stopped
-        finally:
-            del self._waiting[stopped]
 
     @_refuse_if_unreachable()
     async def claim(
@@ -259,17 +247,22 @@ class ActiveRuns:
     async def stop(self, key: ChatKey) -> bool:
         """Stops the run of this chat, whichever worker runs it. Returns whether there was one.
 
-        A request that waits here for the chat is stopped with it: nothing runs on what it says. A chat may be so new
+        A request that waits for the chat, at any worker, is stopped with it: see ``newest_stop``. A chat may be so new
         that another worker has not stored it yet: waits for that up to ``stopping_wait``.
         """
-        waiting = [stopped for stopped, chat in self._waiting.items() if chat == key]
-        for stopped in waiting:
-            stopped.set()
         ours = await self._is_ours(key)
         if not ours:
             await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._stopping_wait)
             ours = await self._is_ours(key)
-        return (ours and await self._run_log.stop(self._name(key))) or bool(waiting)
+        return ours and await self._run_log.stop(self._name(key))
+
+    @_refuse_if_unreachable()
+    async def newest_stop(self, key: ChatKey) -> str:
+        """Returns the id of the newest stop of the chat, at any worker; empty if there was none lately.
+
+        A request that finds another one when it has the chat was stopped while it waited.
+        """
+        return await self._run_log.newest_stop(self._name(key))
 
     @_refuse_if_unreachable()
     async def stop_if_answering(self, key: ChatKey, requests: Container[str]) -> None:

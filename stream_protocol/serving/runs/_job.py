@@ -104,7 +104,7 @@ class Job:
         assert isinstance(self.turn, AnsweredCalls)
         settings = Settings(**self.options)
         conversion = sse_conversion(self.turn.past, self.turn.message_id, settings, self.turn.call_ids)
-        return StartedResponse(conversion, self._past_sse(), self.request.target)
+        return StartedResponse(conversion, self._past_sse())
 
     def start_response(self, invocation_id: str | None) -> StartedResponse:
         """Starts the response. ``invocation_id``: that of the run's first event; ``None`` if the run had no event."""

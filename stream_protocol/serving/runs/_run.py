@@ -66,8 +66,6 @@ class StartedResponse:
     conversion: Conversion[bytes]
     past_sse: bytes = b""
     """SSE events that rebuild what the message held before this response: see ``EventBuffer.set_past``."""
-    continued: UIMessage | None = None
-    """The message that it continues, as the client sent it."""
 
 
 ResponseFactory: TypeAlias = Callable[[str | None], StartedResponse]
@@ -117,8 +115,8 @@ class Run:
         self._response_factory: ResponseFactory = _empty_response
         self._recorder: TurnRecorder = NoRecorder()
         self._conversion: Conversion[bytes] | None = None
-        self._continued: UIMessage | None = None
-        """The message that the response continues, as the client sent it."""
+        self.continued: UIMessage | None = None
+        """The message that the response continues, as the client sent it. Set before anything may stop the run."""
         self.observer = RunObserver()
         self.can_be_taken_up = False
         """Whether another worker could go on with the run."""
@@ -296,9 +294,9 @@ class Run:
         except Exception as error:  # noqa: BLE001 - whatever a hook of the app raises
             self._end_failed(error)
         if self.log.full:
-            self._stop_at_limit(TOO_LONG_TEXT, "Its response is larger than `LogBounds.max_size`.")
+            self.stop_at_limit(TOO_LONG_TEXT, "Its response is larger than `LogBounds.max_size`.")
         elif self._limits.max_chunks is not None and self.log.count > self._limits.max_chunks:
-            self._stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
+            self.stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
 
     def _show_earlier(self) -> None:
         """Shows what earlier executions have stored and this one has not come to: the history has it.
@@ -312,10 +310,10 @@ class Run:
             self._feed(event)
 
     def _expire(self) -> None:
-        self._stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
+        self.stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
 
-    def _stop_at_limit(self, text: str, reason: str) -> None:
-        """``text``: what the page is told. ``reason``: what the operator is told."""
+    def stop_at_limit(self, text: str, reason: str) -> None:
+        """Ends the run because it came to a limit. ``text``: for the page. ``reason``: for the operator."""
         logger.warning("A run was stopped. %s", reason)
         error = self.observer.error = RunLimitError(text)
         self._show_earlier()
@@ -352,7 +350,7 @@ class Run:
             response = self._ended_response(write_end)
             self.output.failed_calls = response.failed_calls
             written = response.take()
-            ending = without_loop(written, before=self.log.events(), continued=self._continued)
+            ending = without_loop(written, before=self.log.events(), continued=self.continued)
             self._log(ending)
             self._recorder.end(response.outcome if ending is written else "error")
             if response.outcome == "finish" and ending is written and not self.observer.has_shown:
@@ -383,7 +381,7 @@ class Run:
         if self._conversion is None:
             try:
                 started = self._response_factory(invocation_id)
-                self._conversion, self._continued = started.conversion, started.continued
+                self._conversion = started.conversion
                 self.log.set_past(started.past_sse)
                 self._recorder.begin(started.conversion.message_id)
             except Exception:  # an app's hook raised while the past was replayed: an empty response sends the error

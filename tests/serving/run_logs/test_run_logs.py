@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from stream_protocol.serving import MemoryRunLog, PostgresRunLog, RedisRunLog
+from stream_protocol.serving.run_logs import _memory
 from stream_protocol.serving.run_logs.redis._redis_store import MAX_PREFIX_LENGTH
 from stream_protocol.testing.run_log_conformance import RunLogConformance, Workers
 from tests.postgres import Postgres
@@ -16,6 +17,13 @@ class TestMemoryRunLog(RunLogConformance):
     def workers(self) -> Workers:
         log = MemoryRunLog()
         return log, log
+
+    async def test_stops_of_many_chats_take_no_more_memory_than_a_few(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_memory, "MAX_STOPS", 2)
+        log = MemoryRunLog()
+        for chat in ("one", "two", "one", "three"):
+            await log.stop(chat)
+        assert [bool(await log.newest_stop(chat)) for chat in ("one", "two", "three")] == [True, False, True]
 
 
 class TestRedisRunLog(RunLogConformance):

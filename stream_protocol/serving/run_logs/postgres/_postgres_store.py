@@ -13,7 +13,7 @@ from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
-from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError
+from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import (
     Entry,
     Head,
@@ -166,6 +166,15 @@ class PostgresStore:
         """Asks a run to stop."""
         row = await self._connections.row(statements.STOP, chat_key(chat), run_id)
         return None if row is None else (row["run"], row["worker"])
+
+    async def note_stop(self, chat: str, stop_id: str) -> None:
+        """Keeps the id of the newest stop."""
+        await self._connections.rows(statements.NOTE_STOP, chat_key(chat), stop_id, STOP_SECONDS)
+
+    async def newest_stop(self, chat: str) -> str:
+        """The id of the newest stop."""
+        row = await self._connections.row(statements.NEWEST_STOP, chat_key(chat))
+        return "" if row is None else str(row["request"])
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
         """Sends a message to a worker."""

@@ -4,7 +4,8 @@
 
 ``leases``: a row for each chat that has a run or had one lately. ``run`` is empty when the chat is free. The greatest
 ``token`` that the chat has given (a fencing token) outlives the lease: by it a worker whose lease is gone sees whether
-a newer run has taken the chat.
+a newer run has taken the chat. A chat that was stopped lately has a second row, ``<chat> stopped``, which no run ever
+holds: its ``request`` is the id of the newest stop. So older workers, which do not know of it, remove it in time.
 ``logs``: a row for each run, with what comes before its entries: the first events, joined, and ``past``.
 ``entries``: the events of a run, several a row, numbered by how many are before them.
 ``readers``: the other workers that read a run.
@@ -143,7 +144,7 @@ WITH given AS (
 ), closed AS (
     UPDATE adk_ui_stream_leases AS lease SET phase = 'closed' FROM held
     WHERE (lease.chat, lease.run, lease.token) = (held.chat, held.run, held.token) AND held.ending <> ''
-        AND held.stored = held.after
+        AND held.stored = held.after AND lease.phase = 'open'
 ), told AS (
     SELECT pg_notify($9 || reader.worker, 'more ' || reader.run)
     FROM added JOIN adk_ui_stream_readers AS reader USING (run) WHERE reader.until > clock_timestamp()
@@ -152,7 +153,8 @@ SELECT run, CASE WHEN stored = after THEN count ELSE stored END AS stored, (SELE
 FROM held
 """
 """Appends entries to the logs of several runs. Returns how many events each log has then; no row for a run that does
-not hold the lease. Appends nothing unless the log has the expected number of events. Tells those who read."""
+not hold the lease. Appends nothing unless the log has the expected number of events. Tells those who read. The run of a
+request that is not accepted stays claimed, though its log has an end: nobody else may read that."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms
@@ -245,6 +247,20 @@ RETURNING run, worker
 """
 """Asks the run that holds the lease to stop: the given run, or any if none is given. Its worker sees the flag when it
 renews the lease."""
+
+NOTE_STOP: Final = """
+-- chat, id of the stop, seconds
+INSERT INTO adk_ui_stream_leases AS lease VALUES (
+    $1 || ' stopped', '', '', $2, '', 0, false, 0, clock_timestamp(), clock_timestamp() + $3 * interval '1 s')
+ON CONFLICT (chat) DO UPDATE SET request = excluded.request, kept_until = excluded.kept_until
+"""
+"""Notes a stop of the chat."""
+
+NEWEST_STOP: Final = """
+-- chat
+SELECT request FROM adk_ui_stream_leases WHERE chat = $1 || ' stopped' AND kept_until > clock_timestamp()
+"""
+"""The id of the newest stop of the chat; no row if there was none lately."""
 
 SWEEP: Final = """
 -- limit

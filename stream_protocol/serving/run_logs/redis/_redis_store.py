@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError
+from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import (
     BROKEN,
     Entry,
@@ -110,6 +110,7 @@ class ChatKeys:
         self._tag = f"{prefix}:{{{chat_key(chat)}}}"
         self.lease = f"{self._tag}:lease"
         self.token = f"{self._tag}:token"
+        self.stopped = f"{self._tag}:stopped"
 
     def log(self, run_id: str) -> str:
         """The stream of a run's events."""
@@ -248,6 +249,15 @@ class RedisStore:
         """Asks a run to stop."""
         reply = await self._script(scripts.STOP, (self._keys(chat).lease,), run_id)
         return (reply[0].decode(), reply[1].decode()) if reply else None
+
+    async def note_stop(self, chat: str, stop_id: str) -> None:
+        """Keeps the id of the newest stop."""
+        await self._call("SET", self._keys(chat).stopped, stop_id, "EX", STOP_SECONDS)
+
+    async def newest_stop(self, chat: str) -> str:
+        """The id of the newest stop."""
+        stop_id = await self._call("GET", self._keys(chat).stopped)
+        return stop_id.decode() if stop_id else ""
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
         """Publishes a message to a worker."""

@@ -8,6 +8,7 @@ lease is gone sees whether a newer run has taken the chat.
 ``log``: a stream. The id of an entry is the number of events up to its end.
 ``head``: a hash with that number, and with the joined events that were trimmed from the stream.
 ``readers``: a sorted set of the other workers that read the run, each with the time until which that counts.
+``stopped``: the id of the chat's newest stop. No script needs it.
 
 A full Redis (``maxmemory``) refuses a script at its first command that needs memory, but not at later ones. So a script
 that must work there begins with a write that needs none.
@@ -82,14 +83,15 @@ redis.call('HSET', KEYS[3], 'count', ARGV[4])
 if ARGV[7] ~= '' then
     redis.call('HSET', KEYS[3], 'end', 1)
     redis.call('XADD', KEYS[2], ARGV[4] .. '-1', 'end', ARGV[7])
-    redis.call('HSET', KEYS[1], 'phase', 'closed')
+    if redis.call('HGET', KEYS[1], 'phase') == 'open' then redis.call('HSET', KEYS[1], 'phase', 'closed') end
 end
 redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
 """Appends events to a run's log. Returns how many events the log has then, or -1 if the run does not hold the lease.
-Appends nothing unless the log has the expected number of events, so it is safe to repeat."""
+Appends nothing unless the log has the expected number of events, so it is safe to repeat. The run of a request that is
+not accepted stays claimed, though its log has an end: nobody else may read that."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms

@@ -1,0 +1,22 @@
+"""What the check of random kills takes for equal."""
+
+from typing import Any
+
+import pytest
+
+from tests.kills.checker import compared
+
+pytestmark = pytest.mark.kills
+
+
+@pytest.mark.parametrize(
+    ("state", "is_equal"),
+    [("output-available", True), ("output-error", True), ("input-available", False), ("approval-requested", False)],
+)
+def test_an_empty_step_at_the_end_counts_where_a_call_waits(state: str, is_equal: bool) -> None:
+    call: dict[str, Any] = {"type": "tool-where", "toolCallId": "c1", "state": state, "input": {}}
+    parts: list[dict[str, Any]] = [{"type": "step-start"}, call]
+    page, stored = (
+        {"id": "a1", "role": "assistant", "parts": each} for each in (parts, [*parts, {"type": "step-start"}])
+    )
+    assert (compared(page) == compared(stored)) == is_equal
