@@ -37,6 +37,10 @@ class KnownCall:
     """How often a person was asked to approve it."""
     placeholders: int = 0
     """How many it had."""
+    approval_id: str = ""
+    """The id of the newest request to approve it."""
+    decided: bool = False
+    """Whether a person has answered that request, and no response has come since."""
     mentioned: bool = False
     """Whether the newest event has mentioned it: the next call under the same id in that event is another."""
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
@@ -51,7 +55,14 @@ class KnownCall:
     def rank(self) -> "CallRank":
         """What tells it from other calls under its id."""
         return CallRank(
-            self.mentioned, self.name, self.speaker, self.run, self.responses, self.placeholders, self.approvals
+            self.mentioned,
+            self.name,
+            self.speaker,
+            self.run,
+            self.responses,
+            self.placeholders,
+            self.approvals,
+            self.decided,
         )
 
 
@@ -63,6 +74,7 @@ class CallRank(NamedTuple):
     responses: int
     placeholders: int
     approvals: int
+    decided: bool
 
 
 RankKey = Callable[[CallRank], tuple[int, ...] | None]

@@ -33,7 +33,6 @@ class CallRegistry:
         """Calls that are in none of ``_of_tool``: those without a name, and some that have one since."""
         self._of_tool: dict[tuple[str, SpeakerKey | None], _Unsettled] = {}
         """By tool and speaker, and by the tool alone."""
-        self._approvals: dict[str, ToolCall] = {}
 
     def new(
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False
@@ -136,12 +135,15 @@ class CallRegistry:
             self._unsettled.add(call)
             self._file_named()
             self._file(call)
-        self._approvals[approval_id] = call
+        self._known.request_approval(approval_id, self._calls[call.id][1])
 
     def approval(self, approval_id: str | None) -> ToolCall | None:
-        """The call whose newest approval request has this id. An answer to an older request is ignored."""
-        call = self._approvals.get(approval_id) if approval_id else None
-        return call if call is not None and call.approval_id == approval_id else None
+        """The call whose newest approval request has this id: see ``KnownCalls.resolve_approval``."""
+        return self._call(self._known.resolve_approval(approval_id))
+
+    def decide(self, call: ToolCall) -> None:
+        """A person has answered whether the call may run: see ``KnownCalls.decide``."""
+        self._known.decide(self._calls[call.id][1])
 
 
 class _Unsettled:
