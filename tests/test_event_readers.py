@@ -69,7 +69,6 @@ CREATORS: Final = frozenset(
 NOT_YET: Final = frozenset(
     {
         "serving/engine/_left_runs.py",
-        "stream/_conversion.py",
         "serving/runs/_run.py",
     }
 )

@@ -59,7 +59,6 @@ from stream_protocol.adk._facts import (
     Widget,
 )
 from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, UNEXPLAINED, reports_error, told_reason
-from stream_protocol.adk._live_events import is_live_sound
 from stream_protocol.adk._provider_tools import CODE_EXECUTION, ProviderCall, ProviderResult
 from stream_protocol.adk._raising_calls import raising_calls
 from stream_protocol.adk._reader import (
@@ -68,8 +67,8 @@ from stream_protocol.adk._reader import (
     is_user_message,
     read,
     read_complete,
-    read_failure,
-    read_part,
+    read_next,
+    text_reader,
     with_parts_at,
 )
 from stream_protocol.adk._relayed_events import is_relayed, relay_marks
@@ -135,7 +134,6 @@ __all__ = [
     "find_task_agents",
     "gated_call",
     "is_confirmed",
-    "is_live_sound",
     "is_relayed",
     "is_user_event",
     "is_user_message",
@@ -144,11 +142,11 @@ __all__ = [
     "read_complete",
     "read_event",
     "read_events",
-    "read_failure",
-    "read_part",
+    "read_next",
     "readable_event",
     "relay_marks",
     "reports_error",
+    "text_reader",
     "told_reason",
     "unrepresentable_text",
     "with_parts_at",

@@ -1,6 +1,6 @@
 """Reads events: the one place where the fields of an event become facts."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -8,16 +8,20 @@ import orjson
 from stream_protocol.adk import _facts as facts
 from stream_protocol.adk._adk_requests import CallKind, external_kind
 from stream_protocol.adk._authors import USER
+from stream_protocol.adk._event_dicts import EventOrDict, read_event
 from stream_protocol.adk._facts import EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
-from stream_protocol.adk._live_events import without_sound
+from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._provider_tools import provider_part
 from stream_protocol.adk._relayed_events import DATA_TAGS, as_said
 from stream_protocol.adk._sources import sources_of
+from stream_protocol.adk._warnings import WarnOnce
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai import types
+
+    from stream_protocol.adk._call_index import SpeakerKey
 
 _NO_CONTENT = frozenset({"thought", "thought_signature", "part_metadata"})
 """Fields of a part that say something about what it holds."""
@@ -28,6 +32,11 @@ def read(event: "Event") -> EventFacts:
     fields = event.__dict__  # pydantic keeps fields there: this costs a fourth of its attribute access
     content, author, path, partial = fields["content"], fields["author"], fields["node_info"].path, fields["partial"]
     reason, usage = fields["finish_reason"], fields["usage_metadata"]
+    parts: tuple[facts.Part, ...] = ()
+    if content is not None and content.parts:
+        parts = tuple([read_part(part, None if partial else event) for part in content.parts])
+        if partial and facts.File in map(type, parts):
+            parts = tuple([read_part(part) for part in content.parts if not is_live_sound(part)])
     return EventFacts(
         event,
         fields["id"],
@@ -41,15 +50,55 @@ def read(event: "Event") -> EventFacts:
         fields["model_version"],
         reason.value if reason is not None else None,
         partial is False and (reason or usage) is not None,
-        tuple([read_part(part, event) for part in content.parts or ()]) if content is not None else (),
-        tuple(_reports(event, fields)),
+        parts,
+        _fragment_reports(event, fields) if partial else _reports(event, fields),
     )
+
+
+def read_next(event: EventOrDict, warn: WarnOnce) -> EventFacts:
+    """Return what the next event of a run says, which may come as a dictionary."""
+    return read(read_event(event, warn) if isinstance(event, dict) or not hasattr(event, "node_info") else event)
+
+
+def text_reader(speaker: "SpeakerKey", *, of_thought: bool) -> Callable[[EventOrDict], str | None]:
+    """Return a function that gives the text of an event that only continues what the speaker says, or thinks; ``None``
+    for every other event.
+
+    Nearly all events are such fragments. So it makes no facts.
+    """
+    author, branch, path = speaker
+
+    def continued_text(event: EventOrDict) -> str | None:
+        try:
+            fields = event.__dict__
+            if (
+                fields["author"] != author
+                or fields["branch"] != branch
+                or fields["node_info"].path != path
+                or not fields["partial"]
+                or fields["finish_reason"] is not None
+                or fields["error_code"]
+                or fields["error_message"]
+            ):
+                return None
+            [part] = fields["content"].parts
+        except (AttributeError, KeyError, TypeError, ValueError):  # a dictionary; no part, or several
+            return None
+        values = part.__dict__
+        if of_thought:
+            return values["text"] if values["thought"] and not values["thought_signature"] else None
+        return None if values["thought"] else values["text"]
+
+    return continued_text
 
 
 def read_complete(said: EventFacts) -> EventFacts:
     """Return what the agent of a complete event said, though it speaks in a live run or is behind A2A."""
-    plain = as_said(without_sound(said.event))
-    return said if plain is said.event else read(plain)
+    event = said.event
+    if event.custom_metadata is None and facts.File not in map(type, said.parts):
+        return said
+    plain = as_said(without_sound(event))
+    return said if plain is event else read(plain)
 
 
 def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
@@ -185,36 +234,56 @@ def read_failure(event: "Event") -> facts.Failure | None:
     return facts.Failure(code or None, event.error_message, told_reason(event))
 
 
-def _reports(event: "Event", fields: dict[str, Any]) -> Iterator[facts.Report]:
-    actions = fields["actions"].__dict__
-    if (failure := read_failure(event)) is not None:
-        yield failure
+def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
+    """A fragment's failure, which perhaps no complete event repeats, and speech.
+
+    It shares its ``actions`` with the later complete event, which changes them.
+    """
+    speech = fields["output_transcription"]
+    if speech is None and not fields["error_code"] and not fields["error_message"]:
+        return ()
+    failure = read_failure(event)
+    said = None if speech is None else facts.AgentSpeech(speech.text or "", bool(speech.finished))
+    return tuple(report for report in (failure, said) if report is not None)
+
+
+def _reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
+    reports: list[facts.Report] = []
+    if (fields["error_code"] or fields["error_message"]) and (failure := read_failure(event)) is not None:
+        reports.append(failure)
     if fields["output"] is not None:
-        yield facts.Output(fields["output"])
+        reports.append(facts.Output(fields["output"]))
     if (speech := fields["output_transcription"]) is not None:
-        yield facts.AgentSpeech(speech.text or "", bool(speech.finished))
+        reports.append(facts.AgentSpeech(speech.text or "", bool(speech.finished)))
     if (speech := fields["input_transcription"]) is not None and speech.finished:
-        yield facts.UserSpeechEnd()
+        reports.append(facts.UserSpeechEnd())
     if fields["turn_complete"] or fields["interrupted"]:
-        yield facts.LiveTurnEnd(bool(fields["interrupted"]))
-    if actions["requested_tool_confirmations"] or actions["requested_auth_configs"]:
-        yield facts.Waiting()
-    if actions["compaction"] is not None:
-        yield facts.Compaction()
-    if actions["rewind_before_invocation_id"]:
-        yield facts.Rewind(actions["rewind_before_invocation_id"])
-    if actions["artifact_delta"]:
-        yield facts.Artifacts(actions["artifact_delta"])
-    if actions["transfer_to_agent"]:
-        yield facts.Transfer(actions["transfer_to_agent"])
-    for widget in actions["render_ui_widgets"] or ():
-        yield facts.Widget(widget.id, widget.provider, widget.payload)
-    if actions["state_delta"]:
-        yield facts.StateChange(actions["state_delta"])
+        reports.append(facts.LiveTurnEnd(bool(fields["interrupted"])))
+    reports += _actions(fields["actions"].__dict__)
     if fields["grounding_metadata"] is not None or fields["citation_metadata"] is not None:
-        yield from sources_of(event)
+        reports += sources_of(event)
     if fields["usage_metadata"] is not None:
-        yield _usage(fields["usage_metadata"])
+        reports.append(_usage(fields["usage_metadata"]))
+    return tuple(reports)
+
+
+def _actions(actions: dict[str, Any]) -> list[facts.Report]:
+    reports: list[facts.Report] = []
+    if actions["requested_tool_confirmations"] or actions["requested_auth_configs"]:
+        reports.append(facts.Waiting())
+    if actions["compaction"] is not None:
+        reports.append(facts.Compaction())
+    if actions["rewind_before_invocation_id"]:
+        reports.append(facts.Rewind(actions["rewind_before_invocation_id"]))
+    if actions["artifact_delta"]:
+        reports.append(facts.Artifacts(actions["artifact_delta"]))
+    if actions["transfer_to_agent"]:
+        reports.append(facts.Transfer(actions["transfer_to_agent"]))
+    if actions["render_ui_widgets"]:
+        reports += [facts.Widget(one.id, one.provider, one.payload) for one in actions["render_ui_widgets"]]
+    if actions["state_delta"]:
+        reports.append(facts.StateChange(actions["state_delta"]))
+    return reports
 
 
 def _usage(usage: "types.GenerateContentResponseUsageMetadata") -> facts.TokenUsage:

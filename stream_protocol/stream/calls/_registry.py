@@ -68,7 +68,9 @@ class CallRegistry:
 
     def find(self, adk_id: str | None, name: str = "") -> ToolCall | None:
         """The call with the id: that of the tool ``name``, else the oldest that is not settled, else the newest."""
-        calls = [self._calls[known.id][0] for known in self._known.by_id(adk_id or "")]
+        if not adk_id:
+            return None
+        calls = [self._calls[known.id][0] for known in self._known.by_id(adk_id)]
         unsettled = [call for call in calls if not call.is_settled]
         return min((*unsettled, *reversed(calls)), key=lambda call: call.name != name, default=None)
 
