@@ -13,7 +13,7 @@ from stream_protocol.adk._provider_tools import ProviderCall, ProviderResult
 
 if TYPE_CHECKING:
     from google.adk.events import Event
-    from google.genai.types import PartialArg
+    from google.genai import types
 
 
 class Text(NamedTuple):
@@ -56,6 +56,8 @@ class File(NamedTuple):
     fields: str
     """The names of the fields that the part has, as of all parts that are no text and no call."""
     signature: bytes | None = None
+    part: "types.Part | types.FunctionResponsePart | None" = None
+    """The part itself: to be stored."""
 
 
 class Call(NamedTuple):
@@ -76,7 +78,7 @@ class CallPiece(NamedTuple):
     name: str | None
     args: dict[str, Any] | None
     """All arguments so far, from adapters that do not stream them by paths."""
-    partial_args: "Sequence[PartialArg]"
+    partial_args: "Sequence[types.PartialArg]"
     """New pieces of arguments, each with its path."""
     will_continue: bool
     signature: bytes | None
@@ -105,6 +107,8 @@ class ProviderPart(NamedTuple):
     value: ProviderCall | ProviderResult
     fields: str
     signature: bytes | None = None
+    part: "types.Part | None" = None
+    """The part itself: to be stored."""
 
 
 class OtherPart(NamedTuple):

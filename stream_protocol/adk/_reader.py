@@ -148,7 +148,7 @@ def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
         return facts.Text("", bool(fields["thought"]), signature)
     provided = provider_part(part)
     if provided is not None:
-        return facts.ProviderPart(provided, _fields(part), signature)
+        return facts.ProviderPart(provided, _fields(part), signature, part)
     return facts.OtherPart(_fields(part), signature)
 
 
@@ -188,7 +188,7 @@ def _read_file(
         artifact = _artifact(blob, event) if event is not None and event.actions.artifact_delta else None
         content = facts.Blob(blob.data, blob.mime_type, artifact)
     reference = facts.Reference(link.file_uri, link.mime_type, link.display_name) if link and link.file_uri else None
-    return facts.File(content, reference, _fields(part), signature)
+    return facts.File(content, reference, _fields(part), signature, part)
 
 
 def _relayed_data(data: bytes) -> Any:

@@ -39,17 +39,19 @@ from stream_protocol.adk import (
     read_events,
     read_next,
 )
-from stream_protocol.stream._aggregates import NOTHING_STREAMED, compare, is_aggregate
+from stream_protocol.stream._aggregates import NOTHING_STREAMED, Repetition, compare, is_aggregate
 from stream_protocol.stream._data_parts import write_actions, write_artifacts, write_output
 from stream_protocol.stream._endings import AgentRunError, RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
 from stream_protocol.stream._media import write_media
 from stream_protocol.stream._options import Settings
+from stream_protocol.stream._part_kinds import PartKind
 from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import NO_SPEAKER, Speaker
 from stream_protocol.stream._steps import Steps
-from stream_protocol.stream._streamed_texts import PartKind, ToldText
+from stream_protocol.stream._streamed_texts import ToldText
+from stream_protocol.stream._unconfirmed import UnconfirmedStream
 from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, StreamProtocolError, json_value
 
@@ -95,6 +97,10 @@ class Conversion(Generic[T]):
         self._summary = RunSummary()
         self._complete_id: str | None = None
         """The id of the newest complete event."""
+        self._unconfirmed: list[UnconfirmedStream] | None = None
+        """What complete events have ended and not confirmed; ``None`` if streams are not kept."""
+        self.complete_ids: list[str] = []
+        """The ids of the complete events, in their order, from when streams are kept."""
         self._running = False
         """Whether the response has begun and not ended."""
         self.outcome: Ending | None = None
@@ -201,6 +207,8 @@ class Conversion(Generic[T]):
 
     def _end_parts(self, error_text: str, *, closes_pending: bool = False, error: BaseException | None = None) -> None:
         for speaker in self._speakers.values():
+            if self._unconfirmed is not None and (stream := speaker.streamed.take_kept()) is not None:
+                self._unconfirmed.append(stream)
             self._end_speaker(speaker)
             self._steps.end_unfinished_calls(speaker)
         self._responses.end_calls(error_text, closes_pending=closes_pending, error=error)
@@ -211,6 +219,33 @@ class Conversion(Generic[T]):
         if self._summary.model_id is not None:
             metadata["modelId"] = self._summary.model_id
         return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
+
+    # What no complete event has confirmed
+
+    def keep_unconfirmed(self) -> None:
+        """From now on, keeps all that is streamed until a complete event confirms it: see ``unconfirmed``."""
+        self._unconfirmed = []
+        for speaker in self._speakers.values():
+            speaker.streamed.kept = UnconfirmedStream()
+
+    @property
+    def unconfirmed(self) -> list[UnconfirmedStream]:
+        """What the response has streamed and no complete event has confirmed, in the order in which it began."""
+        streams = [*(self._unconfirmed or ()), *(speaker.streamed.whole for speaker in self._speakers.values())]
+        return sorted((one for one in streams if one is not None and one.parts), key=lambda one: one.begin)
+
+    def _end_stream(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> None:
+        """Takes the complete event that ends the speaker's stream. An aggregate that a callback changed replaces it."""
+        stream = speaker.streamed.take_kept()
+        if self._unconfirmed is None or stream is None:
+            return
+        if not repetition.unrepeated and stream.is_confirmed_by(said.parts):
+            return
+        is_failure = not said.parts and said.failure is not None
+        if is_failure or not self._is_aggregate(said, speaker):
+            stream.ended = True
+            stream.repeated = [kind for kind in PartKind if kind not in repetition.unrepeated]
+            self._unconfirmed.append(stream)
 
     # Events
 
@@ -240,6 +275,8 @@ class Conversion(Generic[T]):
         said = read_next(event, self.warn)
         if not self._running:
             self._start(said.invocation_id)
+        if self._unconfirmed is not None and not said.is_fragment:
+            self.complete_ids.append(said.id)
         if said.in_users_name:
             self._responses.add_user_event(said)
             if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
@@ -263,10 +300,14 @@ class Conversion(Generic[T]):
         speaker = self._speakers.get(said.speaker)
         if speaker is None:
             speaker = self._speakers[said.speaker] = Speaker(said.speaker, self._sink)
+            if self._unconfirmed is not None:
+                speaker.streamed.kept = UnconfirmedStream()
         self._speaker = speaker
         return speaker
 
     def _add_fragment(self, said: EventFacts, speaker: Speaker) -> None:
+        if speaker.streamed.kept is not None:
+            speaker.streamed.kept.note(said, len(self.complete_ids))
         if said.finish_reason is not None:
             speaker.finish_reason = said.finish_reason
         if said.reports and (failure := said.failure) is not None:  # perhaps no complete event repeats it
@@ -289,8 +330,11 @@ class Conversion(Generic[T]):
         if speaker.kind is kind or self._open(speaker, kind, model):
             speaker.write(part.text)
             speaker.streamed.add(part.text)
+        else:
+            speaker.streamed.keep(part)  # the model has thought it, though nobody is shown that
         if part.is_thought and part.signature:
             speaker.sign(part.signature)
+            speaker.streamed.sign(part.signature)
 
     def _add_streamed_whole(self, speaker: Speaker, part: Part) -> None:
         """Takes a part of a fragment that never comes in pieces, or that only signs."""
@@ -298,6 +342,7 @@ class Conversion(Generic[T]):
             # Only the complete event says whether the file was saved, and what replaces it.
             speaker.defer(part)
             return
+        speaker.streamed.keep(part)
         if isinstance(part, File | ProviderPart | OtherPart):
             self._add_whole(speaker, part, None)
             speaker.streamed_others[part.fields] = speaker.streamed_others.get(part.fields, 0) + 1
@@ -335,8 +380,11 @@ class Conversion(Generic[T]):
 
     def _add_complete(self, said: EventFacts, speaker: Speaker) -> None:
         parts, reports = said.parts, {type(report) for report in said.reports}
+        repetition = compare(parts, speaker.streamed)
+        if said.role is not None or said.finish_reason is not None or Failure in reports:
+            self._end_stream(said, speaker, repetition)
         if parts:
-            self._add_parts(said, speaker)
+            self._add_parts(said, speaker, repetition)
         elif (output := said.report(Output)) is not None:
             write_output(self._sink, said, output.value)
             self._steps.response_has_content = True
@@ -385,9 +433,8 @@ class Conversion(Generic[T]):
         if speaker.kind is kind and part.signature:
             speaker.sign(part.signature)
 
-    def _add_parts(self, said: EventFacts, speaker: Speaker) -> None:
+    def _add_parts(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> None:
         """Writes the parts of a complete event, without what was streamed of them."""
-        repetition = compare(said.parts, speaker.streamed)
         if (repetition.differs or _leaves_out(said.parts, speaker)) and not self._is_aggregate(said, speaker):
             self._end_speaker(speaker)
             repetition = NOTHING_STREAMED

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from stream_protocol.adk import EventOrDict, Part, SpeakerKey, text_reader
-from stream_protocol.stream._streamed_texts import PartKind, StreamedTexts, ToldText
+from stream_protocol.stream._part_kinds import PartKind
+from stream_protocol.stream._streamed_texts import StreamedTexts, ToldText
 from stream_protocol.stream.calls import ToolCall
 from stream_protocol.wire import MakeDelta, ProviderMetadata, Sink, WriteDelta
 
@@ -112,6 +113,7 @@ class Speaker:
     def defer(self, part: Part) -> None:
         """Keeps a fragment until the complete event comes."""
         self.deferred_parts.append(part)
+        self.streamed.keep(part)
         self.continued_text = _no_text
 
     def sign(self, signature: bytes) -> None:
