@@ -19,7 +19,6 @@ from stream_protocol.adk._adk_requests import (
     gated_call,
     is_confirmed,
 )
-from stream_protocol.adk._authors import USER, is_user_event
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
 from stream_protocol.adk._call_index import KnownCall, SpeakerKey
 from stream_protocol.adk._calls import KnownCalls
@@ -27,10 +26,13 @@ from stream_protocol.adk._event_dicts import (
     EventOrDict,
     NotAnEventError,
     UnexpectedItemError,
+    WarnOnce,
     read_event,
     read_events,
 )
 from stream_protocol.adk._facts import (
+    CODE_EXECUTION,
+    USER,
     AgentSpeech,
     Artifacts,
     Blob,
@@ -44,7 +46,9 @@ from stream_protocol.adk._facts import (
     OtherPart,
     Output,
     Part,
+    ProviderCall,
     ProviderPart,
+    ProviderResult,
     Reference,
     RelayedData,
     Result,
@@ -59,11 +63,13 @@ from stream_protocol.adk._facts import (
     Widget,
 )
 from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, UNEXPLAINED, reports_error, told_reason
-from stream_protocol.adk._provider_tools import CODE_EXECUTION, ProviderCall, ProviderResult
+from stream_protocol.adk._live_events import readable_event
 from stream_protocol.adk._raising_calls import raising_calls
 from stream_protocol.adk._reader import (
     acting_for,
     asks_somebody,
+    find_task_agents,
+    is_user_event,
     is_user_message,
     read,
     read_complete,
@@ -73,9 +79,6 @@ from stream_protocol.adk._reader import (
 )
 from stream_protocol.adk._relayed_events import is_relayed, relay_marks
 from stream_protocol.adk._response_values import RESULT, client_output, failure_text, unrepresentable_text
-from stream_protocol.adk._task_agents import find_task_agents
-from stream_protocol.adk._user_speech import readable_event
-from stream_protocol.adk._warnings import WarnOnce
 
 __all__ = [
     "ABORTED",

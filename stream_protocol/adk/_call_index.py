@@ -40,7 +40,7 @@ class KnownCall:
     approval_id: str = ""
     """The id of the newest request to approve it."""
     decided: bool = False
-    """Whether a person has answered that request, and no response has come since."""
+    """True from when a person answers that request until a response comes."""
     mentioned: bool = False
     """Whether the newest event has mentioned it: the next call under the same id in that event is another."""
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)

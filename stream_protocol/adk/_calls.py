@@ -1,4 +1,4 @@
-"""Which call of a message ADK means by an id: the one rule, for the converter and for the reading of stored events.
+"""The one rule for finding the call that ADK means by an id, for the converter and for the reading of stored events.
 
 An id is not enough: it can come again while its first call still waits, in one event or in another agent's. So what is
 known of each call is what its complete event says, and how many responses it had. Nothing here depends on fragments or
@@ -13,12 +13,12 @@ from stream_protocol.adk._call_index import CallRank, CallsUnderId, CallsWithout
 
 
 class Answered(NamedTuple):
-    """What a response means."""
+    """Meaning of a response."""
 
     call: KnownCall | None
     """The call that it answers; ``None`` if that is in no event of the message."""
     is_placeholder: bool
-    """Whether it only says that the call waits."""
+    """True if it only says that the call waits."""
 
 
 class KnownCalls:

@@ -1,21 +1,17 @@
 """Reads events: the one place where the fields of an event become facts."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from stream_protocol.adk import _facts as facts
 from stream_protocol.adk._adk_requests import CallKind, external_kind
-from stream_protocol.adk._authors import USER
-from stream_protocol.adk._event_dicts import EventOrDict, read_event
-from stream_protocol.adk._facts import EventFacts
+from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
+from stream_protocol.adk._facts import CODE_EXECUTION, USER, EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._live_events import is_live_sound, without_sound
-from stream_protocol.adk._provider_tools import provider_part
 from stream_protocol.adk._relayed_events import DATA_TAGS, as_said
-from stream_protocol.adk._sources import sources_of
-from stream_protocol.adk._warnings import WarnOnce
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -110,8 +106,33 @@ def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
 
 
 def is_user_message(event: "Event") -> bool:
-    """Whether the event is what the user said, which begins an exchange: see ``EventFacts``."""
+    """Returns True for what the user said, which begins an exchange: see ``EventFacts``."""
     return read(event).is_user_message
+
+
+def is_user_event(event: "Event") -> bool:
+    """Returns True for the user's own events. A task agent's result is in the user's name, but comes from a node."""
+    return event.author == USER and not event.node_info.path
+
+
+def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
+    """The names of the tools that turn out to be task-mode agents, as far as these events go.
+
+    A call that hands over to such an agent looks like any other tool's. Its output comes turns later, in another
+    message than the call. So the call is hidden wherever all events are known.
+
+    ADK runs such an agent under the tool's name, and keeps its events together under the id of the call. Both must fit:
+    a model may use an id again.
+    """
+    called: set[tuple[str | None, str | None]] = set()
+    spoken: set[tuple[str, str]] = set()
+    for event in events:
+        fields = event.__dict__  # as `Conversion.feed` reads them: this, too, is done for every event
+        if fields["isolation_scope"] is not None:
+            spoken.add((fields["isolation_scope"], fields["author"]))
+        if not fields["partial"]:  # a complete event repeats what its fragments called
+            called.update((call.id, call.name) for call in event.get_function_calls())
+    return frozenset(name for _, name in called & spoken if name)
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
@@ -122,7 +143,7 @@ def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
 
 
 def asks_somebody(event: "Event") -> bool:
-    """Whether one of the calls of an event, or fragment, is for somebody outside the agent."""
+    """Returns True if one of the calls of an event, or fragment, is for somebody outside the agent."""
     return any(external_kind(event, call) is not None for call in event.get_function_calls())
 
 
@@ -146,7 +167,7 @@ def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
         return _read_file(part, event, signature)
     if text is not None:
         return facts.Text("", bool(fields["thought"]), signature)
-    provided = provider_part(part)
+    provided = _provided(part)
     if provided is not None:
         return facts.ProviderPart(provided, _fields(part), signature, part)
     return facts.OtherPart(_fields(part), signature)
@@ -261,7 +282,7 @@ def _reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]
         reports.append(facts.LiveTurnEnd(bool(fields["interrupted"])))
     reports += _actions(fields["actions"].__dict__)
     if fields["grounding_metadata"] is not None or fields["citation_metadata"] is not None:
-        reports += sources_of(event)
+        reports += _sources(event)
     if fields["usage_metadata"] is not None:
         reports.append(_usage(fields["usage_metadata"]))
     return tuple(reports)
@@ -292,3 +313,45 @@ def _usage(usage: "types.GenerateContentResponseUsageMetadata") -> facts.TokenUs
     output = (usage.candidates_token_count or 0) + reasoning
     total = usage.total_token_count or prompt + output
     return facts.TokenUsage(prompt, output, total, reasoning, usage.cached_content_token_count or 0)
+
+
+def _provided(part: "types.Part") -> facts.ProviderCall | facts.ProviderResult | None:
+    """The call or the result that a part holds; ``None`` for any other part."""
+    if (code := part.executable_code) is not None:
+        value = {"language": code.language.value if code.language else None, "code": code.code}
+        return facts.ProviderCall(code.id, CODE_EXECUTION, value)
+    if (result := part.code_execution_result) is not None:
+        output = {"outcome": result.outcome.value if result.outcome else None, "output": result.output}
+        return facts.ProviderResult(result.id, CODE_EXECUTION, output)
+    if (call := part.tool_call) is not None:
+        return facts.ProviderCall(call.id, _server_tool(call.tool_type), call.args or {})
+    if (response := part.tool_response) is not None:
+        return facts.ProviderResult(response.id, _server_tool(response.tool_type), response.response)
+    return None
+
+
+def _server_tool(tool_type: Any) -> str:
+    return str(tool_type.value).lower() if tool_type is not None else "server_tool"
+
+
+def _sources(event: "Event") -> Iterator[facts.Source]:
+    """The sources of an event, in their order."""
+    if (grounding := event.grounding_metadata) is not None:
+        for chunk in grounding.grounding_chunks or ():
+            yield from _of_chunk(chunk)
+    if (citations := event.citation_metadata) is not None:
+        for citation in citations.citations or ():
+            if citation.uri:
+                yield facts.Source(citation.uri, citation.title)
+
+
+def _of_chunk(chunk: "types.GroundingChunk") -> Iterator[facts.Source]:
+    if (web := chunk.web) and web.uri:
+        yield facts.Source(web.uri, web.title or web.domain)
+    if (place := chunk.maps) and place.uri:
+        yield facts.Source(place.uri, place.title)
+    if (image := chunk.image) and (uri := image.source_uri or image.image_uri):
+        yield facts.Source(uri, image.title)
+    document = chunk.retrieved_context
+    if document and (name := document.uri or document.document_name or document.title):
+        yield facts.Source(name, document.title, document.document_name)

@@ -18,12 +18,12 @@ _FOR_THE_MODEL = "tells the model how to read a part, and a page nothing"
 
 CONVERTED: Fields = {
     LlmResponse: {
-        "citation_metadata": "adk/_sources.py",
+        "citation_metadata": "adk/_reader.py",
         "content": "adk/_reader.py",
         "error_code": "adk/_reader.py",
         "error_message": "adk/_reader.py",
         "finish_reason": "adk/_reader.py",
-        "grounding_metadata": "adk/_sources.py",
+        "grounding_metadata": "adk/_reader.py",
         "interrupted": "adk/_reader.py",
         "model_version": "adk/_reader.py",
         "partial": "adk/_reader.py",
@@ -50,8 +50,8 @@ CONVERTED: Fields = {
         "transfer_to_agent": "adk/_reader.py",
     },
     Part: {
-        "code_execution_result": "adk/_provider_tools.py",
-        "executable_code": "adk/_provider_tools.py",
+        "code_execution_result": "adk/_reader.py",
+        "executable_code": "adk/_reader.py",
         "file_data": "adk/_reader.py",
         "function_call": "adk/_reader.py",
         "function_response": "adk/_reader.py",
@@ -59,8 +59,8 @@ CONVERTED: Fields = {
         "text": "adk/_reader.py",
         "thought": "adk/_reader.py",
         "thought_signature": "adk/_reader.py",
-        "tool_call": "adk/_provider_tools.py",
-        "tool_response": "adk/_provider_tools.py",
+        "tool_call": "adk/_reader.py",
+        "tool_response": "adk/_reader.py",
     },
     FunctionCall: {
         "args": "adk/_reader.py",
