@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from stream_protocol.adk._call_ids import CallIds
-from stream_protocol.adk._call_index import CallRank, CallsUnderId, CallsWithoutId, KnownCall, SpeakerKey
+from stream_protocol.adk._call_index import CallRank, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
 
 
 class Answered(NamedTuple):
@@ -28,7 +28,9 @@ class KnownCalls:
         self._ids = ids
         self._same_id: dict[str, CallsUnderId] = {}
         """By ADK's ids."""
-        self._without_id = CallsWithoutId()
+        self._open = OpenCalls()
+        self._without_id = OpenCalls()
+        """The calls for which ADK has given no id."""
         self._asked: dict[str, KnownCall] = {}
         """The calls that a person was asked to approve, by the ids of the requests."""
         self._run = 0
@@ -47,6 +49,7 @@ class KnownCalls:
         """Adds a call. ``shown``: whether it needs an id in the client."""
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
+        self._open.add(known)
         if not adk_id:
             self._without_id.add(known)
         return known
@@ -72,7 +75,8 @@ class KnownCalls:
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """The event has the whole call; ``None`` for an event that only quotes it."""
         known.name, known.args, known.run = name, args, self._run
-        self._without_id.complete(known)
+        self._open.name(known)
+        self._without_id.name(known)
         self._changed.append((known, known.same_id))
         if event is not None:
             self._mention(event, known)
@@ -114,6 +118,9 @@ class KnownCalls:
         """A person is asked to approve the call. ``approval_id``: the id of the request."""
         self._asked[approval_id] = known
         known.approval_id, known.decided = approval_id, False
+        if not known.is_open:  # what came looked like a result, but the tool has not run yet
+            known.is_open = True
+            self._open.add(known)
         self._changed.append((known, known.same_id))
 
     def resolve_approval(self, approval_id: str | None) -> KnownCall | None:
@@ -135,31 +142,34 @@ class KnownCalls:
         See ``find_answered``.
         """
         if not adk_id:
-            self.begin_run()  # it answers some call, so what comes later repeats none; which one, the converter finds
-            return Answered(None, is_placeholder)
+            self.begin_run()  # what comes later repeats none
         known = self.find_answered(event, speaker, adk_id, name, is_placeholder=is_placeholder)
         if known is None:
             return Answered(None, is_placeholder)
         # Of several calls under one id ADK has asked about one: the others have their results.
-        if is_placeholder and not known.approvals:
+        if is_placeholder and adk_id and not known.approvals:
             is_placeholder = not self._same_id[adk_id].any(lambda rank: rank.approvals > 0 and not rank.responses)
         known.decided = False
         known.responses += not is_placeholder
+        known.is_open = known.is_open and is_placeholder
         known.placeholders += is_placeholder
         self._mention(event, known)
         return Answered(known, is_placeholder)
 
     def find_answered(
-        self, event: object, speaker: SpeakerKey | None, adk_id: str, name: str, *, is_placeholder: bool
+        self, event: object, speaker: SpeakerKey | None, adk_id: str | None, name: str, *, is_placeholder: bool
     ) -> KnownCall | None:
-        """The call that a response with an id answers: as ``resolve_response``, and the response is not counted.
+        """The call that a response answers: as ``resolve_response``, and the response is not counted.
 
+        Without an id it is the oldest open call of the tool, the speaker's own first.
         Of several calls under one id, in this order: the speaker's own, those of the same tool, those that a person has
         just decided about, those with the fewest responses, or placeholders, and the oldest. A call that has its
         response takes none of another tool: that is for an earlier message. An unknown id is that of the oldest call of
         the tool that came without one.
         """
         self._begin_event(event)
+        if not adk_id:
+            return self._open.oldest(speaker, name)
         if adk_id not in self._same_id and (nameless := self._without_id.oldest(speaker, name)) is not None:
             self.alias(adk_id, nameless)
         if (calls := self._find(adk_id)) is None:
