@@ -10,9 +10,11 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import settings
 
 from stream_protocol.wire import AiSdkVersion, ClientStreamError
 from stream_protocol.wire.client import MessageReducer, parse_sse
+from tests.examples import IN_A_HUNT
 from tests.wire.random_streams import random_stream
 
 FIXTURES = Path(__file__).parents[2] / "frontend-fixtures"
@@ -73,6 +75,6 @@ def test_random_streams_become_the_same_message_and_the_same_error(rng: random.R
     if shutil.which("node") is None or not (FIXTURES / "node_modules" / "ai-v6").exists():
         assert os.environ.get("CI") != "true", "CI must have Node and the packages of frontend-fixtures"
         pytest.skip("needs Node and `npm ci` in frontend-fixtures")
-    cases = [random_case(rng) for _ in range(RUNS)]
+    cases = [random_case(rng) for _ in range(RUNS * settings().max_examples // IN_A_HUNT)]
     for case, expected in zip(cases, theirs(cases), strict=True):
         assert ours(case) == without_library_detail(expected), orjson.dumps(case).decode()

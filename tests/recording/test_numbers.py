@@ -113,6 +113,7 @@ def lines(*values: Any) -> str:
     return "\n".join(map(json.dumps, values))
 
 
+@pytest.mark.samples
 @batch(path=[*paths(EVENT)], number=NUMBERS)
 def test_no_number_of_an_event_is_a_traceback(
     path: tuple[str | int, ...], number: Any, tmp_path_factory: pytest.TempPathFactory
@@ -185,6 +186,7 @@ def test_no_number_of_our_own_recording_is_a_traceback(number: Any, tmp_path_fac
             read_in_all_ways(tmp_path_factory.mktemp("numbers"), lines(*changed(OWN, path, number)))
 
 
+@pytest.mark.samples
 @batch(name=DOCUMENTS, number=NUMBERS)
 def test_no_number_of_a_document_is_a_traceback(
     name: Any, number: Any, tmp_path_factory: pytest.TempPathFactory

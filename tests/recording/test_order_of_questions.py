@@ -185,7 +185,7 @@ async def service_of(store: str, folder: Path) -> AsyncIterator[BaseSessionServi
     ("store", "mode"),
     [
         ("memory", StreamingMode.NONE),
-        ("sqlite", StreamingMode.SSE),
+        pytest.param("sqlite", StreamingMode.SSE, marks=pytest.mark.samples),
         pytest.param("memory", StreamingMode.SSE, marks=pytest.mark.samples),
         pytest.param("sqlalchemy", StreamingMode.NONE, marks=pytest.mark.samples),
     ],

@@ -39,6 +39,11 @@ def turns() -> list[tuple[Act, list[list[Any]]]]:
     ]
 
 
+@pytest.mark.parametrize(
+    "new_sessions",
+    ["memory", "postgres", *(pytest.param(store, marks=pytest.mark.samples) for store in ("sqlite", "sqlalchemy"))],
+    indirect=True,
+)
 @pytest.mark.filterwarnings(r"ignore:\[EXPERIMENTAL\]:UserWarning")  # of ADK's compaction
 async def test_every_reading_of_a_conversation_agrees(sessions: BaseSessionService, tmp_path: Path) -> None:
     about = Surroundings(ai_sdk=6, mode=StreamingMode.SSE, keeps=True, compacts=True)

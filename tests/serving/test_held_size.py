@@ -42,17 +42,17 @@ def file_of(size: int) -> types.Part:
 
 SHAPES: dict[str, list[Event]] = {
     "many short messages": [
-        event(author, text(f"word {number}"), number=number) for number in range(500) for author in ("user", "root")
+        event(author, text(f"word {number}"), number=number) for number in range(200) for author in ("user", "root")
     ],
     "a file": [event("user", text("look"), file_of(2**20))],
     "many files": [event("user", *[file_of(2**14)] * 200)],
-    "rows": called([{"id": number, "name": str(number), "tags": [number, number]} for number in range(10_000)]),
-    "numbers": called(list(range(100_000))),
-    "empty objects": called([{} for _ in range(100_000)]),
+    "rows": called([{"id": number, "name": str(number), "tags": [number, number]} for number in range(2_000)]),
+    "numbers": called(list(range(20_000))),
+    "empty objects": called([{} for _ in range(20_000)]),
     "a text in another script": called("\u5bc6\U0001f52c" * 200_000),
     "many parts": [
         event("user", text("hi")),
-        event("root", *[types.Part(text="t", thought=number % 2 == 0) for number in range(10_000)]),
+        event("root", *[types.Part(text="t", thought=number % 2 == 0) for number in range(2_000)]),
     ],
 }
 

@@ -100,7 +100,12 @@ NEEDED = {
 
 
 @pytest.mark.parametrize(
-    ("missing", "uris"), [("sqlalchemy", [*NEEDED]), ("greenlet", [*NEEDED]), ("asyncpg", [*NEEDED][:6])]
+    ("missing", "uris"),
+    [
+        ("sqlalchemy", [*NEEDED]),
+        pytest.param("greenlet", [*NEEDED], marks=pytest.mark.samples),
+        pytest.param("asyncpg", [*NEEDED][:6], marks=pytest.mark.samples),
+    ],
 )
 def test_a_store_without_its_packages_names_the_extra_or_what_to_install(
     missing: str, uris: list[str], tmp_path: Path
