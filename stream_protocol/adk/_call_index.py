@@ -220,7 +220,7 @@ class OpenCalls:
         """The tool of the call is known."""
         if (number := self._numbers.get(known)) is not None:
             for speaker in (known.speaker, None):
-                heappush(self._by_tool.setdefault((known.name, speaker), []), (number, known))
+                heappush(self._opened(known.name, speaker), (number, known))
 
     def remove(self, known: KnownCall) -> None:
         """Forgets the call."""
@@ -228,13 +228,14 @@ class OpenCalls:
 
     def oldest(self, speaker: SpeakerKey | None, name: str) -> KnownCall | None:
         """The oldest open call of the tool: the speaker's own, or else anybody's."""
-        for who in (speaker, None):
-            heap = self._by_tool.get((name, who), [])
-            while heap and not (heap[0][1].is_open and self._numbers.get(heap[0][1]) == heap[0][0]):
-                heappop(heap)
-            if heap:
-                return heap[0][1]
-        return None
+        return next((heap[0][1] for who in (speaker, None) if (heap := self._opened(name, who))), None)
+
+    def _opened(self, name: str, speaker: SpeakerKey | None) -> list[tuple[int, KnownCall]]:
+        """The heap of these calls, whose first one is open."""
+        heap = self._by_tool.setdefault((name, speaker), [])
+        while heap and not (heap[0][1].is_open and self._numbers.get(heap[0][1]) == heap[0][0]):
+            heappop(heap)
+        return heap
 
 
 def _content(name: str, args: Any) -> Hashable:

@@ -151,7 +151,9 @@ class KnownCalls:
             is_placeholder = not self._same_id[adk_id].any(lambda rank: rank.approvals > 0 and not rank.responses)
         known.decided = False
         known.responses += not is_placeholder
-        known.is_open = known.is_open and is_placeholder
+        if not is_placeholder:
+            known.is_open = False
+            self._open.remove(known)
         known.placeholders += is_placeholder
         self._mention(event, known)
         return Answered(known, is_placeholder)
