@@ -19,7 +19,6 @@ from stream_protocol.adk._adk_requests import (
     gated_call,
     is_confirmed,
 )
-from stream_protocol.adk._authors import USER, is_user_event
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
 from stream_protocol.adk._call_index import KnownCall, SpeakerKey
 from stream_protocol.adk._calls import KnownCalls
@@ -27,10 +26,13 @@ from stream_protocol.adk._event_dicts import (
     EventOrDict,
     NotAnEventError,
     UnexpectedItemError,
+    WarnOnce,
     read_event,
     read_events,
 )
 from stream_protocol.adk._facts import (
+    CODE_EXECUTION,
+    USER,
     AgentSpeech,
     Artifacts,
     Blob,
@@ -44,7 +46,9 @@ from stream_protocol.adk._facts import (
     OtherPart,
     Output,
     Part,
+    ProviderCall,
     ProviderPart,
+    ProviderResult,
     Reference,
     RelayedData,
     Result,
@@ -59,24 +63,22 @@ from stream_protocol.adk._facts import (
     Widget,
 )
 from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, UNEXPLAINED, reports_error, told_reason
-from stream_protocol.adk._live_events import is_live_sound
-from stream_protocol.adk._provider_tools import CODE_EXECUTION, ProviderCall, ProviderResult
+from stream_protocol.adk._live_events import readable_event
 from stream_protocol.adk._raising_calls import raising_calls
 from stream_protocol.adk._reader import (
     acting_for,
     asks_somebody,
+    find_task_agents,
+    is_user_event,
     is_user_message,
     read,
     read_complete,
-    read_failure,
-    read_part,
+    read_next,
+    text_reader,
     with_parts_at,
 )
 from stream_protocol.adk._relayed_events import is_relayed, relay_marks
 from stream_protocol.adk._response_values import RESULT, client_output, failure_text, unrepresentable_text
-from stream_protocol.adk._task_agents import find_task_agents
-from stream_protocol.adk._user_speech import readable_event
-from stream_protocol.adk._warnings import WarnOnce
 
 __all__ = [
     "ABORTED",
@@ -135,7 +137,6 @@ __all__ = [
     "find_task_agents",
     "gated_call",
     "is_confirmed",
-    "is_live_sound",
     "is_relayed",
     "is_user_event",
     "is_user_message",
@@ -144,11 +145,11 @@ __all__ = [
     "read_complete",
     "read_event",
     "read_events",
-    "read_failure",
-    "read_part",
+    "read_next",
     "readable_event",
     "relay_marks",
     "reports_error",
+    "text_reader",
     "told_reason",
     "unrepresentable_text",
     "with_parts_at",

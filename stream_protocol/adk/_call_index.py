@@ -35,8 +35,14 @@ class KnownCall:
     """How many it had; a placeholder is none."""
     approvals: int = 0
     """How often a person was asked to approve it."""
+    is_open: bool = True
+    """False from when it has a response until a person is asked to approve it again."""
     placeholders: int = 0
     """How many it had."""
+    approval_id: str = ""
+    """The id of the newest request to approve it."""
+    decided: bool = False
+    """True from when a person answers that request until a response comes."""
     mentioned: bool = False
     """Whether the newest event has mentioned it: the next call under the same id in that event is another."""
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
@@ -51,7 +57,14 @@ class KnownCall:
     def rank(self) -> "CallRank":
         """What tells it from other calls under its id."""
         return CallRank(
-            self.mentioned, self.name, self.speaker, self.run, self.responses, self.placeholders, self.approvals
+            self.mentioned,
+            self.name,
+            self.speaker,
+            self.run,
+            self.responses,
+            self.placeholders,
+            self.approvals,
+            self.decided,
         )
 
 
@@ -63,6 +76,7 @@ class CallRank(NamedTuple):
     responses: int
     placeholders: int
     approvals: int
+    decided: bool
 
 
 RankKey = Callable[[CallRank], tuple[int, ...] | None]
@@ -185,40 +199,43 @@ class _Ranks:
 _NONE: Final = _Ranks()
 
 
-class CallsWithoutId:
-    """The calls for which ADK has given no id, by their tools."""
+class OpenCalls:
+    """Calls of which a response is expected, by their tools."""
 
     def __init__(self) -> None:
         self._count = 0
         self._numbers: dict[KnownCall, int] = {}
         """The calls, numbered in their order."""
         self._by_tool: dict[tuple[str, SpeakerKey | None], list[tuple[int, KnownCall]]] = {}
-        """Heaps, by tool and speaker, and by the tool alone. A call is there from when its arguments are complete."""
+        """Heaps, by tool and speaker, and by the tool alone. A call is there from when its tool is known."""
 
     def add(self, known: KnownCall) -> None:
-        """Adds a call whose arguments may not be complete yet."""
+        """Adds a call as the newest. Its tool may be still unknown."""
         self._numbers[known] = self._count
         self._count += 1
+        if known.name:
+            self.name(known)
 
-    def complete(self, known: KnownCall) -> None:
-        """The name and the arguments of the call are known."""
+    def name(self, known: KnownCall) -> None:
+        """The tool of the call is known."""
         if (number := self._numbers.get(known)) is not None:
             for speaker in (known.speaker, None):
-                heappush(self._by_tool.setdefault((known.name, speaker), []), (number, known))
+                heappush(self._opened(known.name, speaker), (number, known))
 
     def remove(self, known: KnownCall) -> None:
-        """The call has an id, if it had none."""
+        """Forgets the call."""
         self._numbers.pop(known, None)
 
     def oldest(self, speaker: SpeakerKey | None, name: str) -> KnownCall | None:
-        """The oldest call of the tool without a response: the speaker's own, or else anybody's."""
-        for who in (speaker, None):
-            heap = self._by_tool.get((name, who), [])
-            while heap and (heap[0][1] not in self._numbers or heap[0][1].responses):
-                heappop(heap)
-            if heap:
-                return heap[0][1]
-        return None
+        """The oldest open call of the tool: the speaker's own, or else anybody's."""
+        return next((heap[0][1] for who in (speaker, None) if (heap := self._opened(name, who))), None)
+
+    def _opened(self, name: str, speaker: SpeakerKey | None) -> list[tuple[int, KnownCall]]:
+        """The heap of these calls, whose first one is open."""
+        heap = self._by_tool.setdefault((name, speaker), [])
+        while heap and not (heap[0][1].is_open and self._numbers.get(heap[0][1]) == heap[0][0]):
+            heappop(heap)
+        return heap
 
 
 def _content(name: str, args: Any) -> Hashable:

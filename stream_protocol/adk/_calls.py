@@ -1,4 +1,4 @@
-"""Which call of a message ADK means by an id: the one rule, for the converter and for the reading of stored events.
+"""The one rule for finding the call that ADK means by an id, for the converter and for the reading of stored events.
 
 An id is not enough: it can come again while its first call still waits, in one event or in another agent's. So what is
 known of each call is what its complete event says, and how many responses it had. Nothing here depends on fragments or
@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from stream_protocol.adk._call_ids import CallIds
-from stream_protocol.adk._call_index import CallRank, CallsUnderId, CallsWithoutId, KnownCall, SpeakerKey
+from stream_protocol.adk._call_index import CallRank, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
 
 
 class Answered(NamedTuple):
-    """What a response means."""
+    """Meaning of a response."""
 
     call: KnownCall | None
     """The call that it answers; ``None`` if that is in no event of the message."""
     is_placeholder: bool
-    """Whether it only says that the call waits."""
+    """True if it only says that the call waits."""
 
 
 class KnownCalls:
@@ -28,7 +28,11 @@ class KnownCalls:
         self._ids = ids
         self._same_id: dict[str, CallsUnderId] = {}
         """By ADK's ids."""
-        self._without_id = CallsWithoutId()
+        self._open = OpenCalls()
+        self._without_id = OpenCalls()
+        """The calls for which ADK has given no id."""
+        self._asked: dict[str, KnownCall] = {}
+        """The calls that a person was asked to approve, by the ids of the requests."""
         self._run = 0
         self._event: object = None
         """The newest event."""
@@ -45,6 +49,7 @@ class KnownCalls:
         """Adds a call. ``shown``: whether it needs an id in the client."""
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
+        self._open.add(known)
         if not adk_id:
             self._without_id.add(known)
         return known
@@ -70,7 +75,8 @@ class KnownCalls:
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """The event has the whole call; ``None`` for an event that only quotes it."""
         known.name, known.args, known.run = name, args, self._run
-        self._without_id.complete(known)
+        self._open.name(known)
+        self._without_id.name(known)
         self._changed.append((known, known.same_id))
         if event is not None:
             self._mention(event, known)
@@ -108,40 +114,76 @@ class KnownCalls:
         self._changed.append((known, known.same_id))
         return known
 
+    def request_approval(self, approval_id: str, known: KnownCall) -> None:
+        """A person is asked to approve the call. ``approval_id``: the id of the request."""
+        self._asked[approval_id] = known
+        known.approval_id, known.decided = approval_id, False
+        if not known.is_open:  # what came looked like a result, but the tool has not run yet
+            known.is_open = True
+            self._open.add(known)
+        self._changed.append((known, known.same_id))
+
+    def resolve_approval(self, approval_id: str | None) -> KnownCall | None:
+        """The call whose newest request for approval has this id. An answer to an older request is ignored."""
+        known = self._asked.get(approval_id or "")
+        return known if known is not None and known.approval_id == approval_id else None
+
+    def decide(self, known: KnownCall) -> None:
+        """A person has answered whether the call may run. Its response comes next, of all calls under its id."""
+        known.decided = True
+        self._changed.append((known, known.same_id))
+
     def resolve_response(
         self, event: object, speaker: SpeakerKey | None, adk_id: str | None, name: str, *, is_placeholder: bool = False
     ) -> Answered:
         """The call of a tool that a response answers. ``speaker``: who gives it; ``None`` for the user.
         ``is_placeholder``: whether the event says so of its id.
 
-        Of several calls under one id it is the speaker's own, else that of the same tool, else the one with the fewest
-        responses, or placeholders, and the oldest of these: so they come in the order of their calls. A call that has
-        its response takes none of another tool: that is for an earlier message. An unknown id is that of the oldest
-        call of the tool that came without one.
+        See ``find_answered``.
         """
         if not adk_id:
-            self.begin_run()  # it answers some call, so what comes later repeats none; which one, the converter finds
-            return Answered(None, is_placeholder)
-        self._begin_event(event)
-        if adk_id not in self._same_id and (nameless := self._without_id.oldest(speaker, name)) is not None:
-            self.alias(adk_id, nameless)
-        if (calls := self._find(adk_id)) is None:
-            return Answered(None, is_placeholder)
-
-        def key(rank: CallRank) -> tuple[bool, bool, int, int, int]:
-            placeholders = rank.placeholders if is_placeholder else 0
-            return rank.mentioned, _differ(rank.name, name), rank.responses, placeholders, -rank.approvals
-
-        known = (calls.first(key, speaker) if speaker is not None else None) or calls.first(key)
-        if known is None or (known.responses and _differ(known.name, name)):
+            self.begin_run()  # what comes later repeats none
+        known = self.find_answered(event, speaker, adk_id, name, is_placeholder=is_placeholder)
+        if known is None:
             return Answered(None, is_placeholder)
         # Of several calls under one id ADK has asked about one: the others have their results.
-        if is_placeholder and not known.approvals:
-            is_placeholder = not calls.any(lambda rank: rank.approvals > 0 and not rank.responses)
+        if is_placeholder and adk_id and not known.approvals:
+            is_placeholder = not self._same_id[adk_id].any(lambda rank: rank.approvals > 0 and not rank.responses)
+        known.decided = False
         known.responses += not is_placeholder
+        if not is_placeholder:
+            known.is_open = False
+            self._open.remove(known)
         known.placeholders += is_placeholder
         self._mention(event, known)
         return Answered(known, is_placeholder)
+
+    def find_answered(
+        self, event: object, speaker: SpeakerKey | None, adk_id: str | None, name: str, *, is_placeholder: bool
+    ) -> KnownCall | None:
+        """The call that a response answers: as ``resolve_response``, and the response is not counted.
+
+        Without an id it is the oldest open call of the tool, the speaker's own first.
+        Of several calls under one id, in this order: the speaker's own, those of the same tool, those that a person has
+        just decided about, those with the fewest responses, or placeholders, and the oldest. A call that has its
+        response takes none of another tool: that is for an earlier message. An unknown id is that of the oldest call of
+        the tool that came without one.
+        """
+        self._begin_event(event)
+        if not adk_id:
+            return self._open.oldest(speaker, name)
+        if adk_id not in self._same_id and (nameless := self._without_id.oldest(speaker, name)) is not None:
+            self.alias(adk_id, nameless)
+        if (calls := self._find(adk_id)) is None:
+            return None
+
+        def key(rank: CallRank) -> tuple[bool, bool, bool, int, int, int]:
+            placeholders = rank.placeholders if is_placeholder else 0
+            differs = _differ(rank.name, name)
+            return rank.mentioned, differs, not rank.decided, rank.responses, placeholders, -rank.approvals
+
+        known = (calls.first(key, speaker) if speaker is not None else None) or calls.first(key)
+        return None if known is None or (known.responses and _differ(known.name, name)) else known
 
     def _find(self, adk_id: str | None) -> "CallsUnderId | None":
         self._update()

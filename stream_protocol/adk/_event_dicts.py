@@ -3,17 +3,42 @@
 They become ADK's ``Event``, which is loaded with the first of them.
 """
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from stream_protocol.adk._warnings import WarnOnce
-from stream_protocol.wire import StreamProtocolError
+from stream_protocol.wire import StreamProtocolError, printable
 
 if TYPE_CHECKING:
     from google.adk.events import Event
 
+logger = logging.getLogger(__name__)
+
 EventOrDict: TypeAlias = "Event | dict[str, Any]"
 """An ADK event; or its JSON as a dictionary, with keys in snake_case or camelCase."""
+
+
+class WarnOnce:
+    """Logs each warning the first time. It may quote what a model or a file says."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+        self._silent = False
+
+    def __call__(self, text: str) -> None:
+        if text not in self._given and not self._silent:
+            self._given.add(text)
+            logger.warning("%s", printable(text))
+
+    @contextmanager
+    def silenced(self) -> Iterator[None]:
+        """Nothing is logged meanwhile: for events that are read again. Their first reader was told."""
+        before, self._silent = self._silent, True
+        try:
+            yield
+        finally:
+            self._silent = before
 
 
 class NotAnEventError(StreamProtocolError):

@@ -1,19 +1,24 @@
-"""What an event says, as small values: the language between ADK's events and all that reads them.
+"""Facts: small values that say what is in an event, for all that reads events.
 
 An event has a header (who, in which run), its parts in their order, and what it reports beside them. Both unions are
 closed: a reader that matches on all their types has looked at everything.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from stream_protocol.adk._adk_requests import CallKind
 from stream_protocol.adk._call_index import SpeakerKey
-from stream_protocol.adk._provider_tools import ProviderCall, ProviderResult
 
 if TYPE_CHECKING:
     from google.adk.events import Event
-    from google.genai.types import PartialArg
+    from google.genai import types
+
+USER: Final = "user"
+"""The author of the user's events, and of the results that ADK stores in the user's name."""
+
+CODE_EXECUTION: Final = "code_execution"
+"""Name of the provider-executed tool that stands for code which the model's provider or ADK runs."""
 
 
 class Text(NamedTuple):
@@ -56,6 +61,8 @@ class File(NamedTuple):
     fields: str
     """The names of the fields that the part has, as of all parts that are no text and no call."""
     signature: bytes | None = None
+    part: "types.Part | types.FunctionResponsePart | None" = None
+    """The part itself: to be stored."""
 
 
 class Call(NamedTuple):
@@ -65,7 +72,7 @@ class Call(NamedTuple):
     name: str
     args: dict[str, Any]
     kind: CallKind | None
-    """Who outside the agent answers it, if not one of the agent's tools."""
+    """Somebody outside the agent who answers it; ``None`` if one of the agent's tools does."""
     signature: bytes | None = None
 
 
@@ -76,7 +83,7 @@ class CallPiece(NamedTuple):
     name: str | None
     args: dict[str, Any] | None
     """All arguments so far, from adapters that do not stream them by paths."""
-    partial_args: "Sequence[PartialArg]"
+    partial_args: "Sequence[types.PartialArg]"
     """New pieces of arguments, each with its path."""
     will_continue: bool
     signature: bytes | None
@@ -91,12 +98,28 @@ class Result(NamedTuple):
     waits_for: CallKind | None
     """``APPROVAL`` or ``CREDENTIAL`` for a placeholder: it only says that its call waits for one."""
     hint: str | None = None
-    """What a tool that asks for approval by itself says to the person."""
+    """The question of a tool that asks for approval by itself."""
     payload: Any = None
-    """What such a tool wants back with the approval."""
+    """A value that such a tool wants back with the approval."""
     files: tuple[File, ...] = ()
     will_continue: bool = False
     signature: bytes | None = None
+
+
+class ProviderCall(NamedTuple):
+    """A call of a tool that the model's provider has run: code execution, and tools of Google's servers."""
+
+    id: str | None
+    name: str
+    input: Any
+
+
+class ProviderResult(NamedTuple):
+    """The result of such a call."""
+
+    id: str | None
+    name: str
+    output: Any
 
 
 class ProviderPart(NamedTuple):
@@ -105,6 +128,8 @@ class ProviderPart(NamedTuple):
     value: ProviderCall | ProviderResult
     fields: str
     signature: bytes | None = None
+    part: "types.Part | None" = None
+    """The part itself: to be stored."""
 
 
 class OtherPart(NamedTuple):
@@ -133,7 +158,7 @@ class Output(NamedTuple):
 
 
 class AgentSpeech(NamedTuple):
-    """What the agent says in a live run."""
+    """Speech of the agent in a live run."""
 
     text: str
     finished: bool
@@ -229,7 +254,7 @@ R = TypeVar("R")
 
 
 class EventFacts(NamedTuple):
-    """What an event says."""
+    """An event as facts: its header, its parts and its reports."""
 
     event: "Event"
     """The event itself: to be stored, copied, or given to ADK."""
@@ -239,9 +264,9 @@ class EventFacts(NamedTuple):
     scope: str | None
     """The id of the call in whose place a task-mode agent speaks."""
     by_user: bool
-    """Whether the user made the event. A task agent's result is in the user's name, too, but comes from a node."""
+    """True for the user's own events. A task agent's result is in the user's name, too, but comes from a node."""
     in_users_name: bool
-    """Whether its author is the user, or ADK in the user's name."""
+    """True if its author is the user, or ADK in the user's name."""
     is_fragment: bool
     role: str | None
     """The role of its content; ``None`` without content."""
@@ -250,7 +275,7 @@ class EventFacts(NamedTuple):
     finish_reason: str | None
     """google-genai's reason for the end of the model's response."""
     is_streams_end: bool
-    """Whether ADK says that the event ends a stream, as its aggregates do."""
+    """True if ADK says that the event ends a stream, as its aggregates do."""
     parts: tuple[Part, ...]
     reports: tuple[Report, ...]
 
@@ -266,8 +291,8 @@ class EventFacts(NamedTuple):
 
     @property
     def is_user_message(self) -> bool:
-        """Whether it is what the user said, and not only an answer to one of the agent's calls. Up to ADK 1.x one event
-        could be both."""
+        """True for words or files of the user's, and not only an answer to one of the agent's calls. Up to ADK 1.x one
+        event could be both."""
         if not self.by_user or not self.parts:
             return False
         return any(isinstance(part, File) or (isinstance(part, Text) and part.text) for part in self.parts) or not any(
@@ -276,16 +301,16 @@ class EventFacts(NamedTuple):
 
     @property
     def shows_something(self) -> bool:
-        """Whether it says, does or reports something, and does not only keep state, artifacts or usage."""
+        """True if it says, does or reports something, and does not only keep state, artifacts or usage."""
         return bool(self.parts) or any(isinstance(report, Failure | Output | AgentSpeech) for report in self.reports)
 
     @property
     def is_final(self) -> bool:
-        """Whether ADK calls it a final response: its agent does nothing more by itself."""
+        """True for what ADK calls a final response: its agent does nothing more by itself."""
         return self.event.is_final_response()
 
     def reports_a(self, *kinds: type[Report]) -> bool:
-        """Whether it reports something of these kinds."""
+        """Returns True if it reports something of these kinds."""
         return any(isinstance(report, kinds) for report in self.reports)
 
     def report(self, kind: type[R]) -> R | None:

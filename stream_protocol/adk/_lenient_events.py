@@ -15,8 +15,7 @@ from google.adk.events import Event
 from pydantic import ValidationError
 from typing_extensions import override
 
-from stream_protocol.adk._event_dicts import NotAnEventError
-from stream_protocol.adk._warnings import WarnOnce
+from stream_protocol.adk._event_dicts import NotAnEventError, WarnOnce
 from stream_protocol.wire import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"

@@ -10,6 +10,9 @@ ADK up to 1.18 does not mark the pieces as ``partial``, and leaves ``finished`` 
 
 from typing import TYPE_CHECKING, Final
 
+from stream_protocol.adk._facts import USER
+from stream_protocol.adk._relayed_events import as_said
+
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai.types import Part
@@ -37,3 +40,18 @@ def without_sound(event: "Event") -> "Event":
         return event
     heard = [part for part in parts if not is_live_sound(part)]
     return event.model_copy(update={"content": content.model_copy(update={"parts": heard}) if heard else None})
+
+
+def readable_event(event: "Event") -> "Event":
+    """The event with the user's speech as its content, a piece of it as a fragment; and without the sound of live runs.
+    An event of an agent behind A2A has what that agent said. Older ADKs give speech to the agent that hears it.
+
+    Any other event is given back as it is.
+    """
+    speech = event.input_transcription
+    if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:
+        return as_said(without_sound(event))
+    content = {"role": USER, "parts": [{"text": speech.text}]}
+    spoken = type(event).model_validate({"author": USER, "content": content}).content
+    changed = {"author": USER, "content": spoken, "input_transcription": None, "partial": not speech.finished or None}
+    return event.model_copy(update=changed)

@@ -1,23 +1,23 @@
 """Reads events: the one place where the fields of an event become facts."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from stream_protocol.adk import _facts as facts
 from stream_protocol.adk._adk_requests import CallKind, external_kind
-from stream_protocol.adk._authors import USER
-from stream_protocol.adk._facts import EventFacts
+from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
+from stream_protocol.adk._facts import CODE_EXECUTION, USER, EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
-from stream_protocol.adk._live_events import without_sound
-from stream_protocol.adk._provider_tools import provider_part
+from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._relayed_events import DATA_TAGS, as_said
-from stream_protocol.adk._sources import sources_of
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai import types
+
+    from stream_protocol.adk._call_index import SpeakerKey
 
 _NO_CONTENT = frozenset({"thought", "thought_signature", "part_metadata"})
 """Fields of a part that say something about what it holds."""
@@ -28,6 +28,11 @@ def read(event: "Event") -> EventFacts:
     fields = event.__dict__  # pydantic keeps fields there: this costs a fourth of its attribute access
     content, author, path, partial = fields["content"], fields["author"], fields["node_info"].path, fields["partial"]
     reason, usage = fields["finish_reason"], fields["usage_metadata"]
+    parts: tuple[facts.Part, ...] = ()
+    if content is not None and content.parts:
+        parts = tuple([read_part(part, None if partial else event) for part in content.parts])
+        if partial and facts.File in map(type, parts):
+            parts = tuple([read_part(part) for part in content.parts if not is_live_sound(part)])
     return EventFacts(
         event,
         fields["id"],
@@ -41,15 +46,55 @@ def read(event: "Event") -> EventFacts:
         fields["model_version"],
         reason.value if reason is not None else None,
         partial is False and (reason or usage) is not None,
-        tuple([read_part(part, event) for part in content.parts or ()]) if content is not None else (),
-        tuple(_reports(event, fields)),
+        parts,
+        _fragment_reports(event, fields) if partial else _reports(event, fields),
     )
+
+
+def read_next(event: EventOrDict, warn: WarnOnce) -> EventFacts:
+    """Return what the next event of a run says, which may come as a dictionary."""
+    return read(read_event(event, warn) if isinstance(event, dict) or not hasattr(event, "node_info") else event)
+
+
+def text_reader(speaker: "SpeakerKey", *, of_thought: bool) -> Callable[[EventOrDict], str | None]:
+    """Return a function that gives the text of an event that only continues what the speaker says, or thinks; ``None``
+    for every other event.
+
+    Nearly all events are such fragments. So it makes no facts.
+    """
+    author, branch, path = speaker
+
+    def continued_text(event: EventOrDict) -> str | None:
+        try:
+            fields = event.__dict__
+            if (
+                fields["author"] != author
+                or fields["branch"] != branch
+                or fields["node_info"].path != path
+                or not fields["partial"]
+                or fields["finish_reason"] is not None
+                or fields["error_code"]
+                or fields["error_message"]
+            ):
+                return None
+            [part] = fields["content"].parts
+        except (AttributeError, KeyError, TypeError, ValueError):  # a dictionary; no part, or several
+            return None
+        values = part.__dict__
+        if of_thought:
+            return values["text"] if values["thought"] and not values["thought_signature"] else None
+        return None if values["thought"] else values["text"]
+
+    return continued_text
 
 
 def read_complete(said: EventFacts) -> EventFacts:
     """Return what the agent of a complete event said, though it speaks in a live run or is behind A2A."""
-    plain = as_said(without_sound(said.event))
-    return said if plain is said.event else read(plain)
+    event = said.event
+    if event.custom_metadata is None and facts.File not in map(type, said.parts):
+        return said
+    plain = as_said(without_sound(event))
+    return said if plain is event else read(plain)
 
 
 def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
@@ -61,8 +106,33 @@ def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
 
 
 def is_user_message(event: "Event") -> bool:
-    """Whether the event is what the user said, which begins an exchange: see ``EventFacts``."""
+    """Returns True for what the user said, which begins an exchange: see ``EventFacts``."""
     return read(event).is_user_message
+
+
+def is_user_event(event: "Event") -> bool:
+    """Returns True for the user's own events. A task agent's result is in the user's name, but comes from a node."""
+    return event.author == USER and not event.node_info.path
+
+
+def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
+    """The names of the tools that turn out to be task-mode agents, as far as these events go.
+
+    A call that hands over to such an agent looks like any other tool's. Its output comes turns later, in another
+    message than the call. So the call is hidden wherever all events are known.
+
+    ADK runs such an agent under the tool's name, and keeps its events together under the id of the call. Both must fit:
+    a model may use an id again.
+    """
+    called: set[tuple[str | None, str | None]] = set()
+    spoken: set[tuple[str, str]] = set()
+    for event in events:
+        fields = event.__dict__  # as `Conversion.feed` reads them: this, too, is done for every event
+        if fields["isolation_scope"] is not None:
+            spoken.add((fields["isolation_scope"], fields["author"]))
+        if not fields["partial"]:  # a complete event repeats what its fragments called
+            called.update((call.id, call.name) for call in event.get_function_calls())
+    return frozenset(name for _, name in called & spoken if name)
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
@@ -73,7 +143,7 @@ def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
 
 
 def asks_somebody(event: "Event") -> bool:
-    """Whether one of the calls of an event, or fragment, is for somebody outside the agent."""
+    """Returns True if one of the calls of an event, or fragment, is for somebody outside the agent."""
     return any(external_kind(event, call) is not None for call in event.get_function_calls())
 
 
@@ -97,9 +167,9 @@ def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
         return _read_file(part, event, signature)
     if text is not None:
         return facts.Text("", bool(fields["thought"]), signature)
-    provided = provider_part(part)
+    provided = _provided(part)
     if provided is not None:
-        return facts.ProviderPart(provided, _fields(part), signature)
+        return facts.ProviderPart(provided, _fields(part), signature, part)
     return facts.OtherPart(_fields(part), signature)
 
 
@@ -139,7 +209,7 @@ def _read_file(
         artifact = _artifact(blob, event) if event is not None and event.actions.artifact_delta else None
         content = facts.Blob(blob.data, blob.mime_type, artifact)
     reference = facts.Reference(link.file_uri, link.mime_type, link.display_name) if link and link.file_uri else None
-    return facts.File(content, reference, _fields(part), signature)
+    return facts.File(content, reference, _fields(part), signature, part)
 
 
 def _relayed_data(data: bytes) -> Any:
@@ -185,36 +255,56 @@ def read_failure(event: "Event") -> facts.Failure | None:
     return facts.Failure(code or None, event.error_message, told_reason(event))
 
 
-def _reports(event: "Event", fields: dict[str, Any]) -> Iterator[facts.Report]:
-    actions = fields["actions"].__dict__
-    if (failure := read_failure(event)) is not None:
-        yield failure
+def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
+    """A fragment's failure, which perhaps no complete event repeats, and speech.
+
+    It shares its ``actions`` with the later complete event, which changes them.
+    """
+    speech = fields["output_transcription"]
+    if speech is None and not fields["error_code"] and not fields["error_message"]:
+        return ()
+    failure = read_failure(event)
+    said = None if speech is None else facts.AgentSpeech(speech.text or "", bool(speech.finished))
+    return tuple(report for report in (failure, said) if report is not None)
+
+
+def _reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
+    reports: list[facts.Report] = []
+    if (fields["error_code"] or fields["error_message"]) and (failure := read_failure(event)) is not None:
+        reports.append(failure)
     if fields["output"] is not None:
-        yield facts.Output(fields["output"])
+        reports.append(facts.Output(fields["output"]))
     if (speech := fields["output_transcription"]) is not None:
-        yield facts.AgentSpeech(speech.text or "", bool(speech.finished))
+        reports.append(facts.AgentSpeech(speech.text or "", bool(speech.finished)))
     if (speech := fields["input_transcription"]) is not None and speech.finished:
-        yield facts.UserSpeechEnd()
+        reports.append(facts.UserSpeechEnd())
     if fields["turn_complete"] or fields["interrupted"]:
-        yield facts.LiveTurnEnd(bool(fields["interrupted"]))
-    if actions["requested_tool_confirmations"] or actions["requested_auth_configs"]:
-        yield facts.Waiting()
-    if actions["compaction"] is not None:
-        yield facts.Compaction()
-    if actions["rewind_before_invocation_id"]:
-        yield facts.Rewind(actions["rewind_before_invocation_id"])
-    if actions["artifact_delta"]:
-        yield facts.Artifacts(actions["artifact_delta"])
-    if actions["transfer_to_agent"]:
-        yield facts.Transfer(actions["transfer_to_agent"])
-    for widget in actions["render_ui_widgets"] or ():
-        yield facts.Widget(widget.id, widget.provider, widget.payload)
-    if actions["state_delta"]:
-        yield facts.StateChange(actions["state_delta"])
+        reports.append(facts.LiveTurnEnd(bool(fields["interrupted"])))
+    reports += _actions(fields["actions"].__dict__)
     if fields["grounding_metadata"] is not None or fields["citation_metadata"] is not None:
-        yield from sources_of(event)
+        reports += _sources(event)
     if fields["usage_metadata"] is not None:
-        yield _usage(fields["usage_metadata"])
+        reports.append(_usage(fields["usage_metadata"]))
+    return tuple(reports)
+
+
+def _actions(actions: dict[str, Any]) -> list[facts.Report]:
+    reports: list[facts.Report] = []
+    if actions["requested_tool_confirmations"] or actions["requested_auth_configs"]:
+        reports.append(facts.Waiting())
+    if actions["compaction"] is not None:
+        reports.append(facts.Compaction())
+    if actions["rewind_before_invocation_id"]:
+        reports.append(facts.Rewind(actions["rewind_before_invocation_id"]))
+    if actions["artifact_delta"]:
+        reports.append(facts.Artifacts(actions["artifact_delta"]))
+    if actions["transfer_to_agent"]:
+        reports.append(facts.Transfer(actions["transfer_to_agent"]))
+    if actions["render_ui_widgets"]:
+        reports += [facts.Widget(one.id, one.provider, one.payload) for one in actions["render_ui_widgets"]]
+    if actions["state_delta"]:
+        reports.append(facts.StateChange(actions["state_delta"]))
+    return reports
 
 
 def _usage(usage: "types.GenerateContentResponseUsageMetadata") -> facts.TokenUsage:
@@ -223,3 +313,45 @@ def _usage(usage: "types.GenerateContentResponseUsageMetadata") -> facts.TokenUs
     output = (usage.candidates_token_count or 0) + reasoning
     total = usage.total_token_count or prompt + output
     return facts.TokenUsage(prompt, output, total, reasoning, usage.cached_content_token_count or 0)
+
+
+def _provided(part: "types.Part") -> facts.ProviderCall | facts.ProviderResult | None:
+    """The call or the result that a part holds; ``None`` for any other part."""
+    if (code := part.executable_code) is not None:
+        value = {"language": code.language.value if code.language else None, "code": code.code}
+        return facts.ProviderCall(code.id, CODE_EXECUTION, value)
+    if (result := part.code_execution_result) is not None:
+        output = {"outcome": result.outcome.value if result.outcome else None, "output": result.output}
+        return facts.ProviderResult(result.id, CODE_EXECUTION, output)
+    if (call := part.tool_call) is not None:
+        return facts.ProviderCall(call.id, _server_tool(call.tool_type), call.args or {})
+    if (response := part.tool_response) is not None:
+        return facts.ProviderResult(response.id, _server_tool(response.tool_type), response.response)
+    return None
+
+
+def _server_tool(tool_type: Any) -> str:
+    return str(tool_type.value).lower() if tool_type is not None else "server_tool"
+
+
+def _sources(event: "Event") -> Iterator[facts.Source]:
+    """The sources of an event, in their order."""
+    if (grounding := event.grounding_metadata) is not None:
+        for chunk in grounding.grounding_chunks or ():
+            yield from _of_chunk(chunk)
+    if (citations := event.citation_metadata) is not None:
+        for citation in citations.citations or ():
+            if citation.uri:
+                yield facts.Source(citation.uri, citation.title)
+
+
+def _of_chunk(chunk: "types.GroundingChunk") -> Iterator[facts.Source]:
+    if (web := chunk.web) and web.uri:
+        yield facts.Source(web.uri, web.title or web.domain)
+    if (place := chunk.maps) and place.uri:
+        yield facts.Source(place.uri, place.title)
+    if (image := chunk.image) and (uri := image.source_uri or image.image_uri):
+        yield facts.Source(uri, image.title)
+    document = chunk.retrieved_context
+    if document and (name := document.uri or document.document_name or document.title):
+        yield facts.Source(name, document.title, document.document_name)

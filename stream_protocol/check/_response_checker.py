@@ -15,6 +15,7 @@ from stream_protocol.check._continued_message import ContinuedMessage, call_of_a
 from stream_protocol.check._problem_texts import chunk_type, schema_problem
 from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import (
+    DELTA_KEYS,
     AiSdkVersion,
     AnyChunk,
     ClientStreamError,
@@ -31,7 +32,13 @@ TERMINALS: Final = ("finish", "error", "abort")
 """The chunks that end a response."""
 
 _WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
-    {"delta": "", "inputTextDelta": "", "url": "", "input": None, "output": None, "data": None}
+    {
+        **dict.fromkeys((text for _, text in DELTA_KEYS.values()), ""),
+        "url": "",
+        "input": None,
+        "output": None,
+        "data": None,
+    }
 )
 """Keys whose values no rule needs, with the value that the reducer gets instead: so a long response takes no memory."""
 

@@ -28,8 +28,6 @@ from stream_protocol.session import AttemptedDecisions, Decision, Transcript, at
 from stream_protocol.wire import ChatRequestError, check_path
 
 if TYPE_CHECKING:
-    from google.adk.events import Event
-
     from stream_protocol.session import CallAnswer
     from stream_protocol.wire import ChatRequest
 
@@ -132,15 +130,15 @@ class Attempt:
     """A request that may answer calls, while it is decided about."""
 
     def __init__(self, accept: Callable[[Decision], None]) -> None:
-        self.events: list[Event] = []
+        self.transcript = Transcript()
         """The chat as stored, while the request is planned in it."""
         self.decisions: tuple[Decision, ...] | None = None
         """What it decides; ``None`` until it was planned."""
         self._accept = accept
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """The request was planned: it gives these answers. It may wait for long now, without the events."""
-        self.events = []
+        """The request was planned: it gives these answers. It may wait for long now, without the transcript."""
+        self.transcript = Transcript()
         self.decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
@@ -174,9 +172,9 @@ class AuditTrail:
             yield attempt
         except ChatRequestError as refused:
             if attempt.decisions is None:
-                events = attempt.events
-                work = partial(attempted_decisions, request)
-                attempted = await long_work(lambda: work(Transcript(events)), size=request.size, events=events)
+                transcript = attempt.transcript
+                work = partial(attempted_decisions, request, transcript)
+                attempted = await long_work(work, size=request.size, events=transcript.stored)
             else:
                 attempted = AttemptedDecisions(decisions=attempt.decisions)
             for number, one in enumerate(attempted.decisions, 1):

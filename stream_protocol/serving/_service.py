@@ -167,6 +167,8 @@ class _Planned(NamedTuple):
     session: Session | None
     """``None`` for a new chat."""
     turn: PlannedTurn
+    transcript: Transcript | None = None
+    """The stored session as it was read; ``None`` for a history that the client sends."""
 
 
 class ChatService:
@@ -734,7 +736,10 @@ class ChatService:
         await repair_session(planned.runner, session)
         for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
-        job = self._job(request, turn, session, overrides, planned.runner, accept)
+        known = planned.transcript
+        if known is not None and len(known.stored) != len(session.events):  # they have been appended to
+            known = None
+        job = replace(self._job(request, turn, session, overrides, planned.runner, accept), known_transcript=known)
         await long_work(job.read_session, events=session.events)
         return job
 
@@ -755,7 +760,8 @@ class ChatService:
             planned = _Planned(*await restore_session(runner, request, user_id=key[0], mode=self._history))
         else:
             session = await self._find_session(key)
-            events = attempt.events = session.events if session is not None else []
+            events = session.events if session is not None else []
+            transcript = attempt.transcript = await long_work(lambda: Transcript(events), events=events)
             planning = partial(
                 plan,
                 request,
@@ -764,8 +770,8 @@ class ChatService:
                 history_cut=self._history_cut,
                 digest=digest,
             )
-            turn = await long_work(lambda: planning(Transcript(events)), size=request.size, events=events)
-            planned = _Planned(runner, session, turn)
+            turn = await long_work(lambda: planning(transcript), size=request.size, events=events)
+            planned = _Planned(runner, session, turn, transcript)
         turn = planned.turn
         attempt.plan(() if isinstance(turn, NothingToRun) else turn.answers)
         if isinstance(turn, NewUserTurn):

@@ -1,6 +1,5 @@
 """Facts -> UI message chunks: one machine for a live response, its continuation, a replay and history."""
 
-from stream_protocol.stream._aggregates import compare, is_aggregate
 from stream_protocol.stream._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Conversion, Ending
 from stream_protocol.stream._converter import StreamProtocolConverter, call_ids, chunk_conversion, sse_conversion
 from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER
@@ -15,9 +14,10 @@ from stream_protocol.stream._options import (
     options_from_json,
     options_to_json,
 )
+from stream_protocol.stream._part_kinds import PartKind
 from stream_protocol.stream._steps import CALL_NOT_FINISHED_TEXT
-from stream_protocol.stream._streamed_texts import PartKind, StreamedTexts
 from stream_protocol.stream._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
+from stream_protocol.stream._unconfirmed import StreamedPart, UnconfirmedStream
 
 __all__ = [
     "CALL_NOT_FINISHED_TEXT",
@@ -37,13 +37,12 @@ __all__ = [
     "RunLimitError",
     "Settings",
     "StreamProtocolConverter",
-    "StreamedTexts",
+    "StreamedPart",
+    "UnconfirmedStream",
     "call_ids",
     "chunk_conversion",
-    "compare",
     "fail_response",
     "hide_tools",
-    "is_aggregate",
     "iter_chunks",
     "iter_sse",
     "options_from_json",

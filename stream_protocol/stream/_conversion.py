@@ -14,13 +14,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from stream_protocol.adk import (
-    USER,
     AgentSpeech,
     Artifacts,
     Call,
     CallIds,
     CallPiece,
     EventFacts,
+    Failure,
     File,
     LiveTurnEnd,
     OtherPart,
@@ -30,36 +30,32 @@ from stream_protocol.adk import (
     ProviderPart,
     ProviderResult,
     Result,
+    Source,
     SpeakerKey,
     Text,
     WarnOnce,
-    is_live_sound,
     is_user_event,
-    read,
     read_complete,
-    read_event,
     read_events,
-    read_failure,
-    read_part,
+    read_next,
 )
-from stream_protocol.stream._aggregates import NOTHING_STREAMED, compare, is_aggregate
+from stream_protocol.stream._aggregates import NOTHING_STREAMED, Repetition, compare, is_aggregate
 from stream_protocol.stream._data_parts import write_actions, write_artifacts, write_output
 from stream_protocol.stream._endings import AgentRunError, RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
 from stream_protocol.stream._media import write_media
 from stream_protocol.stream._options import Settings
+from stream_protocol.stream._part_kinds import PartKind
 from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import NO_SPEAKER, Speaker
 from stream_protocol.stream._steps import Steps
-from stream_protocol.stream._streamed_texts import PartKind, ToldText
+from stream_protocol.stream._streamed_texts import ToldText
+from stream_protocol.stream._unconfirmed import UnconfirmedStream
 from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, StreamProtocolError, json_value
 
 if TYPE_CHECKING:
-    from google.adk.events import Event
-    from google.genai import types as genai
-
     from stream_protocol.adk import EventOrDict
 
 
@@ -101,6 +97,10 @@ class Conversion(Generic[T]):
         self._summary = RunSummary()
         self._complete_id: str | None = None
         """The id of the newest complete event."""
+        self._unconfirmed: list[UnconfirmedStream] | None = None
+        """What complete events have ended and not confirmed; ``None`` if streams are not kept."""
+        self.complete_ids: list[str] = []
+        """The ids of the complete events, in their order, from when streams are kept."""
         self._running = False
         """Whether the response has begun and not ended."""
         self.outcome: Ending | None = None
@@ -207,6 +207,8 @@ class Conversion(Generic[T]):
 
     def _end_parts(self, error_text: str, *, closes_pending: bool = False, error: BaseException | None = None) -> None:
         for speaker in self._speakers.values():
+            if self._unconfirmed is not None and (stream := speaker.streamed.take_kept()) is not None:
+                self._unconfirmed.append(stream)
             self._end_speaker(speaker)
             self._steps.end_unfinished_calls(speaker)
         self._responses.end_calls(error_text, closes_pending=closes_pending, error=error)
@@ -218,9 +220,36 @@ class Conversion(Generic[T]):
             metadata["modelId"] = self._summary.model_id
         return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
 
+    # What no complete event has confirmed
+
+    def keep_unconfirmed(self) -> None:
+        """From now on, keeps all that is streamed until a complete event confirms it: see ``unconfirmed``."""
+        self._unconfirmed = []
+        for speaker in self._speakers.values():
+            speaker.streamed.kept = UnconfirmedStream()
+
+    @property
+    def unconfirmed(self) -> list[UnconfirmedStream]:
+        """What the response has streamed and no complete event has confirmed, in the order in which it began."""
+        streams = [*(self._unconfirmed or ()), *(speaker.streamed.whole for speaker in self._speakers.values())]
+        return sorted((one for one in streams if one is not None and one.parts), key=lambda one: one.begin)
+
+    def _end_stream(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> None:
+        """Takes the complete event that ends the speaker's stream. An aggregate that a callback changed replaces it."""
+        stream = speaker.streamed.take_kept()
+        if self._unconfirmed is None or stream is None:
+            return
+        if not repetition.unrepeated and stream.is_confirmed_by(said.parts):
+            return
+        is_failure = not said.parts and said.failure is not None
+        if is_failure or not self._is_aggregate(said, speaker):
+            stream.ended = True
+            stream.repeated = [kind for kind in PartKind if kind not in repetition.unrepeated]
+            self._unconfirmed.append(stream)
+
     # Events
 
-    def items(self, event: "Event") -> list[T]:
+    def items(self, event: "EventOrDict") -> list[T]:
         """What this event adds to the stream, with all that was written before and nobody has taken."""
         item = None if self.queue else self.text_delta(event)
         if item is not None:
@@ -228,119 +257,97 @@ class Conversion(Generic[T]):
         self.feed(event)
         return self.take()
 
-    def text_delta(self, event: "Event") -> T | None:
-        """The one item that this event adds if it only continues the open text; ``None`` for every other event, and
-        nothing is changed then: it is to be fed.
+    def text_delta(self, event: "EventOrDict") -> T | None:
+        """The one item that this event adds if it only continues the open text or thought; ``None`` for every other
+        event, and nothing is changed then: it is to be fed.
 
-        Nearly all events continue a text. ``feed`` writes the same for them, but asks what else they might hold. The
-        queue must be empty.
+        ``feed`` writes the same for it. The queue must be empty.
         """
         speaker = self._speaker
-        if (make_text := speaker.make_text) is None or speaker.deferred_parts:
+        if not (text := speaker.continued_text(event)):
             return None
-        try:
-            # Pydantic keeps fields in the instance's dict; reading them there costs a fourth of its attribute access.
-            fields = event.__dict__
-            if (
-                fields["author"] != speaker.author
-                or fields["branch"] != speaker.branch
-                or fields["node_info"].path != speaker.path
-                or not fields["partial"]
-                or fields["finish_reason"] is not None
-                or fields["error_code"]
-                or fields["error_message"]
-            ):
-                return None
-            [part] = fields["content"].parts
-        except (AttributeError, KeyError, TypeError, ValueError):  # a dictionary; no part, or several
-            return None
-        values = part.__dict__
-        if values["thought"] or not (text := values["text"]):
-            return None
-        item: T = make_text(text)
+        item: T = speaker.make_delta(text)
         speaker.streamed.add(text)
         return item
 
-    def feed(self, event: "Event") -> None:
+    def feed(self, event: "EventOrDict") -> None:
         """Writes what this event adds to the stream. A dictionary is read as an event."""
-        try:
-            fields = event.__dict__
-            author, branch, path = fields["author"], fields["branch"], fields["node_info"].path
-        except (AttributeError, KeyError):  # costs nothing until there is a dictionary
-            event = read_event(event, self.warn)
-            fields = event.__dict__
-            author, branch, path = event.author, event.branch, event.node_info.path
+        said = read_next(event, self.warn)
         if not self._running:
-            self._start(fields["invocation_id"])
-        if author == USER:
-            said = read(event)
+            self._start(said.invocation_id)
+        if self._unconfirmed is not None and not said.is_fragment:
+            self.complete_ids.append(said.id)
+        if said.in_users_name:
             self._responses.add_user_event(said)
             if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
                 self._summary.add(said, has_content=False, any_shown=self._steps.response_has_content)
             return
         speaker = self._speaker
-        if author != speaker.author or branch != speaker.branch or path != speaker.path:
-            speaker = self._change_speaker((author, branch, path), event)
-        if (reason := fields["finish_reason"]) is not None:
-            self._summary.add_finish_reason(reason.value, fields["model_version"])
-            if fields["partial"]:
-                speaker.finish_reason = reason.value
-        if not fields["partial"]:
-            said = read(event)
-            if said.report(AgentSpeech) is not None:
-                self._add_speech(said, speaker)
-            elif not self._responses.add_progress(said):
-                self._add_complete(read_complete(said), speaker)
-            return
-        if (fields["error_code"] or fields["error_message"]) and (failure := read_failure(event)) is not None:
-            # Perhaps no complete event repeats it.
-            self._summary.add_error(failure, branch, any_shown=self._steps.response_has_content)
-        if (content := fields["content"]) is not None:
-            for part in content.parts or ():
-                if speaker.deferred_parts:
-                    speaker.deferred_parts.append(read_part(part))
-                    continue
-                values = part.__dict__
-                if text := values["text"]:
-                    thought = values["thought"]
-                    kind = REASONING if thought else TEXT
-                    if speaker.kind is kind or self._open(speaker, kind, fields["model_version"]):
-                        speaker.write(text)
-                        speaker.streamed.add(text)
-                    if thought and part.thought_signature:
-                        speaker.sign(part.thought_signature)
-                else:
-                    self._add_fragment(event, speaker, part)
-        elif fields["output_transcription"] is not None:
-            self._add_speech(read(event), speaker)
+        if said.speaker != speaker.key:
+            speaker = self._change_speaker(said)
+        if said.finish_reason is not None:
+            self._summary.add_finish_reason(said.finish_reason, said.model)
+        if said.is_fragment:
+            self._add_fragment(said, speaker)
+        elif said.reports and said.report(AgentSpeech) is not None:
+            self._add_speech(said, speaker)
+        elif not self._responses.add_progress(said):
+            self._add_complete(read_complete(said), speaker)
 
-    def _change_speaker(self, key: SpeakerKey, event: "Event") -> Speaker:
-        """Returns the speaker with this key, who is the current one from now on."""
-        self._responses.add_delegation(event)
-        speaker = self._speakers.get(key)
+    def _change_speaker(self, said: EventFacts) -> Speaker:
+        """Returns the speaker of the event, who is the current one from now on."""
+        self._responses.add_delegation(said.event)
+        speaker = self._speakers.get(said.speaker)
         if speaker is None:
-            speaker = self._speakers[key] = Speaker(key, self._sink)
+            speaker = self._speakers[said.speaker] = Speaker(said.speaker, self._sink)
+            if self._unconfirmed is not None:
+                speaker.streamed.kept = UnconfirmedStream()
         self._speaker = speaker
         return speaker
 
-    def _add_fragment(self, event: "Event", speaker: Speaker, part: "genai.Part") -> None:
-        """Takes a fragment without text."""
-        if is_live_sound(part):
-            return
-        fragment = read_part(part)
-        if isinstance(fragment, CallPiece):
-            self._calls.add_fragment(event, speaker, fragment)
-            return
-        if self._settings.options["artifact_url"] is not None and isinstance(fragment, File):
+    def _add_fragment(self, said: EventFacts, speaker: Speaker) -> None:
+        if speaker.streamed.kept is not None:
+            speaker.streamed.kept.note(said, len(self.complete_ids))
+        if said.finish_reason is not None:
+            speaker.finish_reason = said.finish_reason
+        if said.reports and (failure := said.failure) is not None:  # perhaps no complete event repeats it
+            self._summary.add_error(failure, said.speaker[1], any_shown=self._steps.response_has_content)
+        for part in said.parts:
+            if speaker.deferred_parts:
+                speaker.defer(part)
+            elif isinstance(part, Text) and part.text:
+                self._add_delta(speaker, part, said.model)
+            elif isinstance(part, CallPiece):
+                self._calls.add_fragment(said.event, speaker, part)
+            else:
+                self._add_streamed_whole(speaker, part)
+        if said.role is None and said.report(AgentSpeech) is not None:
+            self._add_speech(said, speaker)
+
+    def _add_delta(self, speaker: Speaker, part: Text, model: str | None) -> None:
+        """Writes a piece of a text, or of a thought."""
+        kind = REASONING if part.is_thought else TEXT
+        if speaker.kind is kind or self._open(speaker, kind, model):
+            speaker.write(part.text)
+            speaker.streamed.add(part.text)
+        else:
+            speaker.streamed.keep(part)  # the model has thought it, though nobody is shown that
+        if part.is_thought and part.signature:
+            speaker.sign(part.signature)
+            speaker.streamed.sign(part.signature)
+
+    def _add_streamed_whole(self, speaker: Speaker, part: Part) -> None:
+        """Takes a part of a fragment that never comes in pieces, or that only signs."""
+        if self._settings.options["artifact_url"] is not None and isinstance(part, File):
             # Only the complete event says whether the file was saved, and what replaces it.
-            speaker.deferred_parts.append(fragment)
+            speaker.defer(part)
             return
-        if isinstance(fragment, File | ProviderPart | OtherPart):
-            self._add_whole(speaker, fragment, None)
-            fields = fragment.fields
-            speaker.streamed_others[fields] = speaker.streamed_others.get(fields, 0) + 1
-        if fragment.signature:
-            speaker.sign(fragment.signature)
+        speaker.streamed.keep(part)
+        if isinstance(part, File | ProviderPart | OtherPart):
+            self._add_whole(speaker, part, None)
+            speaker.streamed_others[part.fields] = speaker.streamed_others.get(part.fields, 0) + 1
+        if part.signature:
+            speaker.sign(part.signature)
 
     def _add_speech(self, said: EventFacts, speaker: Speaker) -> None:
         """Writes what an agent says in a live run: pieces of it, or the whole without the pieces that were written.
@@ -372,29 +379,32 @@ class Conversion(Generic[T]):
         return True
 
     def _add_complete(self, said: EventFacts, speaker: Speaker) -> None:
-        parts = said.parts
+        parts, reports = said.parts, {type(report) for report in said.reports}
+        repetition = compare(parts, speaker.streamed)
+        if said.role is not None or said.finish_reason is not None or Failure in reports:
+            self._end_stream(said, speaker, repetition)
         if parts:
-            self._add_parts(said, speaker)
+            self._add_parts(said, speaker, repetition)
         elif (output := said.report(Output)) is not None:
             write_output(self._sink, said, output.value)
             self._steps.response_has_content = True
         else:
             self._responses.add_failure(said, speaker.key)
-        if (artifacts := said.report(Artifacts)) is not None:
+        if Artifacts in reports and (artifacts := said.report(Artifacts)) is not None:
             speaker.saved_artifacts.append(artifacts.saved)
         # ADK's API server sends an event with artifacts as two of one id: its content, then its actions.
         if parts or said.id == self._complete_id:
             self._write_artifacts(speaker)
         self._complete_id = said.id
-        if said.reports:
+        if reports:
             write_actions(self._sink, said, self._settings)
-            if self._settings.options["send_sources"]:
+            if Source in reports and self._settings.options["send_sources"]:
                 self._sources.add(said)
-        turn_ends = said.report(LiveTurnEnd) is not None
+        turn_ends = LiveTurnEnd in reports
         self._summary.add(said, has_content=bool(parts), any_shown=self._steps.response_has_content)
         if parts:
             speaker.end_response()
-        elif said.finish_reason is not None or said.failure is not None or turn_ends:
+        elif said.finish_reason is not None or Failure in reports or turn_ends:
             self._end_speaker(speaker)
         if turn_ends:
             speaker.speech = ToldText()
@@ -423,9 +433,8 @@ class Conversion(Generic[T]):
         if speaker.kind is kind and part.signature:
             speaker.sign(part.signature)
 
-    def _add_parts(self, said: EventFacts, speaker: Speaker) -> None:
+    def _add_parts(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> None:
         """Writes the parts of a complete event, without what was streamed of them."""
-        repetition = compare(said.parts, speaker.streamed)
         if (repetition.differs or _leaves_out(said.parts, speaker)) and not self._is_aggregate(said, speaker):
             self._end_speaker(speaker)
             repetition = NOTHING_STREAMED

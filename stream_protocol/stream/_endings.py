@@ -85,19 +85,21 @@ class RunSummary:
     def add(self, said: EventFacts, *, has_content: bool, any_shown: bool) -> None:
         """Takes a complete event. ``has_content``: whether it has parts. ``any_shown``: whether the response has shown
         something already."""
-        if (usage := said.report(TokenUsage)) is not None:
-            self.usage.add(usage)
+        branch = said.speaker[1]
         if said.model:
             self.model_id = said.model
-        branch = said.speaker[1]
-        if has_content and self._failures:
-            self._failures = [failure for failure in self._failures if not _recovers(branch, failure[0])]
-        if (failed := said.failure) is not None:
-            self.add_error(failed, branch, any_shown=any_shown)
-        turn_end = said.report(LiveTurnEnd)
-        interrupted = turn_end is not None and turn_end.interrupted
-        if interrupted or has_content:
-            self._interrupted = interrupted
+        if has_content:
+            self._interrupted = False
+            if self._failures:
+                self._failures = [failure for failure in self._failures if not _recovers(branch, failure[0])]
+        for report in said.reports:
+            match report:
+                case TokenUsage():
+                    self.usage.add(report)
+                case Failure():
+                    self.add_error(report, branch, any_shown=any_shown)
+                case LiveTurnEnd(interrupted):
+                    self._interrupted = self._interrupted or interrupted
 
     def add_error(self, failure: Failure, branch: str | None, *, any_shown: bool) -> None:
         """Takes the failure that an event or a fragment of this branch reports. ``any_shown``: as for ``add``."""

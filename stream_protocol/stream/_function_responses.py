@@ -68,7 +68,10 @@ class FunctionResponses:
             call = self._registry.approval(result.id)
             if call is None:
                 self.add_response(said, result, None)
-            elif call.state is CallState.APPROVAL_REQUESTED:
+                continue
+            if said.by_user:
+                self._registry.decide(call)
+            if call.state is CallState.APPROVAL_REQUESTED:
                 approved = is_confirmed(result.value)
                 if approved is not None:
                     call.answer_approval(approved=approved, write_response=self._settings.options["ai_sdk"] == 7)

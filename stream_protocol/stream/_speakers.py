@@ -9,11 +9,12 @@ difference may be shown.
 """
 
 from base64 import b64encode
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
 
-from stream_protocol.adk import Part, SpeakerKey
-from stream_protocol.stream._streamed_texts import PartKind, StreamedTexts, ToldText
+from stream_protocol.adk import EventOrDict, Part, SpeakerKey, text_reader
+from stream_protocol.stream._part_kinds import PartKind
+from stream_protocol.stream._streamed_texts import StreamedTexts, ToldText
 from stream_protocol.stream.calls import ToolCall
 from stream_protocol.wire import MakeDelta, ProviderMetadata, Sink, WriteDelta
 
@@ -31,12 +32,13 @@ class Speaker:
         "author",
         "branch",
         "calls_by_id",
+        "continued_text",
         "deferred_parts",
         "finish_reason",
         "in_response",
         "key",
         "kind",
-        "make_text",
+        "make_delta",
         "model",
         "path",
         "provider",
@@ -64,8 +66,10 @@ class Speaker:
         """The kind of the open part."""
         self.write: WriteDelta = _closed
         """Writes a delta of the open part."""
-        self.make_text: MakeDelta[Any] | None = None
-        """Makes a delta of the open part instead; ``None`` if that is no text, and where the sink can only write."""
+        self.make_delta: MakeDelta[Any] = _closed
+        """Makes a delta of the open part instead, of a text that ``continued_text`` gives."""
+        self.continued_text: Callable[[EventOrDict], str | None] = _no_text
+        """Gives the text of an event that only continues the open part. It gives none where the sink can only write."""
         self.streamed = StreamedTexts()
         """The texts and thoughts of the current response."""
         self.model: str | None = None
@@ -96,15 +100,21 @@ class Speaker:
 
     def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:
         """Opens a part. No part may be open. ``model``: the one that streams the part."""
-        if kind is PartKind.TEXT:
-            self.write = self._sink.text_start(part_id, self.provider)
-            self.make_text = self._sink.delta_maker("text-delta", part_id)
-        else:
-            self.write = self._sink.reasoning_start(part_id, self.provider)
+        is_text = kind is PartKind.TEXT
+        self.write = (self._sink.text_start if is_text else self._sink.reasoning_start)(part_id, self.provider)
+        make_delta = self._sink.delta_maker("text-delta" if is_text else "reasoning-delta", part_id)
+        if make_delta is not None:
+            self.make_delta, self.continued_text = make_delta, text_reader(self.key, of_thought=not is_text)
         self.kind = kind
         self._part_id = part_id
         self.streamed.begin(kind)
         self.model = model
+
+    def defer(self, part: Part) -> None:
+        """Keeps a fragment until the complete event comes."""
+        self.deferred_parts.append(part)
+        self.streamed.keep(part)
+        self.continued_text = _no_text
 
     def sign(self, signature: bytes) -> None:
         """Keeps the thought signature for the end of the open part."""
@@ -119,7 +129,7 @@ class Speaker:
         # A part's end replaces its metadata, so the speaker is named again beside the signature.
         end(self._part_id, None if self._signature is None else self.provider | signature_metadata(self._signature))
         self.kind = None
-        self.write, self.make_text = _closed, None
+        self.write, self.make_delta, self.continued_text = _closed, _closed, _no_text
         self._signature = None
 
     def remove_call(self, call: ToolCall) -> None:
@@ -145,5 +155,9 @@ def signature_metadata(signature: bytes) -> ProviderMetadata:
     return {"google": {"thoughtSignature": b64encode(signature).decode()}}
 
 
-def _closed(delta: str) -> None:
+def _closed(delta: str) -> NoReturn:
     raise AssertionError(f"no part is open for {delta!r}")
+
+
+def _no_text(event: EventOrDict) -> None:
+    """No part is open that could go on."""

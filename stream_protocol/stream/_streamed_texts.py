@@ -5,8 +5,11 @@ one the beginning is kept as a hash, which tells whether a complete event repeat
 """
 
 from collections.abc import Iterable
-from enum import IntEnum
 from typing import Final
+
+from stream_protocol.adk import Part
+from stream_protocol.stream._part_kinds import PartKind
+from stream_protocol.stream._unconfirmed import UnconfirmedStream
 
 BLOCK: Final = 4096
 """Characters that become one step of the hash."""
@@ -19,13 +22,6 @@ MAX_PIECES: Final = 64
 
 GATHERED: Final = 64
 """Fragments that become one piece."""
-
-
-class PartKind(IntEnum):
-    """The kinds of parts that grow; indices, since a member's hash is slow."""
-
-    TEXT = 0
-    REASONING = 1
 
 
 class ToldText:
@@ -80,7 +76,7 @@ def _hash(before: int, text: str, blocks: int) -> int:
 class StreamedTexts:
     """The texts and thoughts of a stream. What it holds in memory does not grow with them."""
 
-    __slots__ = ("_earlier", "_fragments", "_kind", "_known", "_length")
+    __slots__ = ("_earlier", "_fragments", "_kind", "_known", "_length", "kept")
 
     def __init__(self, known: Iterable[tuple[PartKind, str]] = ()) -> None:
         """``known``: texts that are kept as they are."""
@@ -94,6 +90,8 @@ class StreamedTexts:
         """The kind of the newest part."""
         self._fragments: list[str] = []
         """The newest fragments of that part: they came after what is known."""
+        self.kept: UnconfirmedStream | None = None
+        """The whole stream, for a response that must know it when its run ends."""
 
     def __bool__(self) -> bool:
         """Whether anything was streamed."""
@@ -110,12 +108,36 @@ class StreamedTexts:
         if len(self._fragments) == GATHERED:
             self._gather()
 
+    def keep(self, part: Part) -> None:
+        """Takes a part that is not compared as text, if the whole stream is kept."""
+        if self.kept is not None:
+            self._gather()
+            self.kept.add(part)
+
+    def sign(self, signature: bytes) -> None:
+        """Takes the signature of the newest thought, if the whole stream is kept."""
+        if self.kept is not None:
+            self._gather()
+            self.kept.sign(signature)
+
+    @property
+    def whole(self) -> UnconfirmedStream | None:
+        """The whole stream, if that is kept."""
+        self._gather()
+        return self.kept
+
+    def take_kept(self) -> UnconfirmedStream | None:
+        """The whole stream, if that is kept: another one begins."""
+        if (kept := self.whole) is not None:
+            self.kept = UnconfirmedStream()
+        return kept
+
     def clear(self) -> None:
-        """Forgets the stream."""
+        """Forgets the stream, but for what is kept."""
+        self._gather()
         self._earlier = None
         self._known.clear()
         self._length = 0
-        self._fragments.clear()
 
     @property
     def all_known(self) -> list[tuple[PartKind, str]] | None:
@@ -136,6 +158,8 @@ class StreamedTexts:
         self._fragments.clear()
         self._known.append((self._kind, text))
         self._length += len(text)
+        if self.kept is not None:
+            self.kept.add_text(self._kind, text)
         if self._length > MAX_KNOWN or len(self._known) > MAX_PIECES:
             self._forget()
 

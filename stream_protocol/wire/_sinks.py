@@ -12,8 +12,9 @@ constant front of such a chunk once, when the part starts. A property test check
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, cast
 
 import orjson
 
@@ -51,6 +52,15 @@ Transform = Callable[[AnyChunk], AnyChunk | Iterable[AnyChunk] | None]
 """A hook over chunks: returns the chunk, several in its place, or ``None`` to drop it."""
 
 DeltaType = Literal["text-delta", "reasoning-delta", "tool-input-delta"]
+
+DELTA_KEYS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "text-delta": ("id", "delta"),
+        "reasoning-delta": ("id", "delta"),
+        "tool-input-delta": ("toolCallId", "inputTextDelta"),
+    }
+)
+"""Type of a delta -> the keys of its part, and of what it adds."""
 
 T = TypeVar("T")
 
@@ -356,9 +366,9 @@ class SseSink(_PlainSink[bytes]):
 
     def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[bytes]:
         """Returns the function that makes the deltas of this part."""
-        keys = ("toolCallId", "inputTextDelta") if kind == "tool-input-delta" else ("id", "delta")
-        head = f'data: {{"type":"{kind}","{keys[0]}":'.encode()
-        front = head + orjson.dumps(to_well_formed(part_id)) + f',"{keys[1]}":'.encode()
+        part_key, text_key = DELTA_KEYS[kind]
+        head = f'data: {{"type":"{kind}","{part_key}":'.encode()
+        front = head + orjson.dumps(to_well_formed(part_id)) + f',"{text_key}":'.encode()
         dumps = orjson.dumps
 
         def make(delta: str) -> bytes:

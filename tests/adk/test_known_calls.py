@@ -29,6 +29,7 @@ from tests.stream.building import (
     results,
     text,
     user,
+    waiting,
 )
 from tests.stream.running import inputs, only, outputs, run
 
@@ -124,6 +125,14 @@ def test_of_two_calls_under_one_id_the_one_that_was_not_asked_about_has_its_resu
     assert outputs(run([decision(("C", True)), results(response("pay", {"paid": 1}, "0"))], past=past)) == {
         "0": {"paid": 1}
     }
+
+
+def test_of_two_calls_under_one_id_that_were_asked_about_the_decided_one_has_the_next_result() -> None:
+    past = [*waiting("pay", "0", "C1", {"x": 1}), *waiting("pay", "0", "C2", {"x": 2})]
+    second = [decision(("C2", True)), results(response("pay", {"paid": 2}, "0"))]
+    assert outputs(run(second, past=past)) == {"0.2": {"paid": 2}}
+    first = [decision(("C1", True)), results(response("pay", {"paid": 1}, "0"))]
+    assert outputs(run(first, past=[*past, *second])) == {"0": {"paid": 1}}
 
 
 def test_an_approval_before_its_call_is_one_with_it() -> None:

@@ -1,11 +1,13 @@
 """What an event says, as facts."""
 
+from collections.abc import Callable
+
 import pytest
 from google.adk.events import Event, EventActions
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 
-from stream_protocol import adk
+from stream_protocol import StreamProtocolConverter, adk
 from stream_protocol.adk import EventFacts, Part, read
 from tests.stream.building import (
     call,
@@ -22,6 +24,7 @@ from tests.stream.building import (
     thought,
     user,
 )
+from tests.stream.counting import functions_called
 
 
 def part_of(said: Event) -> Part:
@@ -112,7 +115,19 @@ def test_who_said_it_and_whether_it_begins_an_exchange() -> None:
 
 
 def test_a_piece_of_a_call_is_no_call() -> None:
-    streamed = fragment(piece("f", "A"))
-    assert streamed.content is not None
-    assert streamed.content.parts is not None
-    assert adk.read_part(streamed.content.parts[0]) == adk.CallPiece("A", "f", None, (), True, None)
+    streamed = read(fragment(piece("f", "A")))
+    assert streamed.parts == (adk.CallPiece("A", "f", None, (), True, None),)
+    assert streamed.calls == []
+
+
+def test_the_sound_of_a_live_run_is_no_part_of_a_fragment() -> None:
+    sound, said = picture(b"...", "audio/pcm;rate=24000"), text("Hi")
+    assert read(fragment(sound, said)).parts == (adk.Text("Hi", is_thought=False),)
+
+
+@pytest.mark.parametrize("say", [text, thought])
+def test_a_delta_that_continues_what_is_open_makes_no_fact(say: Callable[[str], types.Part]) -> None:
+    converter = StreamProtocolConverter()
+    converter.convert(fragment(say("One")))
+    delta = fragment(say(" two"))
+    assert functions_called(lambda: converter.convert(delta), folder="adk") == {"continued_text"}

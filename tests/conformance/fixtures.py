@@ -166,16 +166,14 @@ def _with_reasons(event: Event, turn: Turn) -> Event:
 
 def _completing_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], events_before_run: int) -> list[Event]:
     conversion = chunk_conversion(turn.past, turn.message_id, Settings(**fixture.options), CallIds(turn.taken_ids))
-    output = RunOutput()
+    output = RunOutput(conversion)
     for event in turn.events:
         conversion.feed(event)
-        output.add(event)
     if turn.raised is None:
         conversion.finish()
     else:
         conversion.fail(RunRaisedError(turn.raised))
     assert conversion.outcome is not None
-    output.failed_calls = conversion.failed_calls
     return completing_events(
         Transcript(stored), output, conversion.outcome, events_before_run=events_before_run, agent="root", now=0.0
     )

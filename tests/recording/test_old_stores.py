@@ -21,6 +21,7 @@ from stream_protocol.recording.read._old_stores import _names_in
 from stream_protocol.session import session_to_messages
 from tests.batch import batch
 from tests.conformance.fixtures import fixture_names, load_fixture, stored_session
+from tests.stream.building import decision, response, results, waiting
 
 
 def write(path: Path, *sessions: Session) -> None:
@@ -174,6 +175,18 @@ def test_nothing_lost_is_nothing_warned_of(store: Path, caplog: pytest.LogCaptur
     write(store, session(HI, said("root", types.Part(text="x"))))
     shown(store)
     assert caplog.messages == []
+
+
+def test_the_result_of_an_approved_call_is_no_placeholder_while_another_waits_under_its_id(store: Path) -> None:
+    both = [*waiting("pay", "0", "C1", {"x": 1}), *waiting("pay", "0", "C2", {"x": 2})]
+    paid = [decision(("C2", True)), results(response("pay", {"paid": 2}, "0"))]
+    write(store, session(HI, *both, *paid))
+    [parts] = [parts_of(message) for message in shown(store) if message["role"] == "assistant"]
+    assert parts == {"0": None, "0.2": {"paid": 2}}
+
+
+def parts_of(message: Any) -> dict[str, Any]:
+    return {part["toolCallId"]: part.get("output") for part in message["parts"] if "toolCallId" in part}
 
 
 def test_a_column_that_is_not_json_is_named(store: Path) -> None:

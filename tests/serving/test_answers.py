@@ -1,6 +1,7 @@
 """People in the loop: approvals and client tools, answered by the next request."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -14,10 +15,11 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai.types import Content, Part
 from starlette.applications import Starlette
 
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import ChatService, _audit, _service, create_app
 from stream_protocol.serving._service import INTERRUPTED_TEXT
+from stream_protocol.serving.runs import _job
 from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
-from stream_protocol.session import fingerprint
+from stream_protocol.session import Transcript, fingerprint
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import parse_chat_request
 from tests.serving.support import answered, approval, begin, chat, only, post, said, soon, stream, text, types
@@ -93,6 +95,34 @@ async def test_an_approval_within_a_sequence_continues_the_same_message() -> Non
     assert types(second)[:3] == ["start", "tool-output-available", "start-step"]
     assert second[0] == first[0]
     assert bank.paid == [5]
+
+
+async def test_an_answer_reads_the_session_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    bank, reads = Bank(), list[int]()
+    service = ChatService(
+        LlmAgent(
+            name="root",
+            model=ScriptedLlm(turns=["Hi.", Call("pay", {"amount": 5}), "Paid."]),
+            tools=[FunctionTool(bank.pay, require_confirmation=True)],
+        )
+    )
+    app = create_app(service)
+    await stream(app, chat(said("hi")))
+    first = await stream(app, chat(said("pay", "u2")))
+    (request,) = only(first, "tool-approval-request")
+    session = await service.runner.session_service.get_session(app_name="root", user_id="local", session_id="c1")
+    assert session is not None
+
+    class Counted(Transcript):
+        def __init__(self, events: Iterable[Event] = (), **more: Any) -> None:
+            super().__init__(events, **more)
+            reads.append(len(self.stored))
+
+    for module in (_service, _audit, _job):
+        monkeypatch.setattr(module, "Transcript", Counted)
+    await stream(app, answered(first[0]["messageId"], approval(request, approved=True)))
+    assert bank.paid == [5]
+    assert reads.count(len(session.events)) == 1
 
 
 async def test_a_denied_call_does_not_run_and_the_reason_is_stored() -> None:

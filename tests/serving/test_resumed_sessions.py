@@ -16,7 +16,7 @@ from stream_protocol.serving.engine._left_runs import _with_shown
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
 from stream_protocol.serving.engine._shown import is_half, shown_and_not_said
 from stream_protocol.serving.runs import Run, RunLimits
-from stream_protocol.session import RunOutput
+from tests.session.test_run_output import shown
 
 RUN = "invocation-1"
 
@@ -167,7 +167,6 @@ async def test_a_half_text_is_shown_where_it_is_stored(is_fragment: bool) -> Non
 
 def test_what_is_not_shown_again_is_of_agents() -> None:
     again, missing = says("Well."), says("Done.")
-    output = RunOutput()
+    output = shown([again])
     output.add_earlier([says("hi", "user"), again, Event(author="user"), missing])
-    output.add(again)
     assert output.not_shown_again() == [missing]

@@ -8,7 +8,20 @@ from hypothesis import given, settings, strategies as st
 from stream_protocol import StreamProtocolConverter, reduce_chunks
 from stream_protocol.session import METADATA_KEY, Transcript
 from stream_protocol.wire import is_tool_part
-from tests.stream.building import call, code, confirmation, event, placeholders, ran, response, results, text, user
+from tests.stream.building import (
+    call,
+    code,
+    confirmation,
+    decision,
+    event,
+    placeholders,
+    ran,
+    response,
+    results,
+    text,
+    user,
+    waiting,
+)
 
 IDS = st.sampled_from(["0", "0", "0.2", "1", None])
 GATED = st.sampled_from(["0", "1"])
@@ -72,6 +85,38 @@ def test_a_call_that_the_page_was_not_shown_takes_no_id() -> None:
     transcript = Transcript([user(text("go")), unseen, mark, user(text("on")), event(call("f", {}, "0"))])
     assert [*transcript.call_ids] == ["0"]
     assert [one.known.id for one in transcript.exchanges[0].calls] == [""]
+
+
+TWO_WAIT = [*waiting("pay", "0", "C1", {"x": 1}), *waiting("pay", "0", "C2", {"x": 2})]
+"""Two calls under one id, each of which a person is asked to approve."""
+
+PAID = [results(response("pay", {"paid": number}, "0")) for number in range(2)]
+
+
+def test_the_result_of_an_approved_call_belongs_to_the_response_that_the_approval_began() -> None:
+    (exchange,) = Transcript([user(text("go")), *TWO_WAIT, decision(("C2", True)), PAID[0]]).exchanges
+    assert exchange.response_starts == (0, 7)
+    assert [one.call_id for one in exchange.external_calls if one.is_pending] == ["0"]
+
+
+def test_where_answers_are_missing_each_result_of_a_call_that_waited_begins_a_response() -> None:
+    (exchange,) = Transcript([*TWO_WAIT, *PAID]).exchanges
+    assert exchange.response_starts == (0, 6, 7)
+
+
+def test_the_result_of_another_call_under_the_id_shows_no_approval() -> None:
+    waits = waiting("pay", "0", "C")
+    other = [event(call("look", {}, "0")), results(response("look", {}, "0"))]
+    (exchange,) = Transcript([user(text("go")), *waits, *other]).exchanges
+    assert exchange.response_starts == (0,)
+    assert [one.is_pending for one in exchange.external_calls] == [True]
+
+
+def test_while_a_call_waits_another_one_under_its_id_may_be_answered() -> None:
+    waits = event(call("pick", {}, "0"), long_running_tool_ids={"0"})
+    other = [event(call("look", {}, "0")), results(response("look", {}, "0"))]
+    (exchange,) = Transcript([waits, *other, event(text("Done."), invocation_id="later")]).exchanges
+    assert exchange.response_starts == (0,), "as it is where each call has an id of its own"
 
 
 def test_what_was_rewound_takes_no_id() -> None:

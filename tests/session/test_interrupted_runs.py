@@ -8,6 +8,7 @@ from google.genai import types
 
 from stream_protocol.session import RunOutput, Transcript, completing_events, tool_failure_events
 from stream_protocol.stream import Ending
+from tests.session.test_run_output import shown
 
 
 def event(author: str, *parts: types.Part, **more: Any) -> Event:
@@ -30,10 +31,7 @@ def appended(
     stored: Sequence[Event], outcome: Ending, *, fragments: Sequence[Event] = (), unseen: Sequence[Event] = ()
 ) -> list[Event]:
     """What is appended to the events of one run. The page was shown all but those that are ``unseen``."""
-    output = RunOutput()
-    for one in [*stored, *fragments]:
-        if one not in unseen:
-            output.add(one)
+    output = shown(one for one in [*stored, *fragments] if one not in unseen)
     return completing_events(Transcript(stored), output, outcome, events_before_run=0, agent="root", now=2.0)
 
 
@@ -104,9 +102,7 @@ def test_the_model_alone_reads_again_what_adk_keeps_from_it_with_an_approval() -
 def test_what_was_only_streamed_is_read_where_the_page_was_shown_it() -> None:
     half = event("a", types.Part(text="Half"), partial=True)
     whole, last = event("b", types.Part(text="B")), event("a", types.Part(text="Sorry"))
-    output = RunOutput()
-    for one in (USER, half, whole, last):
-        output.add(one)
+    output = shown([USER, half, whole, last])
     stored = [USER, whole, last]
     (added,) = completing_events(Transcript(stored), output, "finish", events_before_run=0, agent="root", now=2.0)
     assert (added.author, added.error_code) == ("a", None)
@@ -117,9 +113,7 @@ def test_what_was_only_streamed_is_read_where_the_page_was_shown_it() -> None:
 
 def test_what_was_shown_before_an_event_that_is_not_there_stays_where_it_is_stored() -> None:
     half = event("a", types.Part(text="Half"), partial=True)
-    output = RunOutput()
-    for one in (USER, half, event("b", types.Part(text="B"))):
-        output.add(one)
+    output = shown([USER, half, event("b", types.Part(text="B"))])
     (added,) = completing_events(Transcript([USER]), output, "finish", events_before_run=0, agent="root", now=2.0)
     assert added.custom_metadata == {"adk_ui_stream": {"sealed": "finish", "streamed": True}}
     added.custom_metadata["adk_ui_stream"]["before"] = "gone"
@@ -131,22 +125,17 @@ def test_after_an_error_the_events_that_say_so_are_the_last_of_the_page() -> Non
     """Else the answer that stands between them would look like a recovery."""
     half = event("a", types.Part(text="Half"), partial=True)
     other = event("b", types.Part(text="B"))
-    output = RunOutput()
-    for one in (USER, half, other):
-        output.add(one)
+    output = shown([USER, half, other])
     added = completing_events(Transcript([USER, other]), output, "error", events_before_run=0, agent="root", now=2.0)
     assert [(one.author, one.error_code) for one in added] == [("a", None), ("b", "RUN_FAILED")]
 
 
 def test_a_run_whose_words_are_all_stored_needs_no_event() -> None:
-    output = RunOutput()
-    for one in (USER, event("a", types.Part(text="Hi"), partial=True), event("a", types.Part(text="Hi"))):
-        output.add(one)
+    known = [USER, event("a", types.Part(text="Hi"), partial=True), event("a", types.Part(text="Hi"))]
+    output = shown(known)
     assert output.is_stored
-    output.add(event("a", types.Part(text=""), partial=True))
-    assert output.is_stored
-    output.add(event("a", types.Part(text="more"), partial=True))
-    assert not output.is_stored
+    assert shown([*known, event("a", types.Part(text=""), partial=True)]).is_stored
+    assert not shown([*known, event("a", types.Part(text="more"), partial=True)]).is_stored
 
 
 # Calls whose tools raised

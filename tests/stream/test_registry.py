@@ -70,6 +70,7 @@ def test_a_response_without_an_id_answers_its_own_speakers_call_first() -> None:
     others, own = calls.new(None, OTHER), calls.new(None, ONE)
     for call_of_both in (others, own):
         announce(call_of_both)
+        calls.complete(None, call_of_both, "f", {})
     assert calls.answered_by(None, ONE, None, "f") == (own, False)
     own.fail_input("cut")
     assert calls.answered_by(None, ONE, None, "f") == (others, False)

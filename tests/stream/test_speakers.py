@@ -3,6 +3,7 @@ import pytest
 from stream_protocol.stream import PartKind
 from stream_protocol.stream._speakers import Speaker, signature_metadata
 from stream_protocol.wire import ChunkSink
+from tests.stream.building import fragment, text
 
 
 @pytest.fixture
@@ -34,8 +35,12 @@ def test_nothing_can_be_written_where_no_part_is_open(speaker: Speaker, sink: Ch
     speaker.close()
     with pytest.raises(AssertionError, match="no part is open for 'x'"):
         speaker.write("x")
-    assert speaker.make_text is None
-    assert [chunk["type"] for chunk in sink.take()] == ["text-start", "text-end"]
+    event = fragment(text("x"), author="agent", branch="par.agent", node_path="root@1")
+    assert speaker.continued_text(event) is None
+    speaker.open(PartKind.TEXT, "1")
+    assert speaker.continued_text(event) == "x"
+    speaker.close()
+    assert [chunk["type"] for chunk in sink.take()] == ["text-start", "text-end"] * 2
 
 
 def test_closing_twice_ends_once(speaker: Speaker, sink: ChunkSink) -> None:

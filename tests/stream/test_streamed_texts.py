@@ -11,8 +11,8 @@ from google.genai.types import Part
 from hypothesis import given, strategies as st
 
 from stream_protocol import iter_chunks, iter_sse
-from stream_protocol.stream import PartKind, StreamedTexts, _streamed_texts
-from stream_protocol.stream._streamed_texts import BLOCK, MAX_KNOWN, ToldText
+from stream_protocol.stream import PartKind, _streamed_texts
+from stream_protocol.stream._streamed_texts import BLOCK, MAX_KNOWN, StreamedTexts, ToldText
 from tests.batch import batch
 from tests.examples import examples
 from tests.stream.building import event, fragment, text, thought

@@ -12,8 +12,17 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from stream_protocol.adk import WarnOnce
-from stream_protocol.recording.read._parsing import field, parse_json_text
+from stream_protocol.adk import (
+    REQUEST_CONFIRMATION,
+    USER,
+    CallIds,
+    KnownCall,
+    KnownCalls,
+    SpeakerKey,
+    WarnOnce,
+    gated_call,
+)
+from stream_protocol.recording.read._parsing import field, list_field, parse_json_text
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 _JSON: Final = (
@@ -66,14 +75,14 @@ def read_old_events(names: list[str], rows: Iterable[tuple[Any, ...]], warn: War
     """The events of a session, from the values of these columns. Warns of the actions that are left out."""
     lost: dict[str, None] = {}
     count = 0
-    asked: dict[str, dict[str, Any]] = {}
+    placeholders = _Placeholders()
     for number, row in enumerate(rows, 1):
         values = dict(zip(names, row, strict=True))
         held = _names_in(values.pop(_ACTIONS))
         lost |= dict.fromkeys(held)
         count += bool(held)
         event = _event(values, number)
-        _mark_placeholders(event, asked)
+        placeholders.mark(event)
         yield EventRecord(number, event, event["timestamp"], "event")
     if lost:
         warn(
@@ -107,22 +116,58 @@ def _seconds(at: object) -> float:
         return 0.0
 
 
-def _mark_placeholders(event: dict[str, Any], asked: dict[str, dict[str, Any]]) -> None:
-    """Marks the results that are placeholders. ``asked``: the arguments of each request for approval that is open."""
-    placeholders: dict[str, Any] = {}
-    parts = field(event.get("content"), "parts")
-    for part in parts if isinstance(parts, list) else ():
-        call, response = field(part, "function_call"), field(part, "function_response")
-        if field(call, "name") == "adk_request_confirmation" and isinstance(args := field(call, "args"), dict):
-            asked[str(field(call, "id"))] = args
-        elif event.get("author") == "user":
-            asked.pop(str(field(response, "id")), None)
-        elif isinstance(answered := field(response, "id"), str):
-            for args in asked.values():
-                if field(field(args, "original_function_call"), "id") == answered:
-                    placeholders[answered] = field(args, "tool_confirmation") or {}
-    if placeholders:
-        event["actions"] = {"requested_tool_confirmations": placeholders}
+class _Placeholders:
+    """Marks the results that are placeholders: those of calls that a person was asked to approve, and has not yet."""
+
+    def __init__(self) -> None:
+        self._calls = KnownCalls(CallIds())
+        self._asked: dict[KnownCall, Any] = {}
+        """The calls that wait for an approval, with what ADK asks of the person."""
+
+    def mark(self, event: dict[str, Any]) -> None:
+        """Takes the next event, and marks it."""
+        by_user = event.get("author") == USER
+        branch = event.get("branch")
+        speaker = str(event.get("author")), branch if isinstance(branch, str) else None, ""
+        if by_user:
+            self._calls.begin_run()
+        placeholders: dict[str, Any] = {}
+        for part in list_field(event.get("content"), "parts"):
+            call, response = field(part, "function_call"), field(part, "function_response")
+            if isinstance(call, dict) and not by_user:
+                self._add_call(event, speaker, call)
+            elif isinstance(call_id := field(response, "id"), str):
+                name = str(field(response, "name") or "")
+                waits = self._add_response(event, None if by_user else speaker, call_id, name)
+                placeholders |= {} if waits is None else {call_id: waits}
+        if placeholders:
+            event["actions"] = {"requested_tool_confirmations": placeholders}
+
+    def _add_call(self, event: object, speaker: SpeakerKey, call: dict[str, Any]) -> None:
+        found_id, name, found = field(call, "id"), str(field(call, "name") or ""), field(call, "args")
+        call_id = found_id if isinstance(found_id, str) else None
+        args: dict[str, Any] = found if isinstance(found, dict) else {}
+        if name == REQUEST_CONFIRMATION:
+            original = gated_call(args)
+            known = self._calls.resolve_confirmation(speaker, original)
+            if known is None:
+                known = self._calls.new(original.get("id"), speaker)
+                self._calls.complete(None, known, original.get("name", ""), original.get("args", {}))
+            self._calls.request_approval(call_id or "", known)
+            self._asked[known] = field(args, "tool_confirmation") or {}
+        elif self._calls.find_duplicate(event, speaker, call_id, name, args) is None:
+            self._calls.complete(event, self._calls.new(call_id, speaker), name, args)
+
+    def _add_response(self, event: object, speaker: SpeakerKey | None, call_id: str, name: str) -> Any:
+        """What ADK asks of the person, if the response is a placeholder; else ``None``."""
+        if speaker is None and (known := self._calls.resolve_approval(call_id)) is not None:
+            self._calls.decide(known)
+            self._asked.pop(known, None)
+            return None
+        known = self._calls.find_answered(event, speaker, call_id, name, is_placeholder=False)
+        waits = self._asked.get(known) if known is not None else None
+        self._calls.resolve_response(event, speaker, call_id, name, is_placeholder=waits is not None)
+        return waits
 
 
 def _names_in(pickled: object) -> list[str]:

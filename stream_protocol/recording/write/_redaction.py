@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from stream_protocol.recording.write._search import TOO_LARGE, Search
 from stream_protocol.session import METADATA_KEY, STATE_PREFIX
-from stream_protocol.wire import check_callable
+from stream_protocol.wire import DELTA_KEYS, check_callable
 
 RecordedKind: TypeAlias = Literal["request", "event", "chunk"]
 
@@ -37,9 +37,6 @@ def check_redact(redact: object) -> None:
 
 _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
 """Prefixes of keys of the session's state. What our own hold is in the messages, where the app's redaction sees it."""
-
-_SAID: Final = {"text-delta": "delta", "reasoning-delta": "delta", "tool-input-delta": "inputTextDelta"}
-"""Type of a chunk -> the key of what was said."""
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
@@ -81,8 +78,8 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
     """A chunk without secrets. Removes the same as from the event that the chunk was made from."""
     apart: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "output", "data"), _searched_apart)
-    if said := _SAID.get(str(chunk.get("type"))):
-        apart[said] = _kept
+    if keys := DELTA_KEYS.get(str(chunk.get("type"))):
+        apart[keys[1]] = _kept
     return _object(Search().clean_object(chunk, apart))
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.events import Event
 
-from stream_protocol.adk import is_user_event
+from stream_protocol.adk import read
 from stream_protocol.serving._time_limit import HookTimeoutError
 from stream_protocol.serving.engine._engine import NotRecordedError, OtherVersionError, RunRecord, ToldEnd
 from stream_protocol.serving.engine._isolation import Isolation
@@ -619,20 +619,21 @@ async def _with_shown(
     told = False
     async with aclosing(events):
         async for event in events:
-            for earlier in sessions.take_halves(rest=execution.is_live and bool(event.partial)):
+            said = read(event)
+            for earlier in sessions.take_halves(rest=execution.is_live and said.is_fragment):
                 yield earlier
-            if not event.partial:
+            if not said.is_fragment:
                 yield event
             for earlier in sessions.take_halves(rest=execution.is_live):
                 yield earlier
-            if execution.is_live and not told and not is_user_event(event):
+            if execution.is_live and not told and not said.by_user:
                 told = True
-                said = [*run.log.events()]
-                half = shown_and_not_said(log, said, author=event.author, invocation_id=event.invocation_id)
+                again, author = [*run.log.events()], said.speaker[0]
+                half = shown_and_not_said(log, again, author=author, invocation_id=said.invocation_id)
                 if half is not None:
                     await sessions.append_shown(half)
                     yield half
-            if event.partial:
+            if said.is_fragment:
                 yield event
 
 
@@ -647,7 +648,8 @@ async def _ending(
     yield Event(author="user", invocation_id=invocation_id)
     author = job.runner.agent.name
     for event in sessions.earlier:
-        author = author if is_user_event(event) else event.author
+        said = read(event)
+        author = author if said.by_user else said.speaker[0]
         yield event
     half = shown_and_not_said(log, [*run.log.events()], author=author, invocation_id=invocation_id)
     if half is not None:

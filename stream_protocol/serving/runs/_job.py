@@ -74,11 +74,13 @@ class Job:
     all of the turn, or only the denials of a run that was stopped before."""
     invocation_id: str | None = None
     """What ADK shall call the invocation of new words; ``None``: ADK names it."""
+    known_transcript: Transcript | None = None
+    """The conversation before the run, if the request has read it."""
 
     @cached_property
     def transcript(self) -> Transcript:
         """The conversation before the run."""
-        return Transcript(self.session.events)
+        return self.known_transcript or Transcript(self.session.events)
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
+from stream_protocol.adk import read
 from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecorder
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
@@ -286,9 +287,8 @@ class Run:
     def _feed(self, event: Event) -> None:
         if self.log.closed:
             return
-        self.output.add(event)
         try:
-            response = self._response(event.invocation_id)
+            response = self._response(event)
             self._recorder.event(event)
             self._log(response.items(event))
         except Exception as error:  # noqa: BLE001 - whatever a hook of the app raises
@@ -348,7 +348,6 @@ class Run:
             return
         try:
             response = self._ended_response(write_end)
-            self.output.failed_calls = response.failed_calls
             written = response.take()
             ending = without_loop(written, before=self.log.events(), continued=self.continued)
             self._log(ending)
@@ -376,11 +375,11 @@ class Run:
             fail_response(response, error)
         return response
 
-    def _response(self, invocation_id: str | None) -> Conversion[bytes]:
-        """Returns the response. The first call starts it."""
+    def _response(self, event: Event | None) -> Conversion[bytes]:
+        """Returns the response. The first call starts it: ``event`` names its invocation."""
         if self._conversion is None:
             try:
-                started = self._response_factory(invocation_id)
+                started = self._response_factory(None if event is None else read(event).invocation_id)
                 self._conversion = started.conversion
                 self.log.set_past(started.past_sse)
                 self._recorder.begin(started.conversion.message_id)
@@ -388,6 +387,9 @@ class Run:
                 self._conversion = _empty_response(None).conversion
                 self._recorder.begin(None)
                 raise
+            finally:
+                if self._conversion is not None:
+                    self.output.follow(self._conversion)
         return self._conversion
 
     def _log(self, events: list[bytes]) -> None:

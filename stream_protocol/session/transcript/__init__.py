@@ -15,29 +15,3 @@ from stream_protocol.session.transcript._metadata import (
 )
 from stream_protocol.session.transcript._transcript import Exchange, Transcript
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, message_id
-
-__all__ = [
-    "DETAILS_PREFIX",
-    "EVENT_INTERVAL",
-    "HIDDEN_FROM_MODEL",
-    "METADATA_KEY",
-    "STATE_PREFIX",
-    "CallReader",
-    "EventMetadata",
-    "Exchange",
-    "ExternalCall",
-    "FirstReading",
-    "Omissions",
-    "PageOrder",
-    "Place",
-    "SentFile",
-    "StoredCall",
-    "StoredResponse",
-    "Transcript",
-    "TranscriptReader",
-    "external_calls",
-    "is_repeated_fragment",
-    "message_id",
-    "shown_facts",
-    "update_metadata",
-]

@@ -94,15 +94,20 @@ class CallReader:
         """Whether somebody outside the agent is still to answer one of the calls."""
         return any(call.is_awaited for call in self.calls)
 
-    def find_approved(self, said: EventFacts) -> bool:
+    def shows_approval(self, said: EventFacts) -> bool:
         """Whether the event, which is not read yet, is the first to show that a call was approved."""
         is_abort = said.failure is not None and said.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if not self._unapproved or said.by_user or is_abort:
             return False
-        ran = [result.id for result in said.results if result.id and result.waits_for is not CallKind.APPROVAL]
-        approved = {known for call_id in ran for known in self._known.by_id(call_id)} & self._unapproved
-        self._unapproved -= approved
-        return bool(approved)
+        speaker = None if said.in_users_name else said.speaker
+        meant = (
+            self._known.find_answered(
+                said.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
+            )
+            for result in said.results
+            if result.id and result.waits_for is not CallKind.APPROVAL
+        )
+        return not self._unapproved.isdisjoint(meant)
 
     def read(self, said: EventFacts, *, is_hidden: bool = False) -> None:
         """Takes the next event, with the content that the page saw. ``is_hidden``: it saw nothing of it."""
@@ -141,6 +146,7 @@ class CallReader:
         self.calls.append(made)
         if call.kind is CallKind.APPROVAL:
             self._unapproved.add(known)
+            self._known.request_approval(call.id or "", known)
             self._approvals[call.id or ""] = made
         else:
             self._by_known[known] = made
@@ -153,8 +159,12 @@ class CallReader:
                 said.event, speaker, result.id, result.name, is_placeholder=waits
             )
             call = self._by_known.get(known) if known is not None else None
+            if known is not None and result.waits_for is not CallKind.APPROVAL:
+                self._unapproved.discard(known)
         elif said.by_user:
             self._unapproved.discard(call.known)
+            if (known := self._known.resolve_approval(result.id)) is not None:
+                self._known.decide(known)
         if call is None:
             return
         if waits:

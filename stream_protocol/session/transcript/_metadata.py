@@ -34,6 +34,9 @@ EVENT_INTERVAL: Final = 0.001
 """Seconds between events that we make. ADK orders events by their time, and SQL stores round it to microseconds."""
 
 
+_NOTHING: Final[dict[str, Any]] = {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class SentFile:
     """A file that came with a user's message."""
@@ -113,8 +116,9 @@ def is_repeated_fragment(event: Event) -> bool:
 
 
 def _stored_on(event: Event) -> dict[str, Any]:
-    stored = (event.custom_metadata or {}).get(METADATA_KEY)
-    return stored if isinstance(stored, dict) else {}
+    kept = event.custom_metadata
+    stored = kept.get(METADATA_KEY) if kept else None
+    return stored if isinstance(stored, dict) else _NOTHING
 
 
 def _to_stored(metadata: EventMetadata) -> dict[str, Any]:

@@ -122,7 +122,7 @@ class TranscriptReader:
         return place
 
     def _find_place(self, said: EventFacts) -> Place:
-        shows_approval = self.calls.find_approved(said)
+        shows_approval = self.calls.shows_approval(said)
         if said.is_user_message:
             return Place.SAME_RESPONSE if self._user_is_speaking else Place.NEW_MESSAGE
         if not self._begun:

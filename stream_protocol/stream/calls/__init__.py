@@ -2,9 +2,3 @@
 
 from stream_protocol.stream.calls._registry import CallRegistry
 from stream_protocol.stream.calls._tool_call import CallState, ToolCall
-
-__all__ = [
-    "CallRegistry",
-    "CallState",
-    "ToolCall",
-]

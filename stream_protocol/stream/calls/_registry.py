@@ -1,8 +1,7 @@
 """The call registry: every tool call of a message, with the state that the client knows it in.
 
 ADK's id for a call can be missing, can differ from fragment to fragment (before 2.11) or between fragments and the
-finished call (models that give no ids), and can come again. Which call an id means is found by ``KnownCalls``. A
-response without an id answers the oldest unsettled call of its tool.
+finished call (models that give no ids), and can come again. ``KnownCalls`` finds which call is meant.
 """
 
 import logging
@@ -29,11 +28,6 @@ class CallRegistry:
         self._calls: dict[str, tuple[ToolCall, KnownCall]] = {}
         """By the client's ids."""
         self._unsettled = _Unsettled()
-        self._unfiled: list[ToolCall] = []
-        """Calls that are in none of ``_of_tool``: those without a name, and some that have one since."""
-        self._of_tool: dict[tuple[str, SpeakerKey | None], _Unsettled] = {}
-        """By tool and speaker, and by the tool alone."""
-        self._approvals: dict[str, ToolCall] = {}
 
     def new(
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False
@@ -45,7 +39,6 @@ class CallRegistry:
         call = ToolCall(self._sink, known.id, provider_executed=provider_executed)
         self._calls[known.id] = call, known
         self._unsettled.add(call)
-        self._unfiled.append(call)
         return call
 
     def alias(self, adk_id: str | None, call: ToolCall) -> None:
@@ -69,7 +62,9 @@ class CallRegistry:
 
     def find(self, adk_id: str | None, name: str = "") -> ToolCall | None:
         """The call with the id: that of the tool ``name``, else the oldest that is not settled, else the newest."""
-        calls = [self._calls[known.id][0] for known in self._known.by_id(adk_id or "")]
+        if not adk_id:
+            return None
+        calls = [self._calls[known.id][0] for known in self._known.by_id(adk_id)]
         unsettled = [call for call in calls if not call.is_settled]
         return min((*unsettled, *reversed(calls)), key=lambda call: call.name != name, default=None)
 
@@ -87,26 +82,10 @@ class CallRegistry:
         See ``KnownCalls.resolve_response``.
         """
         known, waits = self._known.resolve_response(event, speaker, adk_id, name, is_placeholder=is_placeholder)
-        return self._call(known) if adk_id else self._oldest_unsettled(name, speaker), waits
+        return self._call(known), waits
 
     def _call(self, known: KnownCall | None) -> ToolCall | None:
         return None if known is None else self._calls[known.id][0]
-
-    def _oldest_unsettled(self, name: str, speaker: SpeakerKey | None) -> ToolCall | None:
-        """The oldest unsettled call that has the name; the speaker's own come first."""
-        self._file_named()
-        own, anybodys = (self._of_tool.get((name, who), _Unsettled()) for who in (speaker, None))
-        return own.first() or anybodys.first()
-
-    def _file_named(self) -> None:
-        named = [call for call in self._unfiled if call.name]
-        self._unfiled = [call for call in self._unfiled if not (call.name or call.is_settled)]
-        for call in named:
-            self._file(call)
-
-    def _file(self, call: ToolCall) -> None:
-        for speaker in (self._calls[call.id][1].speaker, None):
-            self._of_tool.setdefault((call.name, speaker), _Unsettled()).add(call)
 
     def unsettled(self) -> list[ToolCall]:
         """The calls that something is still expected of in this response."""
@@ -134,14 +113,15 @@ class CallRegistry:
         call.request_approval(approval_id)
         if was_settled:  # it is the newest again
             self._unsettled.add(call)
-            self._file_named()
-            self._file(call)
-        self._approvals[approval_id] = call
+        self._known.request_approval(approval_id, self._calls[call.id][1])
 
     def approval(self, approval_id: str | None) -> ToolCall | None:
-        """The call whose newest approval request has this id. An answer to an older request is ignored."""
-        call = self._approvals.get(approval_id) if approval_id else None
-        return call if call is not None and call.approval_id == approval_id else None
+        """The call whose newest approval request has this id: see ``KnownCalls.resolve_approval``."""
+        return self._call(self._known.resolve_approval(approval_id))
+
+    def decide(self, call: ToolCall) -> None:
+        """A person has answered whether the call may run: see ``KnownCalls.decide``."""
+        self._known.decide(self._calls[call.id][1])
 
 
 class _Unsettled:

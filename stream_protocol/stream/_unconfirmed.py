@@ -1,0 +1,74 @@
+"""What a response has streamed and no complete event has confirmed, kept whole.
+
+A server stores it when the run ends, so that history and the next prompt have what the client was shown. The converter
+alone keeps no more of a stream than it needs for comparing it: see ``StreamedTexts``.
+"""
+
+from dataclasses import dataclass, field
+
+from stream_protocol.adk import CODE_EXECUTION, EventFacts, File, Part, ProviderPart, Text
+from stream_protocol.stream._part_kinds import PartKind
+
+
+@dataclass(slots=True)
+class StreamedPart:
+    """Neighbouring texts, or thoughts, as one; or a file or code."""
+
+    kind: PartKind | None = None
+    """``None`` for a file and for code."""
+    pieces: list[str] = field(default_factory=list)
+    signature: bytes | None = None
+    whole: File | ProviderPart | None = None
+
+
+class UnconfirmedStream:
+    """What a speaker streamed between two of its complete events. Pieces of calls are useless without the rest."""
+
+    __slots__ = ("begin", "ended", "newest", "parts", "repeated")
+
+    def __init__(self) -> None:
+        self.begin = 0
+        """How many complete events the client had been shown before it."""
+        self.newest: EventFacts | None = None
+        """Its newest fragment that was more than a continued text: for what else that says."""
+        self.ended = False
+        """Whether a complete event of the speaker came after it."""
+        self.repeated: list[PartKind] = []
+        """The kinds of its texts that this complete event repeats."""
+        self.parts: list[StreamedPart] = []
+
+    def note(self, fragment: EventFacts, begin: int) -> None:
+        """Notes its next fragment. ``begin``: how many complete events the client was shown before that."""
+        if self.newest is None:
+            self.begin = begin
+        self.newest = fragment
+
+    def add_text(self, kind: PartKind, text: str) -> None:
+        """Appends a text or a thought."""
+        if not self.parts or self.parts[-1].kind is not kind:
+            self.parts.append(StreamedPart(kind))
+        self.parts[-1].pieces.append(text)
+
+    def add(self, part: Part) -> None:
+        """Appends a part of a fragment."""
+        match part:
+            case Text(text, is_thought) if text:
+                self.add_text(PartKind(is_thought), text)
+                if is_thought:
+                    self.sign(part.signature)
+            case File():
+                self.parts.append(StreamedPart(whole=part))
+            case ProviderPart(value) if value.name == CODE_EXECUTION:
+                self.parts.append(StreamedPart(whole=part))
+            case _:  # the signature of a text comes on a later part without text
+                self.sign(part.signature)
+
+    def sign(self, signature: bytes | None) -> None:
+        """Signs its newest text or thought, unless something else came after that."""
+        if signature is not None and self.parts and self.parts[-1].kind is not None:
+            self.parts[-1].signature = signature
+
+    def is_confirmed_by(self, parts: tuple[Part, ...]) -> bool:
+        """Whether its files and its code are among these parts."""
+        said = [one.part for one in parts if isinstance(one, File | ProviderPart)]
+        return all(part.whole.part in said for part in self.parts if part.whole is not None)
