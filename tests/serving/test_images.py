@@ -387,7 +387,7 @@ WHOLE = "http://app" + PATH
     ids=str,
 )
 async def test_links_are_such_as_the_page_can_load(headers: dict[str, str], url: str) -> None:
-    async with client(create_app(drawing(), allow_origins=["https://app.example"])) as http:
+    async with client(create_app(drawing(), allow_origins=["https://app.example", "http://localhost:3000"])) as http:
         answer = await http.post("/api/chat", json=chat(said("draw")), headers=headers)
         (file,) = only(chunks(answer.text), "file")
         history = await http.get("/api/chat/c1", headers=headers)
