@@ -24,6 +24,7 @@ from stream_protocol.serving.http._request_body import (
     RequestBodies,
     dropping_body_if_refused,
 )
+from stream_protocol.serving.http._shared_user import SharedUserWarning
 from stream_protocol.serving.http._sliced_response import JSON_HEADERS, SlicedResponse, history_json, whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
@@ -101,6 +102,7 @@ class ChatEndpoints:
         self._bodies = RequestBodies(max_body_bytes, max_bytes_in_flight)
         self._keep_alive = keep_alive
         self._trusted_origins = check_origins("allow_origins", allow_origins)
+        self._shared_user = SharedUserWarning()
 
     @_answers_errors
     async def respond(
@@ -227,6 +229,7 @@ class ChatEndpoints:
         _check_request(request)
         async with dropping_body_if_refused(request):
             require_user(user_id)
+            self._shared_user.look_at(request, user_id)
             note_chat(user_id, chat_id)
             if counted:
                 self._service.count_request(user_id, foreign=is_foreign(request, self._trusted_origins))
