@@ -213,7 +213,7 @@ class AgentServer:
         identify = header_user(self.user_header) if self.user_header else local_user
         app = create_app(service, identify=identify, allow_origins=self.origins, page=self.page)
         if inspector is not None:  # before the page's own files
-            app.routes[:0] = inspector_routes(inspector, service, identify=identify, allow_origins=self.origins)
+            app.routes[:0] = inspector_routes(inspector, service, identify=identify)
         try:
             with_metrics = self._export(app)
             guarded = only_allowed_hosts(

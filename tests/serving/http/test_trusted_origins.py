@@ -15,7 +15,8 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
-from stream_protocol.serving import ChatEndpoints, ChatService, chat_routes, create_app
+from stream_protocol.serving import ChatEndpoints, ChatService, create_app
+from stream_protocol.serving.http import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.served import served
