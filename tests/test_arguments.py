@@ -115,7 +115,6 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "serving.RunOverrides": dict,
     "serving.ServerLimits": dict,
     "serving.ServiceLimits": dict,
-    "serving.SeveralRecorders": lambda: {"recorders": Inspector()},
     "serving.SyncChatService": lambda: {"make": lambda: None},
     "serving.UIMessageStreamResponse": lambda: {"content": _stream()},
     "serving.bind_socket": lambda: {"host": "127.0.0.1", "port": 0},
