@@ -15,7 +15,7 @@ from google.adk.events import Event
 from google.adk.models import LlmRequest
 from google.adk.sessions import InMemorySessionService, Session
 
-from stream_protocol.serving import MemoryRunLog, client_tool
+from stream_protocol.serving import MemoryRunLog, _service, client_tool
 from stream_protocol.serving.engine import ExecutionState, OrphanedRun, RunRecord, _isolation, _left_runs
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
@@ -304,7 +304,8 @@ async def test_a_run_that_waits_for_a_suspect_can_be_stopped() -> None:
         assert office.asked["bad"] == 3
 
 
-async def test_a_suspect_waits_until_other_runs_have_ended() -> None:
+async def test_a_suspect_waits_until_other_runs_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_isolation, "ALONE_SECONDS", 1.0)
     office = Office()
     async with office.worker(launched=False) as worker:
         worker.engine.is_paused = True
@@ -323,7 +324,8 @@ async def test_a_suspect_waits_until_other_runs_have_ended() -> None:
         assert (await reading)[-1]["type"] == "finish"
 
 
-async def test_a_busy_worker_leaves_a_suspect_to_an_idle_one() -> None:
+async def test_a_busy_worker_leaves_a_suspect_to_an_idle_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_isolation, "ALONE_SECONDS", 1.0)
     office = Office()
     async with office.worker() as busy:
         busy.engine.is_paused = True
@@ -357,7 +359,8 @@ async def test_a_crash_beside_others_proves_nothing_but_six_are_enough(monkeypat
     assert office.asked["slow"] == MAX_CRASHES
 
 
-async def test_a_run_whose_end_is_stored_is_not_recovered() -> None:
+async def test_a_run_whose_end_is_stored_is_not_recovered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_service, "SHUTDOWN_SECONDS", 0.5)
     office = Office()
     async with office.worker() as worker:
         reading = await worker.say("c1")
