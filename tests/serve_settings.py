@@ -27,6 +27,8 @@ def on_command_line(words: Sequence[str], folder: Path) -> list[str]:
         key = word.removeprefix("--")
         if not word.startswith("--") or key not in known:
             kept.append(word)
+        elif known[key].is_flag:
+            settings[key] = True
         elif known[key].multiple:
             settings.setdefault(key, []).append(next(rest))
         else:

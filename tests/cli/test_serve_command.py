@@ -14,11 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 from stream_protocol.cli import main
-from stream_protocol.cli.serve_command import serve
+from stream_protocol.cli._serve_options import file_options
 from stream_protocol.serving import ServiceLimits
 from tests.ports import free_port
 from tests.processes import COMMAND, ENV, HANG, PythonModule, cli, serving
 from tests.redis_server import RedisServer
+from tests.serve_settings import on_command_line
 
 pytestmark = pytest.mark.processes
 
@@ -236,7 +237,7 @@ def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> 
 
 
 def test_the_limits_of_a_server_are_options_whose_defaults_are_those_of_the_service(tmp_path: Path) -> None:
-    defaults = {option.name: option.default for option in serve.params}
+    defaults = {option.name: option.default for option in file_options().values()}
     limits = ServiceLimits()
     names = ("max_runs", "max_runs_per_user", "requests_per_minute")
     assert [defaults[name] for name in names] == [
@@ -330,7 +331,7 @@ def test_a_store_that_cannot_be_reached_is_told_in_one_line_without_its_password
 )
 def test_what_cannot_be_used_is_told_in_one_line(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
-    done = cli("serve", "agent:root_agent", *options, cwd=tmp_path)
+    done = cli("serve", "agent:root_agent", *on_command_line(options, tmp_path), cwd=tmp_path)
     assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {told}\n")
 
 
