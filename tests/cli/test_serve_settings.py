@@ -13,6 +13,7 @@ from stream_protocol.cli import main
 from stream_protocol.cli._serve_options import ServeOptions, file_options, read_options
 from stream_protocol.cli.init_command import TEMPLATE
 from stream_protocol.cli.serve_command import serve
+from tests.documents import block
 from tests.processes import HANG, serving
 from tests.serve_settings import write_settings
 
@@ -49,6 +50,12 @@ def test_options_come_from_the_table_and_others_have_their_defaults(folder: Path
     assert (options.show_errors, options.audit_file, options.drain) == (True, "a.jsonl", 5.0)
     assert (options.max_runs_per_user, options.history_cut, options.disconnect_grace) == (50, "append", None)
     assert (options.idempotent_tools, options.run_log_prefix) == ((), None)
+
+
+def test_the_file_of_the_page_is_read(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(block("docs/cli.md", "max-runs = 100"))
+    options = read()
+    assert (options.max_runs, options.log_whole) == (100, ("my_package",))
 
 
 @pytest.mark.parametrize("text", [None, "", "[project]\nname = 'mine'\n", "tool = 1\n"])
