@@ -23,6 +23,7 @@ from typing import Final, NamedTuple, Protocol
 from uuid import uuid4
 
 from bench.run_logs import local_redis
+from tests.serve_settings import write_settings
 
 ROOT: Final = Path(__file__).parents[1]
 PAIRS: Final = 3
@@ -109,12 +110,13 @@ class Ours:
     """``adk-ui-stream serve``. Its limits are those of one user who may do all of it."""
 
     workers = 1
+    settings: Mapping[str, object] = {}
 
     def command(self, folder: Path, port: int) -> list[str]:
         """See ``Server``."""
-        serve = ["stream_protocol", "serve", "bench.paced_agent:root_agent", "--no-page", "--port", str(port)]
-        limits = ["--max-runs", "--max-runs-per-user", "--max-connections", "--requests-per-minute"]
-        return ["-m", *serve, *(part for limit in limits for part in (limit, "100000"))]
+        limits = ("max-runs", "max-runs-per-user", "max-connections", "requests-per-minute")
+        write_settings(folder, {**dict.fromkeys(limits, 100_000), **self.settings})
+        return ["-m", "stream_protocol", "serve", "bench.paced_agent:root_agent", "--no-page", "--port", str(port)]
 
     def requests(self, chat: str, words: str) -> list[tuple[str, dict[str, object]]]:
         """See ``Server``."""
@@ -127,14 +129,8 @@ class OurWorkers(Ours):
 
     def __init__(self, workers: int, redis: str) -> None:
         self.workers = workers
-        self._options = [
-            "--workers",
-            str(workers),
-            "--redis",
-            redis,
-            "--redis-prefix",
-            f"bench/{workers}/{uuid4().hex}",
-        ]
+        self._options = ["--workers", str(workers), "--run-log", redis]
+        self.settings = {"run-log-prefix": f"bench/{workers}/{uuid4().hex}"}
 
     def command(self, folder: Path, port: int) -> list[str]:
         """See ``Server``."""

@@ -1,6 +1,6 @@
 """The chat endpoint as path operations of a FastAPI app: ``uvicorn examples.fastapi_app:app``.
 
-``chat_routes`` adds the same paths in one line, where an ``identify`` hook is enough to say who chats.
+``chat_router`` adds the same paths in one line, where an ``identify`` hook is enough to say who chats.
 """
 
 from collections.abc import AsyncIterator

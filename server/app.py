@@ -28,7 +28,7 @@ def create_demo(settings: Settings) -> tuple[Starlette, ChatService]:
     service = chat_service(settings, inspector)
     app = create_chat_app(service, allow_origins=settings.allow_origins, suggestions=SUGGESTIONS)
     if inspector is not None:  # before the page's own files
-        app.routes[:0] = inspector_routes(inspector, service, allow_origins=settings.allow_origins)
+        app.routes[:0] = inspector_routes(inspector, service)
     return app, service
 
 

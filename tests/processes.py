@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from tests.serve_settings import on_command_line
+
 ROOT: Final = Path(__file__).parents[1]
 
 HANG: Final = 60.0
@@ -133,8 +135,9 @@ def cli(*arguments: str, cwd: Path) -> Done:
 
 @contextmanager
 def serving(*arguments: str, cwd: Path) -> Iterator[tuple[PythonModule, str]]:
-    """``adk-ui-stream serve`` on a free port, and its address, which it prints."""
-    with started("stream_protocol", "serve", *arguments, "--port", "0", cwd=cwd) as process:
+    """``adk-ui-stream serve`` on a free port, and its address, which it prints. See ``on_command_line``."""
+    words = on_command_line(arguments, cwd)
+    with started("stream_protocol", "serve", *words, "--port", "0", cwd=cwd) as process:
         line = process.read_line()
         assert "http://" in line, process.log.read_text()
         yield process, line.split()[-1]

@@ -26,7 +26,7 @@ def test_the_catalog_knows_what_it_is() -> None:
 async def test_the_mounted_routes_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     install_my_package(monkeypatch, LlmAgent(name="mine", model=ScriptedLlm(turns=["Hello there."])))
     names: dict[str, Any] = {}
-    exec(compile(block("docs/adk-integration.md", "chat_routes"), "page", "exec"), names)  # the page is ours
+    exec(compile(block("docs/adk-integration.md", "chat_router"), "page", "exec"), names)  # the page is ours
     words = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
     async with client(names["app"]) as http:
         response = await http.post("/api/chat", json={"id": "c1", "messages": [words]})

@@ -115,11 +115,10 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "serving.RunOverrides": dict,
     "serving.ServerLimits": dict,
     "serving.ServiceLimits": dict,
-    "serving.SeveralRecorders": lambda: {"recorders": Inspector()},
     "serving.SyncChatService": lambda: {"make": lambda: None},
     "serving.UIMessageStreamResponse": lambda: {"content": _stream()},
     "serving.bind_socket": lambda: {"host": "127.0.0.1", "port": 0},
-    "serving.chat_routes": lambda: {"target": _agent()},
+    "serving.chat_router": lambda: {"target": _agent()},
     "serving.client_tool": lambda: {"name": "f", "description": ""},
     "serving.create_app": lambda: {"target": _agent()},
     "serving.data_part": lambda: {"name": "a", "model": dict},
@@ -311,7 +310,7 @@ WRONG: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
         "headers": ({"x-a": 1}, [("x-a", "b")]),
     },
     "serving.bind_socket": {"host": ("",), "port": (65536, "8000")},
-    "serving.chat_routes": {
+    "serving.chat_router": {
         "target": (LlmAgent, "agent", math),
         "path": (
             "api/chat",

@@ -21,7 +21,7 @@ from stream_protocol.serving import (
     ServerLimits,
     ServiceLimits,
     UIMessageStreamResponse,
-    chat_routes,
+    chat_router,
     create_app,
 )
 from stream_protocol.stream._options import DEFAULTS
@@ -35,7 +35,7 @@ Option = tuple[str, str, str]
 SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
     "Of the converter": (ConverterOptions, "And of everything above it: `stream_sse`, `ChatService`, `replay`."),
     "Of `ChatService`": (ChatService, "Besides those of the converter."),
-    "Of `chat_routes`": (chat_routes, ""),
+    "Of `chat_router`": (chat_router, ""),
     "Of `create_app`": (create_app, ""),
     "Of `ChatEndpoints`": (ChatEndpoints, ""),
     "Of `UIMessageStreamResponse`": (UIMessageStreamResponse, ""),

@@ -82,10 +82,12 @@ def answer_until_changed(
     server.set_up_log()
     waiting = _WaitingSocket(listener, is_changed)
     routes = [Route("/{path:path}", plain_text_errors(answer), methods=METHODS)]
-    app = app_around(routes, lifespan=_no_lifespan, allow_origins=server.origins, page=None)
+    app = app_around(routes, lifespan=_no_lifespan, allow_origins=server.options.origins, page=None)
     # A connection that stays open would lead to this process for ever.
     closing = ResponseHeaders(app, {"connection": "close"})
-    guarded = only_allowed_hosts(closing, waiting, server.allowed_hosts, behind_proxy=bool(server.user_header))
+    guarded = only_allowed_hosts(
+        closing, waiting, server.options.allowed_hosts, behind_proxy=bool(server.options.user_header)
+    )
     run_server(guarded, _NoStreams(), waiting, announce=announce, drain=0)
 
 

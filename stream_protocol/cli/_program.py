@@ -68,14 +68,21 @@ class DocumentedCommand(click.Command):
     """A command whose help ends with examples, and may have its options in sections.
 
     ``examples``: what one does -> the command line. ``sections``: the first option of a section -> its heading.
+    ``in_file``: the options that it reads from a file, by their keys.
     """
 
     def __init__(
-        self, *args: Any, examples: Mapping[str, str], sections: Mapping[str, str] | None = None, **others: Any
+        self,
+        *args: Any,
+        examples: Mapping[str, str],
+        sections: Mapping[str, str] | None = None,
+        in_file: Mapping[str, click.Option] | None = None,
+        **others: Any,
     ) -> None:
         super().__init__(*args, **others)
         self.examples = examples
         self.sections = sections
+        self.in_file = in_file or {}
 
     def options_by_section(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
         """Heading -> the options below it, each with its help; in the order of the command."""

@@ -16,6 +16,7 @@ from google.adk.sessions import BaseSessionService, InMemorySessionService
 from starlette.types import ASGIApp
 
 from stream_protocol.cli._program import refuse, warn
+from stream_protocol.cli._serve_options import ServeOptions
 from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.cli._targets import load_or_refuse
 from stream_protocol.inspector import Inspector, inspector_routes
@@ -24,7 +25,6 @@ from stream_protocol.serving import (
     AuditFile,
     ChatService,
     ServiceLimits,
-    SeveralRecorders,
     explain_error,
     freeze_startup_objects,
     log_to_terminal,
@@ -54,9 +54,8 @@ from stream_protocol.serving.http import (
 )
 from stream_protocol.serving.run_logs import RunLog, RunLogError, load_run_log
 from stream_protocol.serving.telemetry import export_as_environment_says, export_for_prometheus, flush_exports
-from stream_protocol.session import HistoryCut
 from stream_protocol.stream import ConverterOptions
-from stream_protocol.wire import AiSdkVersion, StreamProtocolError
+from stream_protocol.wire import StreamProtocolError
 
 if TYPE_CHECKING:
     from stream_protocol.durable import DbosEngine
@@ -88,97 +87,81 @@ class _Exported:
         await anyio.to_thread.run_sync(flush_exports)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class AgentServer:
-    """What the command line says of the server of an agent. It can be sent to another process."""
+    """The server of an agent, as ``serve`` was told. It can be sent to another process."""
 
     target: str
-    ai_sdk: AiSdkVersion
-    show_errors: bool
-    session_service_uri: str | None
-    history_cut: HistoryCut
-    disconnect_grace: float | None
-    run_log_url: str | None
-    run_log_prefix: str | None
-    durable_url: str | None
-    idempotent_tools: tuple[str, ...]
-    lease: float
-    limits: ServiceLimits
-    max_connections: int
-    drain: float
-    workers: int
-    record_folder: str | None
-    audit_file: str | None
-    user_header: str | None
-    origins: tuple[str, ...]
-    allowed_hosts: tuple[str, ...]
-    inspect: bool
-    page: bool
-    metrics: bool
-    log_format: Literal["text", "json"]
-    log_whole: tuple[str, ...]
-    verbose: bool
+    options: ServeOptions
 
     def load(self) -> Loaded:
         """Loads the agent, and opens the stores. Ends the process with exit code 2 if one of them cannot be used."""
-        options: ConverterOptions = {"ai_sdk": self.ai_sdk}
-        if self.show_errors:
-            options["on_error"] = explain_error
-        inspector = Inspector() if self.inspect else None
+        converting: ConverterOptions = {"ai_sdk": self.options.ai_sdk}
+        if self.options.show_errors:
+            converting["on_error"] = explain_error
+        inspector = Inspector() if self.options.inspect else None
         try:
             target = load_or_refuse(self.target, "serve {}")  # it may have a logging of its own
             self.set_up_log()
-            engine = self._engine(self.durable_url) if self.durable_url is not None else None
-            sessions = load_session_service(self.session_service_uri) if self.session_service_uri is not None else None
+            engine = self._engine(self.options.durable_url) if self.options.durable_url is not None else None
+            sessions = (
+                load_session_service(self.options.session_service_uri)
+                if self.options.session_service_uri is not None
+                else None
+            )
             if self._keeps_chats_in_memory(target, sessions):
                 if engine is not None:
                     refuse("--durable needs chats that outlive a worker: --session-service-uri, a file or a database")
-                if self.workers > 1:
+                if self.options.workers > 1:
                     refuse("--workers needs chats that all of them have: --session-service-uri, a file or a database")
             if engine is not None:
                 engine.prepare()
             service = ChatService(
                 target,
                 session_service=sessions,
-                run_log=self._run_log(self.run_log_url) if self.run_log_url is not None else None,
+                run_log=self._run_log(self.options.run_log_url) if self.options.run_log_url is not None else None,
                 engine=engine,
-                disconnect_grace=self.disconnect_grace,
-                limits=self.limits,
-                history_cut=self.history_cut,
-                on_audit=_audit_file(self.audit_file) if self.audit_file else None,
-                recorder=SeveralRecorders(
-                    *([ChatRecorder(self.record_folder)] if self.record_folder else ()),
-                    *([inspector] if inspector else ()),
+                disconnect_grace=self.options.disconnect_grace,
+                limits=ServiceLimits(
+                    max_runs=self.options.max_runs,
+                    max_runs_per_user=self.options.max_runs_per_user,
+                    max_requests_per_minute=self.options.requests_per_minute,
                 ),
-                **options,
+                history_cut=self.options.history_cut,
+                on_audit=_audit_file(self.options.audit_file) if self.options.audit_file else None,
+                recorder=[
+                    *([ChatRecorder(self.options.record_folder)] if self.options.record_folder else ()),
+                    *([inspector] if inspector else ()),
+                ],
+                **converting,
             )
         except OSError as error:
-            refuse(f"cannot record into {self.record_folder}: {error.strerror}")
+            refuse(f"cannot record into {self.options.record_folder}: {error.strerror}")
         except (SessionServiceError, StreamProtocolError, TargetError) as error:
             refuse(str(error))
         return Loaded(service, inspector)
 
     def set_up_log(self) -> None:
         """Lets this process print its log as it was asked for."""
-        log_to_terminal(verbose=self.verbose, log_format=self.log_format, whole=self.log_whole)
+        log_to_terminal(verbose=self.options.verbose, log_format=self.options.log_format, whole=self.options.log_whole)
 
     def warn(self, text: str) -> None:
         """Tells those who run it: a line of the log if that is JSON."""
-        if self.log_format == "json":
+        if self.options.log_format == "json":
             logger.warning(text)
         else:
             warn(text)
 
     def tell(self, text: str) -> None:
         """Tells those who run it what is going on: a line of the log if that is JSON."""
-        if self.log_format == "json":
+        if self.options.log_format == "json":
             logger.info(text)
         else:
             click.echo(text)
 
     def _run_log(self, url: str) -> RunLog:
         try:
-            return load_run_log(url, prefix=self.run_log_prefix, lease=self.lease)
+            return load_run_log(url, prefix=self.options.run_log_prefix, lease=self.options.lease)
         except (ImportError, RunLogError) as error:  # an extra may not be installed
             refuse(str(error))
 
@@ -188,13 +171,15 @@ class AgentServer:
         except ImportError:
             refuse("--durable needs DBOS: pip install 'adk-ui-stream[durable]'")
         version = target_version(self.target)
-        return DbosEngine(url, idempotent_tools=self.idempotent_tools, version=version)
+        return DbosEngine(url, idempotent_tools=self.options.idempotent_tools, version=version)
 
     def _keeps_chats_in_memory(self, target: Target, sessions: BaseSessionService | None) -> bool:
         if sessions is None and isinstance(target, Runner):
             sessions = target.session_service
         in_memory = sessions is None or isinstance(sessions, InMemorySessionService)
-        return in_memory or (self.session_service_uri is not None and is_in_memory(self.session_service_uri))
+        return in_memory or (
+            self.options.session_service_uri is not None and is_in_memory(self.options.session_service_uri)
+        )
 
     def serve(
         self,
@@ -210,23 +195,23 @@ class AgentServer:
         ``opens_page``: in the browser. ``announced`` is set once nothing can be refused any more.
         """
         service, inspector = loaded
-        identify = header_user(self.user_header) if self.user_header else local_user
-        app = create_app(service, identify=identify, allow_origins=self.origins, page=self.page)
+        identify = header_user(self.options.user_header) if self.options.user_header else local_user
+        app = create_app(service, identify=identify, allow_origins=self.options.origins, page=self.options.page)
         if inspector is not None:  # before the page's own files
-            app.routes[:0] = inspector_routes(inspector, service, identify=identify, allow_origins=self.origins)
+            app.routes[:0] = inspector_routes(inspector, service, identify=identify)
         try:
             with_metrics = self._export(app)
             guarded = only_allowed_hosts(
-                with_metrics, listener, self.allowed_hosts, behind_proxy=bool(self.user_header)
+                with_metrics, listener, self.options.allowed_hosts, behind_proxy=bool(self.options.user_header)
             )
         except (ImportError, StreamProtocolError) as error:
             refuse(str(error))
-        if shows == "screen" and not self.user_header and (meaning := exposure_warning(listener)) is not None:
+        if shows == "screen" and not self.options.user_header and (meaning := exposure_warning(listener)) is not None:
             self.warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
 
         def announce(url: str) -> None:
             headline = f"Serving {self.target} at {url}"
-            if self.log_format == "json":
+            if self.options.log_format == "json":
                 self._log_start(headline, service, shows)
             elif shows == "screen":
                 self._show_screen(headline, service, url)
@@ -237,7 +222,7 @@ class AgentServer:
             if announced is not None:
                 announced.set()
 
-        limits = ServerLimits(connections=self.max_connections)
+        limits = ServerLimits(connections=self.options.max_connections)
         run_server(
             guarded,
             _Exported(service),
@@ -245,12 +230,12 @@ class AgentServer:
             announce=announce,
             limits=limits,
             before_accepting=freeze_startup_objects,
-            drain=self.drain,
+            drain=0 if self.options.reload else self.options.drain,  # a developer waits for the new agent
         )
 
     def _export(self, app: ASGIApp) -> ASGIApp:
         """Exports what OpenTelemetry is told. The app, with the page of metrics if it was asked for."""
-        if self.metrics:
+        if self.options.metrics:
             return MetricsPage(app, export_for_prometheus())
         export_as_environment_says()
         return app
@@ -270,19 +255,21 @@ class AgentServer:
             "Agent": root.name + (f" and {others} more below it" if others else ""),
             "Model": ", ".join(models.names),
             "Chats": self._place_of_chats(service),
-            "Chat API": f"{url}/api/chat" + ("" if self.page else ", without a page"),
-            "Workers": f"{self.workers} processes" if self.workers > 1 else "",
-            "Runs": f"shared by the workers of {without_password(self.run_log_url)}" if self.run_log_url else "",
-            "Durable": f"by {without_password(self.durable_url)}" if self.durable_url else "",
-            "Recorded": f"into {self.record_folder}" if self.record_folder else "",
-            "Audited": f"into {self.audit_file}" if self.audit_file else "",
+            "Chat API": f"{url}/api/chat" + ("" if self.options.page else ", without a page"),
+            "Workers": f"{self.options.workers} processes" if self.options.workers > 1 else "",
+            "Runs": f"shared by the workers of {without_password(self.options.run_log_url)}"
+            if self.options.run_log_url
+            else "",
+            "Durable": f"by {without_password(self.options.durable_url)}" if self.options.durable_url else "",
+            "Recorded": f"into {self.options.record_folder}" if self.options.record_folder else "",
+            "Audited": f"into {self.options.audit_file}" if self.options.audit_file else "",
         }
         show_screen(headline, {label: text for label, text in rows.items() if text}, missing=models.missing)
 
     def _place_of_chats(self, service: ChatService) -> str:
         store = service.runner.session_service
-        if self.session_service_uri:
-            return f"in {without_password(self.session_service_uri)}"
+        if self.options.session_service_uri:
+            return f"in {without_password(self.options.session_service_uri)}"
         if isinstance(store, InMemorySessionService):
             return "in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps them"
         return f"in the {type(store).__name__} of the target"

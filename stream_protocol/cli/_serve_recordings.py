@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
 from stream_protocol.cli._program import refuse, warn
+from stream_protocol.cli._serve_options import ServeOptions
 from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.recording import RecordingError
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
@@ -19,43 +18,31 @@ from stream_protocol.serving.http import (
     only_allowed_hosts,
     run_server,
 )
-from stream_protocol.wire import AiSdkVersion, StreamProtocolError
+from stream_protocol.wire import StreamProtocolError
 
 
-def serve_recordings(  # noqa: PLR0913  # one argument per option
-    path: str,
-    *,
-    session: str | None,
-    pace: float,
-    ai_sdk: AiSdkVersion,
-    host: str,
-    port: int,
-    origins: Sequence[str],
-    allowed_hosts: Sequence[str],
-    max_connections: int,
-    page: bool,
-    opens_page: bool,
-    verbose: bool,
-) -> None:
+def serve_recordings(path: str, options: ServeOptions) -> None:
     """Serves the recordings in a file or folder until the process is stopped."""
     try:
-        library = load_library(path, session=session)
-        chats = Chats(library, pace, ai_sdk)
-        listener = bind_socket(host, port)
-        app = only_allowed_hosts(create_replay_app(chats, allow_origins=origins, page=page), listener, allowed_hosts)
+        library = load_library(path, session=options.session)
+        chats = Chats(library, options.pace, options.ai_sdk)
+        listener = bind_socket(options.host, options.port)
+        app = only_allowed_hosts(
+            create_replay_app(chats, allow_origins=options.origins, page=options.page), listener, options.allowed_hosts
+        )
     except RecordingError as error:
         refuse(f"{path}: {error}")
     except (AddressError, StreamProtocolError) as error:
         refuse(str(error))
     if (meaning := exposure_warning(listener)) is not None:
         warn(f"{meaning}.")
-    log_to_terminal(verbose=verbose)
+    log_to_terminal(verbose=options.verbose)
 
     def announce(url: str) -> None:
         rows = {"Chats": f"{len([*library])} recorded", "Chat API": f"{url}/api/chat"}
         show_screen(f"Replaying {path} at {url}", rows)
-        if opens_page:
+        if options.opens_page:
             click.launch(url)
 
-    limits = ServerLimits(connections=max_connections)
+    limits = ServerLimits(connections=options.max_connections)
     run_server(app, chats, listener, announce=announce, limits=limits, drain=0)

@@ -144,7 +144,7 @@ class _Workers:
             signal.signal(number, self._pass_on)
         with ending_with_terminal():
             self._start_first(opens_page=opens_page)
-            for _ in range(self._server.workers - 1):
+            for _ in range(self._server.options.workers - 1):
                 self._start()
             self._watch()
         if signal.SIGTERM in self._signals:

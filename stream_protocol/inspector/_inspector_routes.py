@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from stream_protocol._origins import check_origins
 from stream_protocol.inspector._inspector import Inspector
@@ -33,7 +33,7 @@ def inspector_routes(
     path: str = "/api/chat",
     identify: Identify = local_user,
     allow_origins: Sequence[str] = (),
-) -> list[BaseRoute]:
+) -> list[Route]:
     """The routes of the Inspector. Put them before those of a page at ``/``.
 
     ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat behind number N, for a page that asks again
@@ -43,15 +43,14 @@ def inspector_routes(
     the same of a recording in any form, or of a capture. It is stored nowhere. ``?session=ID`` chooses one of several.
     The page of ``create_app`` offers the panel where the app has these routes.
 
-    ``inspector``: the service's recorder. ``identify`` and ``allow_origins`` as in ``chat_routes``.
+    ``inspector``: the service's recorder. ``identify`` as in ``chat_router``. ``allow_origins`` as well, but in an app
+    of ``create_app`` its ``allow_origins`` count.
     """
     check_instance("inspector", inspector, Inspector, "an Inspector")
     check_instance("service", service, ChatService, "a ChatService")
     check_route_path("path", path)
     check_callable("identify", identify, ("request",))
     endpoints = InspectorEndpoints(inspector, service)
-    trusted = check_origins("allow_origins", allow_origins)
-
     json_endpoints = (endpoints.chat, endpoints.chat_findings)
 
     def route(
@@ -61,8 +60,8 @@ def inspector_routes(
             async with dropping_body_if_refused(request):
                 user_id = await identify_user(identify, request)
                 if method != "GET":
-                    require_trusted_origin(request, trusted)
-                service.count_request(user_id, foreign=is_foreign(request, trusted))
+                    require_trusted_origin(request)
+                service.count_request(user_id, foreign=is_foreign(request))
             return await endpoint(request, user_id)
 
         answering = json_errors if endpoint in json_endpoints else plain_text_errors
@@ -79,4 +78,4 @@ def inspector_routes(
         route("POST", files + "/recording", endpoints.file_recording),
         route("POST", files + "/pytest", endpoints.file_test),
     ]
-    return cross_origin_routes(routes, trusted)
+    return cross_origin_routes(routes, check_origins("allow_origins", allow_origins))

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from stream_protocol._origins import check_origins
 from stream_protocol.replay_server._playback import HELD
 from stream_protocol.replay_server._played_chats import Chats
 from stream_protocol.replay_server._recording_library import LibraryEntry
@@ -53,13 +52,12 @@ def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: 
 
     check_instance("chats", chats, Chats, "Chats", hint="Chats(load_library(path), pace, ai_sdk) makes them")
     check_flag("page", page)
-    trusted = check_origins("allow_origins", allow_origins)
     info: PageInfo = {"suggestions": [entry.title for entry in chats.library if entry.title is not None]}
-    routes = _routes(chats, trusted)
+    routes = _routes(chats)
     return app_around(routes, lifespan=lifespan, allow_origins=allow_origins, page=info if page else None)
 
 
-def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
+def _routes(chats: Chats) -> list[BaseRoute]:
     bodies = RequestBodies()
     responses = response_budget()
 
@@ -102,7 +100,7 @@ def _routes(chats: Chats, trusted: frozenset[str]) -> list[BaseRoute]:
 
     def changing(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            require_trusted_origin(request, trusted)
+            require_trusted_origin(request)
             return await endpoint(request)
 
         return plain_text_errors(answer)

@@ -10,7 +10,7 @@ from stream_protocol.serving._audit import AuditFile, AuditRecord, OnAudit
 from stream_protocol.serving._limits import ServiceLimits
 from stream_protocol.serving._on_finish import OnFinish, Outcome
 from stream_protocol.serving._overrides import RunOverrides
-from stream_protocol.serving._recorder_protocol import Recorder, SeveralRecorders, TurnRecorder
+from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving._startup_objects import freeze_startup_objects
 from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
@@ -26,7 +26,7 @@ from stream_protocol.serving.http import (
     Suggestion,
     UIMessageStreamResponse,
     bind_socket,
-    chat_routes,
+    chat_router,
     create_app,
     exposure_warning,
     header_user,
@@ -73,14 +73,13 @@ __all__ = [
     "RunOverrides",
     "ServerLimits",
     "ServiceLimits",
-    "SeveralRecorders",
     "Suggestion",
     "SyncChatService",
     "Target",
     "TurnRecorder",
     "UIMessageStreamResponse",
     "bind_socket",
-    "chat_routes",
+    "chat_router",
     "client_tool",
     "create_app",
     "data_part",

@@ -99,12 +99,28 @@ class FailsafeRecorder:
             self._recorder = NoRecorder()
 
 
-class SeveralRecorders:
-    """A ``Recorder`` that gives each run to all of these. One that fails stops none of the others."""
+def as_one_recorder(recorder: Recorder | Sequence[Recorder] | None) -> Recorder:
+    """Return a recorder that gives each run to all of these. One that fails stops none of the others."""
+    if recorder is None:
+        return NoRecorder()
+    return _SeveralRecorders(recorder) if isinstance(recorder, Sequence) else recorder
 
-    def __init__(self, *recorders: Recorder) -> None:
-        for recorder in recorders:
-            check_interface("recorders", recorder, Recorder, "recorders", hint="give ChatRecorder(folder)")
+
+def check_recorder(name: str, recorder: object) -> None:
+    """Raises ``InvalidArgumentError`` for anything but a recorder, several, or ``None``."""
+    for each in recorder if isinstance(recorder, Sequence) and not isinstance(recorder, str | bytes) else [recorder]:
+        check_interface(
+            name,
+            each,
+            Recorder,
+            "a recorder, or a list of recorders",
+            or_none=recorder is None,
+            hint="give ChatRecorder(folder)",
+        )
+
+
+class _SeveralRecorders:
+    def __init__(self, recorders: Sequence[Recorder]) -> None:
         self._recorders = recorders
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnRecorder:

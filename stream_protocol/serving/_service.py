@@ -31,7 +31,7 @@ from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving._on_finish import OnFinish, notify
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._readiness import Readiness
-from stream_protocol.serving._recorder_protocol import NoRecorder, Recorder
+from stream_protocol.serving._recorder_protocol import Recorder, as_one_recorder
 from stream_protocol.serving._service_options import check_options, check_request
 from stream_protocol.serving._time_limit import HOOK_TIMEOUT, HookTimeoutError, in_time
 from stream_protocol.serving.adk_runner import (
@@ -208,7 +208,8 @@ class ChatService:
     ``on_finish``: called when a run has ended, with the messages of the chat: see ``OnFinish``.
     ``on_audit``: gets a record of each approval, denial, answer, sign-in, stop and deletion, refused ones as well: see
     ``AuditRecord``. The logger ``stream_protocol.audit`` gets them, too.
-    ``recorder``: records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``.
+    ``recorder``: records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``, or a list of recorders.
+    One that fails stops none of the others.
     ``engine``: executes a run again whose worker is dead: a ``DbosEngine`` of ``stream_protocol.durable``. It needs
     ``history="server"``, and agents of ADK's own classes. The service closes it.
 
@@ -234,7 +235,7 @@ class ChatService:
         files: FilePolicy | None = None,
         on_finish: OnFinish | None = None,
         on_audit: OnAudit | None = None,
-        recorder: Recorder | None = None,
+        recorder: Recorder | Sequence[Recorder] | None = None,
         engine: Engine | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
@@ -276,7 +277,7 @@ class ChatService:
         self._settings = Settings(**self._options)
         self._files = files or FilePolicy()
         self._on_finish = on_finish
-        self._recorder = recorder or NoRecorder()
+        self._recorder = as_one_recorder(recorder)
         if run_log is None:
             warn_of_other_workers()
         self._run_log = run_log or MemoryRunLog()

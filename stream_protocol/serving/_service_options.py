@@ -9,7 +9,7 @@ from google.adk.agents.run_config import RunConfig
 
 from stream_protocol.serving._limits import ServiceLimits
 from stream_protocol.serving._overrides import RunOverrides
-from stream_protocol.serving._recorder_protocol import Recorder
+from stream_protocol.serving._recorder_protocol import check_recorder
 from stream_protocol.serving.engine import Engine
 from stream_protocol.serving.run_logs import RunLog
 from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode
@@ -45,9 +45,7 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "files": partial(check_instance, kind=FilePolicy, expected="a FilePolicy", or_none=True),
     "on_finish": partial(check_callable, arguments=("messages", "message", "outcome"), or_none=True),
     "on_audit": partial(check_callable, arguments=("record",), or_none=True),
-    "recorder": partial(
-        check_interface, interface=Recorder, expected="a recorder", or_none=True, hint="give ChatRecorder(folder)"
-    ),
+    "recorder": check_recorder,
     "engine": partial(
         check_interface, interface=Engine, expected="an engine", or_none=True, hint="give DbosEngine(url)"
     ),

@@ -128,7 +128,7 @@ class FilePolicy:
     artifact_links: bool = True
     """Whether files of the agent's that are saved as artifacts may go to the page as links, not as bytes.
 
-    A link needs the chat endpoint's URL. ``chat_routes`` takes it from each request, unless the request has an
+    A link needs the chat endpoint's URL. ``chat_router`` takes it from each request, unless the request has an
     ``Authorization`` header, which no browser sends along for a link. With ``history="client"`` or ``"text"`` there
     are no links: the server has no chat in which it could find the artifact."""
     artifact_base: str | None = None

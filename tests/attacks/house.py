@@ -2,8 +2,7 @@
 
 import os
 import socket
-import subprocess
-import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Final, Literal, get_args
 
 from tests.processes import ROOT, PythonModule
 from tests.redis_server import redis_server
+from tests.serve_settings import on_command_line
 
 HouseName = Literal["memory", "SQLite", "Redis", "loopback", "256 files", "recording", "replay"]
 HOUSES: Final[Sequence[HouseName]] = get_args(HouseName)
@@ -30,7 +30,8 @@ class Server:
 
     def __init__(self, folder: Path, arguments: Sequence[str], files: int | None = None) -> None:
         self._folder = folder
-        self._command = ["stream_protocol", "serve", *arguments, "--port", "0"]
+        self._cwd = Path(tempfile.mkdtemp(dir=folder))
+        self._command = ["stream_protocol", "serve", *on_command_line(arguments, self._cwd), "--port", "0"]
         if files is not None:
             self._command[:1] = ["tests.attacks.few_files", str(files)]
         self.log = folder / f"log-{id(self)}"
@@ -49,7 +50,7 @@ class Server:
     def start(self) -> None:
         module, *arguments = self._command
         env = {**os.environ, "ATTACK_FOLDER": str(self._folder)}
-        self._process = PythonModule(module, *arguments, cwd=ROOT, log=self.log, env=env)
+        self._process = PythonModule(module, *arguments, cwd=self._cwd, log=self.log, env=env)
         line = self._process.read_line()
         assert "http://" in line, self.log.read_text()
         self.port = int(line.rpartition(":")[2])
@@ -109,11 +110,6 @@ class House:
             server.kill()
 
 
-def _knows(option: str) -> bool:
-    command = [sys.executable, "-m", "stream_protocol", "serve", "--help"]
-    return option in subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
-
-
 @contextmanager
 def open_house(name: HouseName, folder: Path) -> Iterator[House]:
     with ExitStack() as stack:
@@ -126,10 +122,10 @@ def open_house(name: HouseName, folder: Path) -> Iterator[House]:
                 servers = [Server(folder, [AGENT, *PROXIED, *database])]
             case "Redis":
                 redis = stack.enter_context(redis_server(folder))
-                redis_port, shared = redis.port, ("--redis", redis.url)
+                redis_port, shared = redis.port, ("--run-log", redis.url)
                 worker = (AGENT, *PROXIED, *shared, *database)
                 other = (AGENT, *PROXIED, *shared)
-                apart = ("--redis-prefix", "another") if _knows("--redis-prefix") else ()
+                apart = ("--run-log-prefix", "another")
                 servers = [
                     Server(folder, worker),
                     Server(folder, worker),

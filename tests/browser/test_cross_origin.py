@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from stream_protocol.serving import chat_routes
+from stream_protocol.serving import chat_router
 from stream_protocol.testing import ScriptedLlm
 from tests.chromium import HANG_MS
 from tests.served import served
@@ -40,7 +40,7 @@ def chat_url(page_url: str) -> Iterator[str]:
     """The address of a FastAPI app whose routes are open to that page."""
     agent = LlmAgent(name="root", model=ScriptedLlm(respond=lambda request: ["Hello."]))
     app = FastAPI()
-    app.router.routes.extend(chat_routes(agent, allow_origins=[page_url], max_body_bytes=1000))
+    app.include_router(chat_router(agent, allow_origins=[page_url], max_body_bytes=1000))
     with served(app) as url:
         yield f"{url}/api/chat"
 

@@ -9,6 +9,7 @@ import click
 
 from stream_protocol.cli import main
 from stream_protocol.cli._program import DocumentedCommand
+from stream_protocol.cli._serve_options import SETTINGS, TABLE
 
 BEGINNING: Final = """\
 # The command line
@@ -36,6 +37,18 @@ in zsh with `zsh_source` instead, and in fish with
 """
 
 
+IN_FILE: Final = """\
+Options that are rarely set are not on the command line. `serve` reads them from the `pyproject.toml` of the folder that
+it is started in; `init` writes one with all of them. A key that is not in the table below is refused.
+
+```toml
+[tool.adk-ui-stream.serve]
+max-runs = 100
+log-whole = ["my_package"]
+```
+"""
+
+
 def reference() -> str:
     """The page."""
     return "\n".join([BEGINNING, *map(_section, sorted(main.commands))])
@@ -54,7 +67,7 @@ def _section(name: str) -> str:
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     examples = "\n".join(f"# {meaning}\n{line}" for meaning, line in command.examples.items())
     lines = [f"## {name}", "", f"`{usage}`", "", _linked(inspect.cleandoc(command.help or "")), ""]
-    lines += [f"```sh\n{examples}\n```", "", *_options(command, context)]
+    lines += [f"```sh\n{examples}\n```", "", *_options(command, context), *_in_file(command, context)]
     return "\n".join(lines)
 
 
@@ -64,6 +77,18 @@ def _options(command: DocumentedCommand, context: click.Context) -> Iterator[str
         yield "|---|---|"
         yield from (f"| `{_cell(option)}` | {_linked(_plain(_cell(meaning)))} |" for option, meaning in records)
         yield ""
+
+
+def _in_file(command: DocumentedCommand, context: click.Context) -> Iterator[str]:
+    if not command.in_file:
+        return
+    yield IN_FILE
+    yield f"| In `{SETTINGS}`, `[{'.'.join(TABLE)}]` | |"
+    yield "|---|---|"
+    for key, option in command.in_file.items():
+        _, meaning = option.get_help_record(context) or ("", "")
+        yield f"| `{key}` | {_linked(_plain(_cell(meaning)))} |"
+    yield ""
 
 
 def _cell(text: str) -> str:

@@ -42,7 +42,6 @@ def test_what_no_header_is_called_names_no_user(name: str) -> None:
         ["serve", ""],
         ["serve", "--replay", ""],
         ["serve", "nowhere", "--record", ""],
-        ["serve", "nowhere", "--audit", ""],
         ["types", ""],
     ],
     ids=" ".join,

@@ -29,7 +29,7 @@ BODY = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": [{"type":
 @contextmanager
 def reloading(target: str, cwd: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """The server. Its stderr comes with its stdout."""
-    command = [*COMMAND, "serve", target, "--reload", "--port", "0", "--max-connections", "7", *options]
+    command = [*COMMAND, "serve", target, "--reload", "--port", "0", *options]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV, cwd=cwd, start_new_session=True
     ) as process:

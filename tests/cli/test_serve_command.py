@@ -14,11 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 from stream_protocol.cli import main
-from stream_protocol.cli.serve_command import serve
+from stream_protocol.cli._serve_options import file_options
 from stream_protocol.serving import ServiceLimits
 from tests.ports import free_port
 from tests.processes import COMMAND, ENV, HANG, PythonModule, cli, serving
 from tests.redis_server import RedisServer
+from tests.serve_settings import on_command_line
 
 pytestmark = pytest.mark.processes
 
@@ -67,12 +68,11 @@ def test_a_model_that_only_does_live_runs_is_one_line_on_stderr(tmp_path: Path, 
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("option", ["--disconnect-grace", "--drain", "--lease"])
 @pytest.mark.parametrize("seconds", ["nan", "-1", "soon"])
-def test_seconds_that_are_no_time_are_one_line_on_stderr(option: str, seconds: str) -> None:
-    done = CliRunner().invoke(main, ["serve", "agent:root_agent", "--redis", "redis://127.0.0.1:1/0", option, seconds])
+def test_seconds_that_are_no_time_are_one_line_on_stderr(seconds: str) -> None:
+    done = CliRunner().invoke(main, ["serve", "agent:root_agent", "--drain", seconds])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"adk-ui-stream: Invalid value for '{option}': ")
+    assert done.stderr.startswith("adk-ui-stream: Invalid value for '--drain': ")
     assert done.stderr.count("\n") == 1
 
 
@@ -237,7 +237,7 @@ def test_a_server_behind_a_proxy_knows_its_users_by_a_header(tmp_path: Path) -> 
 
 
 def test_the_limits_of_a_server_are_options_whose_defaults_are_those_of_the_service(tmp_path: Path) -> None:
-    defaults = {option.name: option.default for option in serve.params}
+    defaults = {option.name: option.default for option in file_options().values()}
     limits = ServiceLimits()
     names = ("max_runs", "max_runs_per_user", "requests_per_minute")
     assert [defaults[name] for name in names] == [
@@ -292,7 +292,7 @@ def test_the_page_has_the_cause_and_the_terminal_the_traceback_if_they_are_asked
     assert "Traceback (most recent call last):" in log
 
 
-@pytest.mark.parametrize(("option", "scheme"), [("--redis", "redis"), ("--run-log", "postgresql")])
+@pytest.mark.parametrize(("option", "scheme"), [("--run-log", "redis"), ("--run-log", "postgresql")])
 def test_a_store_that_cannot_be_reached_is_told_in_one_line_without_its_password(
     tmp_path: Path, option: str, scheme: str
 ) -> None:
@@ -309,7 +309,7 @@ def test_a_store_that_cannot_be_reached_is_told_in_one_line_without_its_password
     ("options", "told"),
     [
         (
-            ("--redis", "redis://127.0.0.1:1/0", "--redis-prefix", "a{b}"),
+            ("--run-log", "redis://127.0.0.1:1/0", "--run-log-prefix", "a{b}"),
             "The prefix in Redis must be 1 to 64 of these: ASCII letters, digits, and . _ : / @ -",
         ),
         (
@@ -331,13 +331,13 @@ def test_a_store_that_cannot_be_reached_is_told_in_one_line_without_its_password
 )
 def test_what_cannot_be_used_is_told_in_one_line(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
-    done = cli("serve", "agent:root_agent", *options, cwd=tmp_path)
+    done = cli("serve", "agent:root_agent", *on_command_line(options, tmp_path), cwd=tmp_path)
     assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {told}\n")
 
 
 def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, shared_redis: RedisServer) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
-    shared = ("--session-service-uri", "sqlite:///chat.db", "--redis", shared_redis.url)
+    shared = ("--session-service-uri", "sqlite:///chat.db", "--run-log", shared_redis.url)
     options = ("agent:root_agent", "--no-page", *shared)
     with (
         serving(*options, cwd=tmp_path) as (_, one),
@@ -352,7 +352,7 @@ def test_two_servers_over_one_redis_know_of_each_others_runs(tmp_path: Path, sha
 
 def test_the_readers_of_a_server_that_was_killed_are_told_by_another(tmp_path: Path, shared_redis: RedisServer) -> None:
     (tmp_path / "agent.py").write_text(AGENT.format(pause=HANG))
-    shared = ("--session-service-uri", "sqlite:///chat.db", "--redis", shared_redis.url)
+    shared = ("--session-service-uri", "sqlite:///chat.db", "--run-log", shared_redis.url)
     options = ("agent:root_agent", "--no-page", *shared, "--lease", "2")
     body = {**BODY, "id": "killed"}
     with (

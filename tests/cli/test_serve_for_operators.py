@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from stream_protocol.cli import main
 from tests.ports import free_port
 from tests.processes import HANG, started
+from tests.serve_settings import write_settings
 
 pytestmark = pytest.mark.processes
 
@@ -72,7 +73,8 @@ def test_a_server_tells_of_its_chats_in_its_log_at_metrics_and_to_a_collector(tm
     (tmp_path / "agent.py").write_text(AGENT)
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    options = ("--metrics", "--log-format", "json", "--log-whole", "my_app", "--port", str(port))
+    write_settings(tmp_path, {"log-whole": ["my_app"]})
+    options = ("--metrics", "--log-format", "json", "--port", str(port))
     with collector() as (endpoint, bodies), ExitStack() as held:
         # What its spans are sent to, and that they are sent at the end alone.
         env = {**os.environ, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "600000"}
@@ -95,13 +97,7 @@ def test_a_server_tells_of_its_chats_in_its_log_at_metrics_and_to_a_collector(tm
 
 
 def test_numbers_are_those_of_one_process(tmp_path: Path) -> None:
-    done = CliRunner().invoke(main, ["serve", "agent", "--redis", "redis://x", "--workers", "2", "--metrics"])
+    done = CliRunner().invoke(main, ["serve", "agent", "--run-log", "redis://x", "--workers", "2", "--metrics"])
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith("adk-ui-stream: --metrics takes one worker: ")
     assert done.stderr.count("\n") == 1
-
-
-def test_loggers_are_named_for_the_log_in_json_alone() -> None:
-    done = CliRunner().invoke(main, ["serve", "agent", "--log-whole", "my_app"])
-    assert done.exit_code == 2
-    assert done.stderr == "adk-ui-stream: --log-whole means nothing without --log-format json\n"

@@ -16,6 +16,7 @@ from stream_protocol.serving.adk_runner import used_models
 from stream_protocol.serving.adk_runner._models import GOOGLE_CLOUD
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
+from tests.serve_settings import write_settings
 
 AGENT = """
 from google.adk.agents import LlmAgent
@@ -105,7 +106,8 @@ def test_the_screen_has_the_colours_of_the_environment_without_a_command_line_to
 
 def test_what_the_options_say_is_on_the_screen(screen_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", "x")
-    options = ("--no-page", "--session-service-uri", "sqlite:///chats.db", "--record", "kept", "--audit", "audit.jsonl")
+    options = ("--no-page", "--session-service-uri", "sqlite:///chats.db", "--record", "kept")
+    write_settings(Path.cwd(), {"audit": "audit.jsonl"})
     assert screen_of("screen_agent:root_agent", *options).splitlines()[4:-2] == [
         "  Chats     in sqlite:///chats.db",
         "  Chat API  http://127.0.0.1:8000/api/chat, without a page",

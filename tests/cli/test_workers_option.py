@@ -17,7 +17,7 @@ from stream_protocol.serving import bind_socket
 from tests.replay_server.fixture_recordings import write_recordings
 
 AGENT = "from google.adk.agents import Agent\n\nroot_agent = Agent(name='several', model='none')\n"
-REDIS = ("--redis", "redis://127.0.0.1:1/0")
+REDIS = ("--run-log", "redis://127.0.0.1:1/0")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Age
             main, ["serve", "several_agent:root_agent", "--workers", "2", "--port", "0", *REDIS, *options]
         )
         assert done.exit_code == 0, done.output
-        return replace(given[0], run_log_url=None)
+        return replace(given[0], options=replace(given[0].options, run_log_url=None))
 
     return told
 
@@ -85,7 +85,7 @@ def test_chats_in_memory_are_refused(
 
 def test_chats_in_a_file_are_shared(server: Callable[..., AgentServer]) -> None:
     told = server("--session-service-uri", "sqlite:///chats.db")
-    assert told.workers == 2
+    assert told.options.workers == 2
     told.load()
 
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pytest
 from google.adk.agents import LlmAgent
-from starlette.routing import Route
 
-from stream_protocol.serving import chat_routes
+from stream_protocol.serving import ChatService
+from stream_protocol.serving.http import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE
 from tests.batch import batch
 from tests.deploy.files import FOLDER, STORING, compose, documents, entrypoint, lines, serve_options, words_of
@@ -87,7 +87,7 @@ def test_a_worker_has_the_time_that_it_needs_to_end() -> None:
 
 
 def test_probes_ask_for_routes_that_there_are() -> None:
-    routes = {route.path for route in chat_routes(LlmAgent(name="assistant")) if isinstance(route, Route)}
+    routes = {route.path for route in chat_routes(ChatService(LlmAgent(name="assistant")))}
     (in_pod,), (in_cloud_run,) = pod()["containers"], cloud_run()["containers"]
     ports = {port["name"]: port["containerPort"] for port in in_pod["ports"]}
     probes = [

@@ -26,7 +26,7 @@ def durable_house(
     """Two workers with an engine, and a short lease, that serve the agent which is the parameter."""
     _need_engine()
     kept = postgres.new_database().replace("+asyncpg", "")
-    idempotent = ("--idempotent-tool", "note") if "durable_agent" in request.param else ()
+    idempotent = ("--idempotent-tools", "note") if "durable_agent" in request.param else ()
     options = ("--durable", kept, *idempotent, "--lease", str(LEASE))
     agent, folder = f"tests.fleet.{request.param}", tmp_path_factory.mktemp("durable")
     with fleet(folder, postgres.new_database(), 6, *options, agent=agent) as whole:
@@ -43,7 +43,7 @@ def house_with_files(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
         pytest.skip("SQLite is too old for DBOS")
     folder = tmp_path_factory.mktemp("files")
     stores = ("--session-service-uri", f"sqlite:///{folder}/chats.db", "--durable", f"sqlite:///{folder}/runs.db")
-    worker = Worker(folder, f"tests.fleet.{request.param}", *stores, "--idempotent-tool", "note")
+    worker = Worker(folder, f"tests.fleet.{request.param}", *stores, "--idempotent-tools", "note")
     house = Workers((worker,), Ledger(folder))
     try:
         house.mend()

@@ -14,8 +14,9 @@ import pytest
 from google.adk.agents import LlmAgent
 from starlette.applications import Starlette
 
-from stream_protocol.serving import ChatService, RedisRunLog, chat_routes
+from stream_protocol.serving import ChatService, RedisRunLog
 from stream_protocol.serving._time_limit import HOOK_TIMEOUT
+from stream_protocol.serving.http import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.postgres import Postgres, postgres_server
 from tests.processes import HANG, PythonModule, serving
@@ -105,7 +106,7 @@ def house(redis: RedisServer, tmp_path: Path) -> Iterator[House]:
     (tmp_path / "agent.py").write_text(AGENT)
     with ExitStack() as stack:
         database = stack.enter_context(postgres_server())
-        stores = ("--session-service-uri", "sqlite:///chats.db", "--redis", redis.url, "--lease", str(LEASE))
+        stores = ("--session-service-uri", "sqlite:///chats.db", "--run-log", redis.url, "--lease", str(LEASE))
         options = ("agent:root_agent", "--no-page", *stores, "--durable", database.new_database())
         worker, url = stack.enter_context(serving(*options, cwd=tmp_path))
         yield House(worker, url, database, options, tmp_path)

@@ -60,8 +60,8 @@ def database() -> Iterator[Postgres]:
 
 
 def options_of(redis: RedisServer, kept: str, chats: str = "chats", *more: str) -> tuple[str, ...]:
-    stores = ("--session-service-uri", f"sqlite:///{chats}.db", "--redis", redis.url, "--lease", str(LEASE))
-    return ("agent:root_agent", "--no-page", *stores, "--durable", kept, "--idempotent-tool", "note", *more)
+    stores = ("--session-service-uri", f"sqlite:///{chats}.db", "--run-log", redis.url, "--lease", str(LEASE))
+    return ("agent:root_agent", "--no-page", *stores, "--durable", kept, "--idempotent-tools", "note", *more)
 
 
 def until(is_so: Callable[[], bool]) -> None:

@@ -87,7 +87,7 @@ def test_no_tool_runs_after_the_page_was_told_the_end(ends: str, redis: RedisSer
     with ExitStack() as stack:
         database = stack.enter_context(postgres_server())
         kept = database.new_database()
-        stores = ("--session-service-uri", "sqlite:///chats.db", "--redis", redis.url, "--lease", str(LEASE))
+        stores = ("--session-service-uri", "sqlite:///chats.db", "--run-log", redis.url, "--lease", str(LEASE))
         options = ("agent:root_agent", "--no-page", *stores, "--durable", kept)
         url, other = [stack.enter_context(serving(*options, cwd=tmp_path))[1] for _ in range(2)]
         until(lambda: all(httpx.get(f"{each}/readyz", timeout=HANG).status_code == 200 for each in (url, other)))

@@ -128,12 +128,12 @@ def _new(postgres: Postgres) -> str:
 
 COLUMNS: Final[Mapping[str, tuple[str, int, Options]]] = {
     "memory": ("memory", 2, lambda pg, _, __: ("--session-service-uri", _new(pg))),
-    "redis": ("Redis, PostgreSQL", 2, lambda pg, redis, _: ("--session-service-uri", _new(pg), "--redis", redis)),
+    "redis": ("Redis, PostgreSQL", 2, lambda pg, redis, _: ("--session-service-uri", _new(pg), "--run-log", redis)),
     "postgres": ("Redis, PostgreSQL", 2, lambda pg, _, __: ("--session-service-uri", _new(pg), "--run-log", _new(pg))),
     "engine": (
         "with an engine",
         2,
-        lambda pg, redis, _: ("--session-service-uri", _new(pg), "--redis", redis, "--durable", _new(pg)),
+        lambda pg, redis, _: ("--session-service-uri", _new(pg), "--run-log", redis, "--durable", _new(pg)),
     ),
     "engine in files": (
         "with an engine",
@@ -149,8 +149,8 @@ def housed(kind: str, postgres: Postgres, folder: Path) -> Iterator[House]:
     with redis_server(folder) as redis:
         options = options_of(postgres, redis.url, folder)
         if "--durable" in options:
-            options += ("--idempotent-tool", "dig")
-        if {"--redis", "--run-log"} & {*options}:
+            options += ("--idempotent-tools", "dig")
+        if "--run-log" in options:
             options += ("--lease", str(LEASE))
         workers = [Worker(folder, AGENT, *options, "--drain", str(DRAIN)) for _ in range(count)]
         house = House(name, workers, Ledger(folder))

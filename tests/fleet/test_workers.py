@@ -182,7 +182,7 @@ async def test_a_signal_reaches_every_worker(
 def test_what_the_first_worker_cannot_do_is_said_once_and_ends_all(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(AGENT)
     with redis_server(tmp_path) as redis:
-        options = ["--workers", "2", "--redis", redis.url, "--port", "0", "--allowed-host", "https://chat.example"]
+        options = ["--workers", "2", "--run-log", redis.url, "--port", "0", "--allowed-host", "https://chat.example"]
         command = [
             *COMMAND,
             "serve",

@@ -11,8 +11,9 @@ from typing import Final
 from stream_protocol.wire import AiSdkVersion
 from tests.fleet.ledger import Ledger
 from tests.ports import free_port
-from tests.processes import ROOT, PythonModule
+from tests.processes import PythonModule
 from tests.redis_server import RedisServer, redis_server
+from tests.serve_settings import on_command_line
 
 AGENT: Final = "tests.fleet.agent:root_agent"
 
@@ -28,7 +29,10 @@ class Worker:
 
     def __init__(self, folder: Path, agent: str, *options: str) -> None:
         self.port = free_port()
-        self._options = [agent, "--port", str(self.port), "--no-page", *options]
+        self._folder = folder / f"worker-{self.port}"
+        self._folder.mkdir()
+        words = [agent, "--port", str(self.port), "--no-page", *options]
+        self._options = on_command_line(words, self._folder)
         self._env = {**os.environ, "FLEET_FOLDER": str(folder)}
         self.log = folder / f"worker-{self.port}.log"
         self.deaths = 0
@@ -52,7 +56,7 @@ class Worker:
     def start(self) -> None:
         """Does not wait: see ``ready``."""
         serve = ("stream_protocol", "serve", *self._options)
-        self._process = PythonModule(*serve, cwd=ROOT, log=self.log, env=self._env)
+        self._process = PythonModule(*serve, cwd=self._folder, log=self.log, env=self._env)
 
     def ready(self) -> None:
         """Waits until it listens."""
@@ -139,7 +143,7 @@ class Fleet(Workers):
 def fleet(folder: Path, database: str, ai_sdk: AiSdkVersion, *options: str, agent: str = AGENT) -> Iterator[Fleet]:
     """Two workers that run. ``database``: the URI of their sessions. ``options``: more of ``serve``."""
     with redis_server(folder) as redis:
-        shared = ("--redis", redis.url, "--lease", str(LEASE), "--session-service-uri", database)
+        shared = ("--run-log", redis.url, "--lease", str(LEASE), "--session-service-uri", database)
         busy = ("--requests-per-minute", "100000")  # all persons are one user, and wait for nothing
         own = (agent, *shared, *busy, "--drain", str(DRAIN), "--ai-sdk", str(ai_sdk), *options)
         workers = Worker(folder, *own), Worker(folder, *own)

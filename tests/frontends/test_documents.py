@@ -132,7 +132,7 @@ def browser(backend: Backend, gemini: Mapping[str, str], tmp_path_factory: pytes
         **{path: (proxy / path).read_text() for path in PASSING_ON},
     }
     with ExitStack() as running:
-        code = block("docs/quick-start.md", "app.router.routes.extend(chat_routes(")
+        code = block("docs/quick-start.md", "app.include_router(chat_router(")
         server = running.enter_context(pasted(code, folder / "server", env=gemini))
         page = running.enter_context(serving_fresh_next_app(folder, files, agent_url=backend.url))
         rules = [f"MAP {name} 127.0.0.1:{httpx.URL(url).port}" for name, url in ((PAGE, page), (SERVER, server))]

@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from stream_protocol import parse_chat_request
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.recording import load_recording, replay
-from stream_protocol.serving import ChatService, SeveralRecorders, create_app, header_user
+from stream_protocol.serving import ChatService, create_app, header_user
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.chat_client import Page
 from tests.serving.support import HANG, chat, said
@@ -242,9 +242,8 @@ async def test_a_recorder_that_fails_leaves_the_inspector_alone() -> None:
             raise OSError("full")
 
     inspector = Inspector()
-    recorder = SeveralRecorders(Broken(), inspector)
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Hi."]))
-    service = ChatService(agent, recorder=recorder)
+    service = ChatService(agent, recorder=[Broken(), inspector])
     request = parse_chat_request(chat(said("hi")))
     async for _ in await service.respond(request, user_id="ann"):
         pass

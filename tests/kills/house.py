@@ -268,7 +268,7 @@ async def housed(schedule: Schedule, folder: Path, postgres: Postgres) -> AsyncI
             databases = {store: postgres.new_database() for store in stores}
             shared = ("--run-log", redis.url if redis else databases["log"], "--lease", str(LEASE))
         (folder / SESSIONS).write_text(databases["sessions"])
-        options = ("--durable", databases["engine"], "--idempotent-tool", "note", "--drain", "1", *shared)
+        options = ("--durable", databases["engine"], "--idempotent-tools", "note", "--drain", "1", *shared)
         log = ("--log-format", "json", "--log-whole", "stream_protocol", "--log-whole", "dbos")
         many = ("--requests-per-minute", "100000", *log)
         target = f"tests.kills.agents:serve_{schedule.root}"

@@ -10,7 +10,8 @@ from google.adk.tools import FunctionTool
 from starlette.applications import Starlette
 
 from server.agents import MODEL
-from stream_protocol.serving import chat_routes
+from stream_protocol.serving import ChatService
+from stream_protocol.serving.http import chat_routes
 from tests.serving.chat_client import Message, Page
 
 pytestmark = [
@@ -39,7 +40,7 @@ def pay(amount_eur: int, to: str) -> dict[str, Any]:
 def page() -> Page:
     gated = FunctionTool(pay, require_confirmation=True)
     agent = LlmAgent(name="assistant", model=MODEL, instruction=INSTRUCTION, tools=[get_weather, gated])
-    return Page(Starlette(routes=chat_routes(agent)))
+    return Page(Starlette(routes=chat_routes(ChatService(agent))))
 
 
 def texts(message: Message) -> list[str]:

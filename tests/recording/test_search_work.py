@@ -23,7 +23,6 @@ from stream_protocol.recording.write._redaction import redact_chunk, redact_even
 from stream_protocol.recording.write._search import MAX_WORK, TOO_LARGE
 from stream_protocol.recording.write._secret_texts import REDACTED, search_work, without_secrets
 from stream_protocol.serving import ChatService
-from stream_protocol.serving._recorder_protocol import SeveralRecorders
 from stream_protocol.session._storable_events import MAX_STORED_DEPTH
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.recording.recordings import drained, said, source, turns
@@ -296,7 +295,7 @@ async def test_a_chat_with_hostile_requests_and_results_is_recorded_and_inspecte
     nested_text = json_in_json(14)
     inspector = Inspector()
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=[Call("look", {}), "Seen."]), tools=[look])
-    service = ChatService(agent, recorder=SeveralRecorders(ChatRecorder(tmp_path), inspector))
+    service = ChatService(agent, recorder=[ChatRecorder(tmp_path), inspector])
     metadata = {"deep": nested(200, "x"), "urls": ["http://a?" + "a=b&" * 30_000] * 20}
     message = {"id": "u1", "role": "user", "metadata": metadata, "parts": [{"type": "text", "text": "hi"}]}
     with caplog.at_level(logging.WARNING, logger="stream_protocol"):

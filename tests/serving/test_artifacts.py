@@ -13,8 +13,9 @@ from google.genai import types
 from httpx import Response
 from starlette.applications import Starlette
 
-from stream_protocol.serving import ChatService, FilePolicy, chat_routes
+from stream_protocol.serving import ChatService, FilePolicy
 from stream_protocol.serving.chats._artifacts import artifact_url
+from stream_protocol.serving.http import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import chat, client, only, said, stream
 

@@ -24,9 +24,10 @@ from google.genai import types
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from stream_protocol.serving import ChatService, FilePolicy, chat_routes, create_app
+from stream_protocol.serving import ChatService, FilePolicy, create_app
 from stream_protocol.serving._recorder_protocol import NoRecorder
 from stream_protocol.serving.chats import _artifacts as artifacts
+from stream_protocol.serving.http import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Message, Page
@@ -387,7 +388,7 @@ WHOLE = "http://app" + PATH
     ids=str,
 )
 async def test_links_are_such_as_the_page_can_load(headers: dict[str, str], url: str) -> None:
-    async with client(create_app(drawing(), allow_origins=["https://app.example"])) as http:
+    async with client(create_app(drawing(), allow_origins=["https://app.example", "http://localhost:3000"])) as http:
         answer = await http.post("/api/chat", json=chat(said("draw")), headers=headers)
         (file,) = only(chunks(answer.text), "file")
         history = await http.get("/api/chat/c1", headers=headers)

@@ -9,9 +9,9 @@ import pytest
 from fastapi import FastAPI
 from google.adk.agents import LlmAgent
 from starlette.applications import Starlette
-from starlette.routing import Route
 
-from stream_protocol.serving import chat_routes
+from stream_protocol.serving import ChatService, chat_router
+from stream_protocol.serving.http import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.documents import block, install_my_package
 from tests.serving.support import answered, approval, chunks, only, text
@@ -41,28 +41,26 @@ async def ask(app: FastAPI | Starlette) -> str:
     return response.text
 
 
-@pytest.mark.parametrize(
-    ("imported", "made"),
-    [("from fastapi import FastAPI", "FastAPI()"), ("from starlette.applications import Starlette", "Starlette()")],
-)
-async def test_the_routes_answer_in_an_app_of_either_kind(imported: str, made: str) -> None:
-    code = (
-        block("docs/quick-start.md", "chat_routes(")
-        .replace("from fastapi import FastAPI", imported)
-        .replace("FastAPI()", made)
-    )
-    scope = run(code)
+async def test_the_router_answers() -> None:
+    scope = run(block("docs/quick-start.md", "chat_router("))
     scope["root_agent"].model = scripted_agent().model
     stream = await ask(scope["app"])
     assert "Hello" in stream
     assert stream.endswith("data: [DONE]\n\n")
 
 
+async def test_a_starlette_app_takes_over_routes_and_lifespan() -> None:
+    scope = run(block("docs/mount.md", "page=False"))
+    scope["root_agent"].model = scripted_agent().model
+    async with scope["app"].router.lifespan_context(scope["app"]):
+        assert "Hello" in await ask(scope["app"])
+    with pytest.raises(AssertionError):
+        await ask(scope["app"])  # 503: the service is closed
+
+
 async def test_the_page_may_send_whatever_the_routes_take() -> None:
-    app = run(block("docs/quick-start.md", "chat_routes("))["app"]
-    methods = {
-        method for route in chat_routes(scripted_agent()) if isinstance(route, Route) for method in route.methods or ()
-    }
+    app = run(block("docs/quick-start.md", "chat_router("))["app"]
+    methods = {method for route in chat_routes(ChatService(scripted_agent())) for method in route.methods or ()}
     asked = {"origin": PAGE, "access-control-request-headers": "authorization, content-type"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app") as client:
         for method in {*methods, "PATCH"}:
@@ -125,13 +123,13 @@ def app_of(code: str, *turns: Any) -> FastAPI:
     scope = run(code)
     scope["root_agent"].model = ScriptedLlm(turns=[*turns])
     app = FastAPI()
-    app.router.routes.extend(chat_routes(scope["root_agent"]))
+    app.include_router(chat_router(scope["root_agent"]))
     return app
 
 
 async def test_the_readmes_app_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     install_my_package(monkeypatch, scripted_agent())
-    assert "Hello" in await ask(run(block("README.md", "chat_routes("))["app"])
+    assert "Hello" in await ask(run(block("README.md", "chat_router("))["app"])
 
 
 async def test_a_tool_waits_for_its_approval() -> None:

@@ -2,6 +2,7 @@
 
 from stream_protocol.serving._limits import response_budget
 from stream_protocol.serving.http._allowed_hosts import exposure_warning, only_allowed_hosts
+from stream_protocol.serving.http._chat_router import chat_router
 from stream_protocol.serving.http._cross_origin import cross_origin_routes
 from stream_protocol.serving.http._endpoints import ChatEndpoints, no_such_chat
 from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, identify_user, local_user

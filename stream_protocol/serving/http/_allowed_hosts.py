@@ -52,7 +52,7 @@ def check_listener(listener: object) -> None:
 def is_on_loopback(listener: socket.socket) -> bool:
     """Whether only this machine reaches the socket."""
     check_listener(listener)
-    return _is_loopback_address(listener.getsockname()[0])
+    return is_loopback_address(listener.getsockname()[0])
 
 
 def exposure_warning(listener: socket.socket) -> str | None:
@@ -121,10 +121,11 @@ def _allowed_name(text: str) -> str:
 
 def _is_loopback_name(name: str) -> bool:
     """Whether the name is loopback's: browsers ask nobody where ``localhost`` and names below it are (RFC 6761)."""
-    return name == "localhost" or name.endswith(".localhost") or _is_loopback_address(name)
+    return name == "localhost" or name.endswith(".localhost") or is_loopback_address(name)
 
 
-def _is_loopback_address(text: str) -> bool:
+def is_loopback_address(text: str) -> bool:
+    """Tell whether the text is an address of this machine alone."""
     try:
         address = ip_address(text)
     except ValueError:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from stream_protocol.serving.chats import UNKNOWN_TYPE, artifact_content
 from stream_protocol.serving.http._sliced_response import whole_response
+from stream_protocol.serving.http._trusted_origins import page_site
 
 if TYPE_CHECKING:
     from google.genai import types
@@ -57,12 +58,4 @@ def artifact_base(request: Request, path: str | None) -> str | None:
     """
     if path is None or "authorization" in request.headers:
         return None
-    return str(request.url.replace(path=path, query="", fragment="")) if _is_cross_origin(request) else path
-
-
-def _is_cross_origin(request: Request) -> bool:
-    """Whether the page is of another origin. Over plain HTTP browsers send no ``Sec-Fetch-Site``, but ``Origin``."""
-    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    if site is None and origin is not None:
-        return origin.partition("://")[2] != request.headers.get("host")
-    return site in ("same-site", "cross-site")
+    return path if page_site(request) == "same-origin" else str(request.url.replace(path=path, query="", fragment=""))

@@ -6,11 +6,12 @@ from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stream_protocol._origins import ANY_ORIGIN
 from stream_protocol.serving.http._limited_http import RareWarning
+from stream_protocol.serving.http._trusted_origins import CROSS_ORIGIN_SCOPE
 from stream_protocol.wire import shown
 
 logger = logging.getLogger(__name__)
@@ -23,14 +24,13 @@ EXPOSED_HEADERS: Final = "x-vercel-ai-ui-message-stream, retry-after"
 REMEMBERED_SECONDS: Final = 3600
 """Seconds for which a browser may reuse the answer to a preflight. Chromium allows up to two hours."""
 
-ANSWERED: Final = "adk_ui_stream_cors"
-"""The key of a request's scope that says that CORS is answered already, for the whole app."""
-
 REFUSAL: Final = "A page of this origin may not use this server unless allow_origins, or --cors-origin, names it."
 
 
 class CrossOrigin:
-    """ASGI middleware that lets pages of these origins send requests and read responses. Others are told nothing.
+    """ASGI middleware that lets pages of these origins send requests, change something and read responses.
+
+    Others are told nothing.
 
     Pages of an origin that is named may send the user's cookies; those that only ``*`` stands for may not.
     Starlette's ``CORSMiddleware`` tells every page that cookies are taken: beside another middleware of an app, which
@@ -39,15 +39,15 @@ class CrossOrigin:
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:
         self._app = app
-        self._origins = origins
+        self._origins = frozenset(origins)
         self._methods = methods
         self._warning = RareWarning()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or ANSWERED in scope:
+        if scope["type"] != "http" or CROSS_ORIGIN_SCOPE in scope:
             await self._app(scope, receive, send)
             return
-        scope[ANSWERED] = True
+        scope[CROSS_ORIGIN_SCOPE] = self._origins
         request = Headers(scope=scope)
         origin = request.get("origin")
         allowing = self._allowing(origin)
@@ -94,7 +94,7 @@ def _add_vary(headers: MutableHeaders) -> None:
         headers["vary"] = ", ".join([*named, "Origin"])
 
 
-def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> list[BaseRoute]:
+def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> list[Route]:
     """Returns the routes, open to pages of these origins, and for each path a route that answers preflights.
 
     Without origins the routes stay as they are.

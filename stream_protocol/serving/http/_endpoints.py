@@ -24,6 +24,7 @@ from stream_protocol.serving.http._request_body import (
     RequestBodies,
     dropping_body_if_refused,
 )
+from stream_protocol.serving.http._shared_user import SharedUserWarning
 from stream_protocol.serving.http._sliced_response import JSON_HEADERS, SlicedResponse, history_json, whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
@@ -68,16 +69,16 @@ class ChatEndpoints:
     """The methods of a ``ChatService`` over HTTP: each takes a request and returns the response for ``useChat``.
 
     For an app that has its own routes: FastAPI path operations with ``Depends``, Starlette endpoints, Django views. The
-    app says who the user is: ``await endpoints.respond(request, user_id=user.id)``. ``chat_routes`` makes routes of
-    these methods.
+    app says who the user is: ``await endpoints.respond(request, user_id=user.id)``. ``chat_router`` makes routes of
+    these methods. The app closes the service, in its lifespan.
 
     ``max_body_bytes``: a larger request is refused (413).
     ``max_bytes_in_flight``: the memory that the bodies of all requests may take while they are read and planned; what
     does not fit is refused (503, or 429 if one user takes more than half).
     ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
-    ``allow_origins``: origins of pages on other sites that may change something: ``respond``, ``stop``, ``update`` and
-    ``delete`` refuse others (403). Such as ``https://app.example``, or ``*`` for all. The routes are the app's, and so
-    are the browser's preflights and the headers of CORS: add ``CORSMiddleware`` with the same origins.
+    ``allow_origins``: origins of pages on other sites that may change something, such as ``https://app.example``, or
+    ``*`` for all: ``respond``, ``stop``, ``update`` and ``delete`` refuse others (403). Only for frameworks other than
+    Starlette and FastAPI: with these, name the origins in the app's ``CORSMiddleware``, which also answers preflights.
 
     No method raises for a request that is refused: the response has a 4xx and one short plain sentence, which the page
     shows. It is plain text, but ``{"error": …}`` of ``history``, ``chats`` and ``update``, which answer JSON. Any other
@@ -101,6 +102,7 @@ class ChatEndpoints:
         self._bodies = RequestBodies(max_body_bytes, max_bytes_in_flight)
         self._keep_alive = keep_alive
         self._trusted_origins = check_origins("allow_origins", allow_origins)
+        self._shared_user = SharedUserWarning()
 
     @_answers_errors
     async def respond(
@@ -114,7 +116,7 @@ class ChatEndpoints:
         """Answers what ``useChat`` posts, as a stream.
 
         ``overrides``: how the request is run; or a function that says so when the body has been read, as ``prepare`` of
-        ``chat_routes``. An ``HTTPException`` that it raises is left to the app.
+        ``chat_router``. An ``HTTPException`` that it raises is left to the app.
         ``artifact_path``: the path before ``/{chat_id}/artifacts/{name}`` if the app has a route for ``artifact``: the
         agent's files go as links there. ``None``: they go as bytes.
         """
@@ -227,6 +229,7 @@ class ChatEndpoints:
         _check_request(request)
         async with dropping_body_if_refused(request):
             require_user(user_id)
+            self._shared_user.look_at(request, user_id)
             note_chat(user_id, chat_id)
             if counted:
                 self._service.count_request(user_id, foreign=is_foreign(request, self._trusted_origins))

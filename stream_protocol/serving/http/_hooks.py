@@ -32,7 +32,10 @@ Prepare: TypeAlias = Callable[[Request, ChatRequest], RunOverrides | Awaitable[R
 
 
 def local_user(_request: Request) -> str:
-    """Returns the user's id on a server that has only one user: ``"local"``."""
+    """Returns the user's id on a server that has only one user: ``"local"``.
+
+    A warning is logged at the first request of this user that comes from another machine.
+    """
     return LOCAL_USER
 
 

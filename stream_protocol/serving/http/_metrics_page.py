@@ -21,8 +21,6 @@ TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
 REMEMBERED_SECONDS: Final = 1.0
 """Whoever asks all the time gets the same text again: making it takes milliseconds."""
 
-NOBODY: Final[frozenset[str]] = frozenset()
-
 
 class MetricsPage:
     """ASGI middleware that answers ``/metrics``. ``read``: gives the text, and is called in a thread.
@@ -45,5 +43,5 @@ class MetricsPage:
     async def _answer(self, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             return Response(status_code=405, headers={"allow": "GET, HEAD"})
-        require_trusted_origin(request, NOBODY)
+        require_trusted_origin(request)
         return Response(await self._text.get(), headers={"content-type": TEXT_FORMAT, "cache-control": "no-store"})

@@ -1,4 +1,4 @@
-"""The chat endpoint as Starlette routes, for any Starlette or FastAPI app."""
+"""The routes of the chat endpoint, as Starlette has them."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -7,12 +7,11 @@ from typing import Final
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from stream_protocol._origins import check_origins
 from stream_protocol.serving._overrides import NO_OVERRIDES
 from stream_protocol.serving._service import ChatService
-from stream_protocol.serving.adk_runner import Target
 from stream_protocol.serving.http._cross_origin import cross_origin_routes
 from stream_protocol.serving.http._endpoints import ChatEndpoints
 from stream_protocol.serving.http._hooks import Identify, Prepare, identify_user, local_user
@@ -34,7 +33,7 @@ def check_route_path(name: str, path: object) -> None:
 
 
 def chat_routes(
-    target: Target | ChatService,
+    service: ChatService,
     *,
     path: str = "/api/chat",
     identify: Identify = local_user,
@@ -43,47 +42,13 @@ def chat_routes(
     max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT,
     keep_alive: float | None = KEEP_ALIVE,
     allow_origins: Sequence[str] = (),
-) -> list[BaseRoute]:
-    """The routes of the chat endpoint: ``POST {path}``, to which ``useChat`` posts; ``GET``, ``PATCH`` and
-    ``DELETE {path}/{id}``; ``GET {path}/{id}/stream``; ``POST {path}/{id}/stop``;
-    ``GET {path}/{id}/artifacts/{name}``; ``GET {path}s``, the list of chats; ``GET /healthz``, 200 while the
-    process lives; and ``GET /readyz``, 503 once it begins no more runs, and while a store that each run
-    needs does not answer.
-
-    ``target``: an agent, an ``App`` or a ``Runner``, served with the defaults of ``ChatService``; or a ``ChatService``
-    with other options. Call its ``aclose`` in the app's lifespan.
-    ``path``: where ``useChat`` posts.
-    ``identify``: request -> the user's id, from your session or token: whose chats the request may see. By default all
-    chats belong to one local user. The user's id is never taken from the body of the request.
-    ``prepare``: says how a request is run: its agent, run config, state and secrets. Without it only the user's words
-    reach the agent.
-    ``max_body_bytes``: a larger request is refused (413). Stock clients send the whole chat with each message, attached
-    files included.
-    ``max_bytes_in_flight``: the memory that the bodies of all requests may take while they are read and planned. What
-    does not fit is refused (503, or 429 if one user takes more than half); a body of up to 64 KiB is never.
-    ``keep_alive``: seconds of silence in a stream before a comment is sent, since proxies cut silent connections;
-    ``None`` for never.
-    ``allow_origins``: origins of other pages that may use the endpoint: scheme, host and port, such as
-    ``https://app.example``, or ``*`` for all. The routes answer the browser's preflights, and their responses have the
-    headers of CORS. Pages of an origin that is named may send the user's cookies, too. What unnamed pages of other
-    sites send is refused (403) if it changes something.
-
-    Raises ``StreamProtocolError`` for a wrong value.
-
-    A refused request gets a 4xx and one short plain sentence, which the page shows: as plain text, or as
-    ``{"error": …}`` where the route answers JSON. A failure after the stream has
-    begun is one masked ``error`` chunk in the stream.
-    """
+) -> list[Route]:
+    """Return the routes of ``chat_router``, whose options these are. The caller starts and closes the service."""
     check_route_path("path", path)
     check_callable("identify", identify, ("request",))
     check_callable("prepare", prepare, ("request", "chat_request"), or_none=True)
-    service = target if isinstance(target, ChatService) else ChatService(target)
     endpoints = ChatEndpoints(
-        service,
-        max_body_bytes=max_body_bytes,
-        max_bytes_in_flight=max_bytes_in_flight,
-        keep_alive=keep_alive,
-        allow_origins=allow_origins,
+        service, max_body_bytes=max_body_bytes, max_bytes_in_flight=max_bytes_in_flight, keep_alive=keep_alive
     )
     overrides = prepare or NO_OVERRIDES
 

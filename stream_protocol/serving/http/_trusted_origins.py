@@ -1,30 +1,99 @@
-"""Which pages may have something done: those of this site, and those whose origin the app has named.
+"""Which page sent a request, and whether it may change something.
 
 A browser lets any page send a ``POST`` without a body to any server, with the user's cookies, and only keeps the answer
-from it (``fetch`` with ``no-cors``, a form): enough to stop a run. Its ``Sec-Fetch-Site``, which no page changes, says
-where the page is from. Only requests that change something are checked: of what a ``GET`` returns, such a page reads
-nothing.
+from it (``fetch`` with ``no-cors``, a form): enough to stop a run. Only requests that change something are refused: of
+what a ``GET`` returns, such a page reads nothing.
 """
 
+from collections.abc import Collection
+from typing import Final, Literal, TypeAlias
+
+from starlette.applications import Starlette
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 
 from stream_protocol._origins import ANY_ORIGIN
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import ChatRequestError, StreamProtocolError, shown
+
+CROSS_ORIGIN_SCOPE: Final = "adk_ui_stream_origins"
+"""The key of a request's scope for the origins that ``CrossOrigin`` lets in. It answers CORS once for a request."""
+
+PageSite: TypeAlias = Literal["same-origin", "same-site", "cross-site"]
+
+_OWN: Final = frozenset({"same-origin", "none"})
+"""The values of ``Sec-Fetch-Site`` for a page of this server, and for an address that the user has typed."""
 
 
-def is_foreign(request: Request, trusted: frozenset[str]) -> bool:
+def page_site(request: Request) -> PageSite:
+    """Return where the page that sent the request is, seen from this server.
+
+    Browsers say it in ``Sec-Fetch-Site``, which no page can change. Without that header (older browsers, plain HTTP
+    beyond loopback, some proxies) the host of ``Origin`` is compared with ``Host``, as Go's
+    ``http.CrossOriginProtection`` does. A request with neither header counts as one of the same origin: it comes from
+    another program.
+    """
+    lines = request.headers.getlist("sec-fetch-site")  # a proxy may add one, or join several
+    if sites := {site.strip().lower() for line in lines for site in line.split(",")} - {""}:
+        if sites <= _OWN:
+            return "same-origin"
+        return "same-site" if sites <= _OWN | {"same-site"} else "cross-site"
+    origin = request.headers.get("origin")
+    host = (origin or "").partition("://")[2].lower()
+    is_own = origin is None or (host != "" and host == request.headers.get("host", "").lower())
+    return "same-origin" if is_own else "cross-site"
+
+
+def is_foreign(request: Request, trusted: frozenset[str] = frozenset()) -> bool:
     """Tell whether a page of another site has sent the request, and its origin is not trusted.
 
-    A request that does not say so is not foreign: of an old browser, of another program, or of a proxy itself. ``*``
-    trusts every page that sends no cookies.
+    Trusted are ``trusted``, the origins of ``CrossOrigin`` around the route, and those of the app's ``CORSMiddleware``.
+    ``*`` trusts every page that sends no cookies.
     """
-    if "cross-site" not in ",".join(request.headers.getlist("sec-fetch-site")).lower():  # a proxy may join several
+    if page_site(request) != "cross-site":
         return False
-    is_trusted = request.headers.get("origin") in trusted or (ANY_ORIGIN in trusted and "cookie" not in request.headers)
-    return not is_trusted
+    origin, has_cookie = request.headers.get("origin"), "cookie" in request.headers
+    trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
+    if origin in trusted or (ANY_ORIGIN in trusted and not has_cookie):
+        return False
+    cors = _cors_of(request.scope.get("app"))
+    return cors is None or origin is None or not _lets_change(cors, origin, request.method, has_cookie=has_cookie)
 
 
-def require_trusted_origin(request: Request, trusted: frozenset[str]) -> None:
+def _lets_change(cors: CORSMiddleware, origin: str, method: str, *, has_cookie: bool) -> bool:
+    """Tell whether the app lets a page of this origin send such a request.
+
+    A page that only ``*`` stands for may send no cookies.
+    """
+    if not cors.is_allowed_origin(origin) or method not in cors.allow_methods:
+        return False
+    is_named = origin in cors.allow_origins or not cors.allow_all_origins
+    return not has_cookie or (is_named and cors.allow_credentials)
+
+
+def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
+    """Raises ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of the origins.
+
+    It answers all preflights of the app, so these pages could send nothing.
+    """
+    cors = _cors_of(app)
+    refused = [] if cors is None else [origin for origin in allow_origins if not cors.is_allowed_origin(origin)]
+    if refused:
+        raise StreamProtocolError(
+            f"`allow_origins` has {shown(refused[0])}, which the app's CORSMiddleware refuses: name it in the "
+            "middleware, and leave `allow_origins` out."
+        )
+
+
+def _cors_of(app: object) -> CORSMiddleware | None:
+    """Return the app's own ``CORSMiddleware``."""
+    if isinstance(app, Starlette):
+        for kind, args, options in app.user_middleware:
+            if isinstance(kind, type) and issubclass(kind, CORSMiddleware):
+                return kind(app, *args, **options)
+    return None
+
+
+def require_trusted_origin(request: Request, trusted: frozenset[str] = frozenset()) -> None:
     """Raises ``ChatRequestError`` (403) for a foreign request: see ``is_foreign``."""
     if is_foreign(request, trusted):
         raise ChatRequestError(

@@ -1,7 +1,7 @@
 """A complete app around the chat endpoint: the page, CORS, headers for browsers, and a shutdown that stops the runs."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final, NotRequired, TypedDict
 
@@ -17,6 +17,7 @@ import stream_protocol
 from stream_protocol._origins import check_origins
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.adk_runner import Target, model_names
+from stream_protocol.serving.http._chat_router import service_lifespan
 from stream_protocol.serving.http._cross_origin import CrossOrigin
 from stream_protocol.serving.http._hooks import Identify, Prepare, local_user
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
@@ -55,10 +56,13 @@ def create_app(
     page: bool = True,
     suggestions: Sequence[str | Suggestion] = (),
 ) -> Starlette:
-    """An ASGI app with the chat endpoint and, at ``/``, the built-in page.
+    """A Starlette app with the chat endpoint and, at ``/``, the built-in page.
 
-    ``identify``, ``prepare``: as in ``chat_routes``.
-    ``allow_origins``: as in ``chat_routes``.
+    An app of your own takes over the routes and the lifespan, which starts the service and closes it:
+    ``Starlette(routes=[…, *chat.routes], lifespan=chat.router.lifespan_context)``.
+
+    ``identify``, ``prepare``: as in ``chat_router``.
+    ``allow_origins``: as in ``chat_router``.
     ``page``: whether the page is there. No other site may frame it, and it loads nothing from elsewhere.
     ``suggestions``: what the page offers to say first, as words or as ``{"title": …, "prompt": …}``.
 
@@ -70,15 +74,10 @@ def create_app(
     _check_suggestions(suggestions)
     service = target if isinstance(target, ChatService) else ChatService(target)
 
-    @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        await service.launch()
-        yield
-        await service.aclose()
-
     routes = chat_routes(service, identify=identify, prepare=prepare, allow_origins=allow_origins)
     root = service.runner.agent
     info: PageInfo = {"agent": root.name, "models": model_names(root), "suggestions": suggestions}
+    lifespan = service_lifespan(service, allow_origins)
     return app_around(routes, lifespan=lifespan, allow_origins=allow_origins, page=info if page else None)
 
 

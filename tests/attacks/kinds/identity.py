@@ -76,7 +76,8 @@ def foreign_pages(attacker: Attacker) -> None:
     door = f"{attacker.user}-foreign"
     with ExitStack() as stack:
         attacker.note(attacker.begin(stack, f"hold {door}", "framed"), [200], "the run")
-        for headers in (foreign, {"sec-fetch-site": "cross-site"}, {**foreign, "origin": "null"}):
+        without_site = {"origin": "https://evil.example"}  # as older browsers send it
+        for headers in (foreign, {"sec-fetch-site": "cross-site"}, {**foreign, "origin": "null"}, without_site):
             answer = attacker.ask("POST", "/api/chat/framed/stop", headers=headers)
             attacker.note(answer, [403], f"a stop with {headers}")
         running = attacker.ask("GET", "/api/chats").json["chats"]

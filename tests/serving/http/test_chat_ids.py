@@ -10,10 +10,10 @@ from google.adk.agents import LlmAgent
 from google.adk.artifacts import FileArtifactService
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
-from starlette.routing import Route
 
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
-from stream_protocol.serving import ChatService, chat_routes, create_app
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.http import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serving.support import why
@@ -82,7 +82,7 @@ async def test_an_id_that_no_chat_can_have_is_refused_alike_on_every_route(asked
 
 def test_all_routes_with_a_chat_id_are_tried() -> None:
     agent = LlmAgent(name="host", model=ScriptedLlm(turns=["hi"]))
-    routes = [route for route in chat_routes(agent) if isinstance(route, Route) and "{chat_id}" in route.path]
+    routes = [route for route in chat_routes(ChatService(agent)) if "{chat_id}" in route.path]
     paths = {
         (method, route.path.removeprefix("/api/chat/{chat_id}").replace("{name:path}", "a.txt"))
         for route in routes

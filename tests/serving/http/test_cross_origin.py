@@ -1,7 +1,7 @@
 """Pages of other origins: what a browser asks before it sends, and what it lets a page read."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,14 +14,17 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
 
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
-from stream_protocol.serving import ChatService, ServiceLimits, chat_routes, create_app, header_user
+from stream_protocol.serving import ChatEndpoints, ChatService, ServiceLimits, chat_router, create_app, header_user
+from stream_protocol.serving.http import chat_routes
 from stream_protocol.testing import ScriptedLlm
+from stream_protocol.wire import StreamProtocolError
 from tests.replay_server.fixture_recordings import write_recordings
+from tests.served import served
 from tests.serving.support import chat, client, said
 
 PAGE: Final = "http://localhost:3000"
@@ -46,7 +49,13 @@ def in_starlette(**options: Any) -> Starlette:
 
 def in_fastapi(**options: Any) -> FastAPI:
     app = FastAPI()
-    app.router.routes.extend(chat_routes(service(), **options))
+    app.include_router(chat_router(service(), **options))
+    return app
+
+
+def below_a_prefix(**options: Any) -> FastAPI:
+    app = FastAPI()
+    app.include_router(chat_router(service(), **options), prefix="/v1")
     return app
 
 
@@ -61,21 +70,26 @@ def with_inspector(**options: Any) -> Starlette:
 APPS: Final[Mapping[str, Callable[..., Starlette]]] = {
     "Starlette": in_starlette,
     "FastAPI": in_fastapi,
+    "FastAPI, below a prefix": below_a_prefix,
     "below a path": below_a_path,
     "the Inspector": with_inspector,
 }
 
 
-def methods_of(routes: list[BaseRoute], prefix: str = "") -> dict[str, set[str]]:
+def methods_of(routes: Sequence[Route]) -> dict[str, set[str]]:
     """Path -> the methods that the routes have there."""
     found: dict[str, set[str]] = {}
     for route in routes:
-        if isinstance(route, Mount):
-            found.update(methods_of(route.routes, route.path))
-        elif isinstance(route, Route) and "openapi" not in route.path and "docs" not in route.path:
-            path = route.path.replace("{chat_id}", "c1").replace("{name:path}", "a.txt")
-            found.setdefault(prefix + path, set()).update(route.methods or ())
-    return {path: methods - {"OPTIONS"} for path, methods in found.items() if "redoc" not in path}
+        path = route.path.replace("{chat_id}", "c1").replace("{name:path}", "a.txt")
+        found.setdefault(path, set()).update(route.methods or ())
+    return found
+
+
+def paths_below(prefix: str) -> dict[str, set[str]]:
+    return {prefix + path: methods for path, methods in methods_of(chat_routes(service())).items()}
+
+
+PATHS_OF_INSPECTOR: Final = methods_of(inspector_routes(Inspector(), service()))
 
 
 async def preflight(http: httpx.AsyncClient, path: str, method: str, origin: str = PAGE) -> httpx.Response:
@@ -86,8 +100,7 @@ async def preflight(http: httpx.AsyncClient, path: str, method: str, origin: str
 @pytest.mark.parametrize("kind", APPS)
 async def test_the_routes_answer_the_preflight_of_each_of_their_methods(kind: str) -> None:
     app = APPS[kind](allow_origins=[PAGE])
-    paths = methods_of(app.routes)
-    assert len(paths) > 5
+    paths = PATHS_OF_INSPECTOR if kind == "the Inspector" else paths_below("/v1" if "below" in kind else "")
     async with client(app) as http:
         for path, methods in paths.items():
             for method in methods:
@@ -119,7 +132,7 @@ async def test_a_page_that_is_not_named_is_refused_with_what_to_do_and_the_log_s
     kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = APPS[kind](allow_origins=[PAGE])
-    path = next(iter(methods_of(app.routes)))
+    path = next(iter(PATHS_OF_INSPECTOR if kind == "the Inspector" else paths_below("/v1" if "below" in kind else "")))
     async with client(app) as http:
         for origin in ("http://127.0.0.1:3000", "http://127.0.0.1:3000", "null"):
             answer = await preflight(http, path, "POST", origin)
@@ -172,10 +185,10 @@ ANSWERS: Final[list[tuple[str, str, Any, Mapping[str, str], int]]] = [
 ]
 
 
-@pytest.mark.parametrize("framework", ["Starlette", "FastAPI", "below a path"])
+@pytest.mark.parametrize("framework", ["Starlette", "FastAPI", "FastAPI, below a prefix", "below a path"])
 async def test_each_answer_may_be_read_whatever_it_says(framework: str) -> None:
     app = APPS[framework](allow_origins=[PAGE], identify=header_user("X-User"), max_body_bytes=1000)
-    prefix = "/v1" if framework == "below a path" else ""
+    prefix = "/v1" if "below" in framework else ""
     async with client(app) as http:
         for method, path, body, headers, status in ANSWERS:
             answer = await http.request(method, prefix + path, json=body, headers={**headers, "origin": PAGE})
@@ -251,6 +264,64 @@ async def test_the_apps_own_middleware_lets_its_pages_send_no_cookies_unless_it_
         answer = await http.get("/api/chats", headers={"origin": OTHER})
     assert answer.headers.get_list("access-control-allow-origin") == (origins)
     assert "access-control-allow-credentials" not in answer.headers
+
+
+def with_cors_alone(kind: str, **cors: Any) -> Starlette:
+    """An app that names the pages in its ``CORSMiddleware`` and nowhere else."""
+    app = FastAPI()
+    app.add_middleware(CORSMiddleware, **{"allow_methods": ["*"], "allow_headers": ["*"], **cors})
+    if kind == "chat_router":
+        app.include_router(chat_router(service()))
+    else:
+        endpoints = ChatEndpoints(service())
+
+        async def respond(request: Request) -> Response:
+            return await endpoints.respond(request, user_id="ann")
+
+        app.router.routes.append(Route("/api/chat", respond, methods=["POST"]))
+    return app
+
+
+FOREIGN: Final = {"origin": OTHER, "sec-fetch-site": "cross-site"}
+COOKIE: Final = {"cookie": "session=1"}
+
+
+@pytest.mark.parametrize("kind", ["chat_router", "ChatEndpoints"])
+@pytest.mark.parametrize(
+    ("cors", "status", "with_cookie"),
+    [
+        ({"allow_origins": [OTHER]}, 200, 403),
+        ({"allow_origins": [OTHER], "allow_credentials": True}, 200, 200),
+        ({"allow_origin_regex": r"https://\w+\.example", "allow_credentials": True}, 200, 200),
+        ({"allow_origins": ["*"]}, 200, 403),
+        ({"allow_origins": ["*"], "allow_credentials": True}, 200, 403),
+        ({"allow_origins": ["*", OTHER], "allow_credentials": True}, 200, 200),
+        ({"allow_origins": [OTHER], "allow_methods": ["GET"]}, 403, 403),
+        ({"allow_origins": [PAGE]}, 403, 403),
+    ],
+    ids=str,
+)
+def test_the_apps_own_middleware_is_the_one_place_that_names_a_page(
+    kind: str, cors: Mapping[str, Any], status: int, with_cookie: int
+) -> None:
+    with served(with_cors_alone(kind, **cors)) as url, httpx.Client(base_url=url) as http:
+        answers = [
+            http.post("/api/chat", json=chat(said("hi"), chat_id=str(n)), headers={**FOREIGN, **more})
+            for n, more in enumerate([{}, COOKIE])
+        ]
+    assert [answer.status_code for answer in answers] == [status, with_cookie]
+
+
+async def test_an_app_whose_middleware_refuses_a_page_that_the_routes_allow_does_not_start() -> None:
+    app = FastAPI()
+    app.add_middleware(CORSMiddleware, allow_origins=[OTHER])
+    app.include_router(chat_router(service(), allow_origins=[PAGE]))
+    with pytest.raises(StreamProtocolError, match="name it in the middleware, and leave `allow_origins` out"):
+        async with app.router.lifespan_context(app):
+            pass
+    both = with_cors_of_its_own(allow_origins=[PAGE])
+    async with both.router.lifespan_context(both):
+        pass
 
 
 async def test_another_route_of_the_app_is_not_opened() -> None:

@@ -14,7 +14,8 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
-from stream_protocol.serving import chat_routes, create_app
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.http import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serving.support import chat, client, said
@@ -81,7 +82,7 @@ async def test_the_page_loads_from_its_own_server_alone() -> None:
 
 async def test_the_routes_in_an_app_of_ones_own_bring_their_headers_and_touch_no_others() -> None:
     own = Route("/", lambda request: HTMLResponse("<p>Mine.</p>"))
-    async with client(Starlette(routes=[own, *chat_routes(agent())])) as http:
+    async with client(Starlette(routes=[own, *chat_routes(ChatService(agent()))])) as http:
         assert "x-frame-options" not in (await http.get("/")).headers
         for method, path in REQUESTS[:-1]:
             body = chat(said("hi")) if path == "/api/chat" else {}

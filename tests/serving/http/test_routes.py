@@ -13,7 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Mount, Route
 
-from stream_protocol.serving import chat_routes, create_app
+from stream_protocol.serving import create_app
+from stream_protocol.serving.http import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.support import JSON_TYPE, Exchange, chat, client, post, said, stream, text
 from tests.serving.watched import WatchedService

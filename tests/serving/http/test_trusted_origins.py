@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import httpx
 import pytest
 from google.adk.agents import LlmAgent
 from starlette.applications import Starlette
@@ -14,13 +15,25 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
-from stream_protocol.serving import ChatEndpoints, ChatService, chat_routes, create_app
+from stream_protocol.serving import ChatEndpoints, ChatService, create_app
+from stream_protocol.serving.http import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
+from tests.served import served
 from tests.serving.support import chat, client, said, why
 
 PAGE: Final = "https://page.example"
 CROSS_SITE: Final = {"sec-fetch-site": "cross-site", "origin": "https://evil.example"}
+WITHOUT_SITE: Final = [
+    {"origin": "https://evil.example"},
+    {"origin": "https://evil.example", "cookie": "session=1"},
+    {"origin": "https://app.evil.example"},
+    {"origin": "http://app:8000"},
+    {"origin": "null"},
+    {"origin": "null", "host": ""},
+    {"origin": ""},
+]
+"""Foreign pages in browsers that send no ``Sec-Fetch-Site``; the server's own name is ``app``."""
 REFUSAL: Final = (
     "A page of another site may not do this unless the server names its origin: allow_origins, or --cors-origin."
 )
@@ -93,8 +106,18 @@ async def test_a_page_of_another_site_changes_nothing(kind: str) -> None:
     assert [status for status, _ in await changed(app, {})] == [200, 202, 200, 204]  # the chat was there
 
 
+@pytest.mark.parametrize("kind", ["create_app", "chat_routes", "ChatEndpoints"])
+async def test_neither_does_one_in_a_browser_that_does_not_say_where_the_page_is(kind: str) -> None:
+    app = app_of(kind, [PAGE])
+    await begun(app)
+    for headers in WITHOUT_SITE:
+        assert (headers, await changed(app, headers)) == (headers, [(403, REFUSAL)] * len(CHANGES))
+    assert [status for status, _ in await changed(app, {})] == [200, 202, 200, 204]  # the chat was there
+
+
 @pytest.mark.parametrize(
-    "sites", [["Cross-Site"], ["same-origin", "cross-site"], ["same-origin, cross-site"], ["cross-site;x"]]
+    "sites",
+    [["Cross-Site"], ["same-origin", "cross-site"], ["same-origin, cross-site"], ["cross-site;x"], ["elsewhere"]],
 )
 async def test_another_site_is_one_in_each_spelling(sites: list[str]) -> None:
     app = app_of("chat_routes", [PAGE])
@@ -106,7 +129,9 @@ async def test_another_site_is_one_in_each_spelling(sites: list[str]) -> None:
 
 PASSING: Final[dict[str, Mapping[str, str]]] = {
     "a program": {},
-    "an old browser": {"origin": "https://evil.example"},
+    "the page itself, in an old browser": {"origin": "http://app"},
+    "the page itself, behind a proxy that empties headers": {"origin": "https://APP", "sec-fetch-site": ""},
+    "an allowed page in an old browser": {"origin": PAGE, "cookie": "session=1"},
     "the page itself": {"sec-fetch-site": "same-origin", "origin": "http://app"},
     "a proxy that hides where the page is": {"sec-fetch-site": "same-origin"},
     "a page at another port": {"sec-fetch-site": "same-site", "origin": "http://localhost:3000"},
@@ -129,6 +154,10 @@ async def test_any_origin_means_pages_that_send_no_cookies() -> None:
     await begun(app)
     assert await changed(app, {**CROSS_SITE, "cookie": "session=1"}) == [(403, REFUSAL)] * len(CHANGES)
     assert [status for status, _ in await changed(app, CROSS_SITE)] == [200, 202, 200, 204]
+    await begun(app)
+    old_browser = {"origin": "https://evil.example"}
+    assert await changed(app, {**old_browser, "cookie": "session=1"}) == [(403, REFUSAL)] * len(CHANGES)
+    assert [status for status, _ in await changed(app, old_browser)] == [200, 202, 200, 204]
 
 
 async def test_a_page_without_an_origin_may_be_named() -> None:
@@ -137,12 +166,28 @@ async def test_a_page_without_an_origin_may_be_named() -> None:
     assert [status for status, _ in await changed(app, {**CROSS_SITE, "origin": "null"})] == [200, 202, 200, 204]
 
 
+def test_a_server_takes_its_own_page_for_its_own_in_each_browser() -> None:
+    with served(app_of("chat_routes", [PAGE])) as url, httpx.Client(base_url=url) as http:
+        name = url.replace("127.0.0.1", "chat.example")
+        for host, origin, status in (
+            (None, url, 200),
+            ("chat.example", "https://chat.example", 200),  # behind a proxy that ends TLS and passes the name on
+            (None, name, 403),
+            ("evil.example", url, 403),
+            (None, PAGE, 200),
+        ):
+            headers = {"origin": origin} | ({"host": host} if host else {})
+            answer = http.post("/api/chat", json=chat(said("hi"), chat_id=f"c{status}"), headers=headers)
+            assert (host, origin, answer.status_code) == (host, origin, status)
+
+
 async def test_what_changes_nothing_is_answered() -> None:
     app = app_of("create_app", [])
     await begun(app)
     async with client(app) as http:
-        answers = [await http.get(path, headers=CROSS_SITE) for path in READS]
-    assert [answer.status_code for answer in answers] == [200, 204, 200, 200]
+        answers = [await http.get(path, headers=headers) for headers in (CROSS_SITE, WITHOUT_SITE[0]) for path in READS]
+        heads = [await http.head(path, headers=WITHOUT_SITE[0]) for path in READS]
+    assert [answer.status_code for answer in [*answers, *heads]] == [200, 204, 200, 200] * 3
     assert all("access-control-allow-origin" not in answer.headers for answer in answers)
 
 

@@ -1,0 +1,312 @@
+"""The options of ``serve``, each declared once: on the command line, or in the project's ``pyproject.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, Literal, NoReturn
+
+import click
+
+from stream_protocol.cli._command_options import (
+    AI_SDK_VERSIONS,
+    FILE,
+    FOLDER,
+    HeaderName,
+    Origin,
+    Pace,
+    Seconds,
+    ai_sdk_version,
+)
+from stream_protocol.cli._program import refuse
+
+SETTINGS: Final = Path("pyproject.toml")
+"""The file of the further options, in the current folder."""
+
+TABLE: Final = ("tool", "adk-ui-stream", "serve")
+"""Where the options are in that file."""
+
+_DECLARED: Final = "option"
+
+
+def _option(
+    *names: str, section: str | None = None, beside_replay: bool = False, in_file: bool = False, **declared: Any
+) -> Any:
+    """Declare an option. ``names``: those that do not follow from the field's name. ``declared``: as for click.
+
+    ``section``: the heading above it in the help. ``beside_replay``: it can stand beside ``--replay``. ``in_file``: it
+    is in the file, and not on the command line.
+    """
+    about = {"names": names, "section": section, "beside_replay": beside_replay, "in_file": in_file}
+    return field(metadata={_DECLARED: about, "click": declared})
+
+
+def _in_file(*, default: Any = None, **declared: Any) -> Any:
+    return _option(in_file=True, default=default, **declared)
+
+
+_COUNT: Final[Mapping[str, Any]] = {"type": click.IntRange(min=1), "show_default": True}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """What ``serve`` was told, but for its target. It can be sent to another process."""
+
+    host: str = _option(
+        section="Address and users",
+        beside_replay=True,
+        default="127.0.0.1",
+        show_default=True,
+        help="Address to listen on; 0.0.0.0 lets other machines in.",
+    )
+    port: int = _option(
+        beside_replay=True, type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one."
+    )
+    user_header: str | None = _option(
+        type=HeaderName(), metavar="NAME", help="Header in which a proxy in front names the user; 401 without it."
+    )
+    allowed_hosts: tuple[str, ...] = _option(
+        "--allowed-host",
+        beside_replay=True,
+        metavar="NAME",
+        multiple=True,
+        help="Host name to answer to, besides loopback's: chat.example, or .chat.example for all below it; repeatable."
+        "  [default: none on a loopback --host without --user-header, else any]",
+    )
+    origins: tuple[str, ...] = _option(
+        "--cors-origin",
+        beside_replay=True,
+        type=Origin(),
+        metavar="ORIGIN",
+        multiple=True,
+        help="Origin of a page elsewhere that may chat: https://app.example; repeatable.",
+    )
+    page: bool = _option(
+        "--page/--no-page",
+        section="Page",
+        beside_replay=True,
+        default=True,
+        show_default=True,
+        help="Serve the chat page at /.",
+    )
+    opens_page: bool = _option("--open", beside_replay=True, is_flag=True, help="Open the page in the browser.")
+    ai_sdk: Literal[6, 7] = _option(
+        beside_replay=True,
+        type=AI_SDK_VERSIONS,
+        default="6",
+        show_default=True,
+        callback=lambda context, option, choice: ai_sdk_version(choice),
+        help="Major version of the client's `ai`.",
+    )
+    inspect: bool = _option(
+        is_flag=True, help="Show on the page how an answer came to be: each ADK event and its chunks. For developers."
+    )
+    reload: bool = _option(
+        section="While you work on the agent",
+        is_flag=True,
+        help="Load the agent anew when one of its files changes. Chats in memory are gone then. While the agent cannot "
+        "be loaded, requests get 503 with the reason.",
+    )
+    session_service_uri: str | None = _option(
+        section="Chats", help="Where chats are kept: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]"
+    )
+    drain: float = _option(
+        type=Seconds(),
+        default=30.0,
+        show_default=True,
+        help="How long runs go on after SIGTERM, while no new ones begin; a second signal ends them.",
+    )
+    workers: int = _option(
+        section="Many workers",
+        default=1,
+        help="Processes that serve at one address; one that dies is replaced. Several need --run-log and a store of "
+        "chats.",
+        **_COUNT,
+    )
+    run_log_url: str | None = _option(
+        "--run-log",
+        metavar="URL",
+        help="Keep what runs where all workers find it: redis://host:6379/0, postgresql://user@host/db, …",
+    )
+    durable_url: str | None = _option(
+        "--durable",
+        metavar="URL",
+        help="Execute again what a dead worker has left, kept by DBOS: postgresql://user@host/db, sqlite:///runs.db.",
+    )
+    record_folder: str | None = _option(
+        "--record",
+        section="What is written down",
+        metavar="DIR",
+        type=FOLDER,
+        help="Record each chat in a file in DIR: see docs/recording.md. They are people's words.",
+    )
+    metrics: bool = _option(
+        section="What operators see",
+        is_flag=True,
+        help="Serve Prometheus metrics at /metrics, without authentication: see docs/operations.md.",
+    )
+    log_format: Literal["text", "json"] = _option(
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="json: a line of JSON each, with the ids of chat, run, user and trace, and no word of a message.",
+    )
+    verbose: bool = _option(
+        beside_replay=True, is_flag=True, help="Print the tracebacks of errors, not only their causes."
+    )
+    recordings: str | None = _option(
+        "--replay",
+        section="Recordings instead of an agent",
+        beside_replay=True,
+        metavar="FILE|DIR",
+        type=FILE,
+        help="Answer from recordings, without an agent.",
+    )
+    session: str | None = _option(
+        beside_replay=True, metavar="ID", help="Which session, in a store or an evalset that has several."
+    )
+    pace: float = _option(
+        beside_replay=True,
+        type=Pace(held=0.0),
+        default="instant",
+        show_default=True,
+        help="instant; recorded; a factor such as 4 or 0.5; or held until /__replay/CHAT/step.",
+    )
+    audit_file: str | None = _in_file(
+        name="audit",
+        type=FILE,
+        help="Append a line for each approval, denial, answer, sign-in, stop and deletion to this file: see "
+        "docs/trust.md.",
+    )
+    disconnect_grace: float | None = _in_file(
+        type=Seconds(),
+        help="Seconds that a run goes on after its last reader has left; 0 stops it at once.  [default: to its end]",
+    )
+    history_cut: Literal["append", "rewind"] = _in_file(
+        type=click.Choice(["append", "rewind"]),
+        default="append",
+        show_default=True,
+        help="New words with a history that ends before the stored one: append them, or rewind the chat first.",
+    )
+    idempotent_tools: tuple[str, ...] = _in_file(
+        multiple=True, help="With --durable: tools that may run again if they began and did not end."
+    )
+    lease: float = _in_file(
+        type=Seconds(min_open=True),
+        default=15.0,
+        show_default=True,
+        help="With --run-log: seconds until a worker that is dead loses its chats.",
+    )
+    log_whole: tuple[str, ...] = _in_file(
+        multiple=True, help="With --log-format json: loggers whose records are written with all that they say."
+    )
+    max_connections: int = _in_file(
+        default=1000, help="The most connections at once; fewer if the process may open fewer files.", **_COUNT
+    )
+    max_runs: int = _in_file(default=300, help="Runs at once, of all users; one more is refused (503).", **_COUNT)
+    max_runs_per_user: int = _in_file(
+        default=50, help="Runs at once, of one user; one more is refused (429).", **_COUNT
+    )
+    requests_per_minute: int = _in_file(
+        default=1200, help="Requests of one user, of all kinds; more are refused (429).", **_COUNT
+    )
+    run_log_prefix: str | None = _in_file(
+        help="With --run-log: begins all names there. Deployments that share a Redis or a database need one each."
+        "  [default: adk-ui-stream, in PostgreSQL adk_ui_stream]"
+    )
+    show_errors: bool = _in_file(
+        default=False,
+        is_flag=True,
+        help="Show the cause of an error on the page, too. Everybody who chats can read it.",
+    )
+
+
+def _click_option(declared: Field[Any]) -> click.Option:
+    about, arguments = declared.metadata[_DECLARED], dict(declared.metadata["click"])
+    key = arguments.pop("name", declared.name)
+    return click.Option([declared.name, *(about["names"] or ["--" + key.replace("_", "-")])], **arguments)
+
+
+def _options(*, in_file: bool) -> Iterator[tuple[Field[Any], click.Option]]:
+    for declared in fields(ServeOptions):
+        if declared.metadata[_DECLARED]["in_file"] == in_file:
+            yield declared, _click_option(declared)
+
+
+def command_line_options() -> list[click.Parameter]:
+    """Return the options of the command line, in the order of the help."""
+    return [option for _, option in _options(in_file=False)]
+
+
+def file_options() -> dict[str, click.Option]:
+    """Return the options of the file by their keys."""
+    return {option.opts[0].removeprefix("--"): option for _, option in _options(in_file=True)}
+
+
+def sections() -> dict[str, str]:
+    """Return the headings of the help, by the first option below each."""
+    headings = {option.opts[0]: declared.metadata[_DECLARED]["section"] for declared, option in _options(in_file=False)}
+    return {**{option: heading for option, heading in headings.items() if heading}, "--help": "Help"}
+
+
+BESIDE_REPLAY: Final = frozenset(
+    each.name for each in fields(ServeOptions) if each.metadata[_DECLARED]["beside_replay"]
+)
+"""The options that ``--replay`` has, too."""
+
+
+def read_options(context: click.Context, command_line: Mapping[str, Any]) -> ServeOptions:
+    """Return the options of the command line and of the file. Ends the process if the file has a wrong one."""
+    table = _table()
+    known = file_options()
+    for key in table:
+        if key not in known:
+            _refuse(_unknown(key, known))
+    values = {option.name: _value(context, key, option, table) for key, option in known.items()}
+    return ServeOptions(**command_line, **values)
+
+
+def _value(context: click.Context, key: str, option: click.Option, table: Mapping[str, Any]) -> Any:
+    given = {}
+    if key in table:
+        value = table[key]
+        if option.multiple != isinstance(value, list) or option.is_flag != isinstance(value, bool):
+            _refuse(f"{key} must be {_kind(option)}")
+        given = {option.name: value}
+    try:
+        value, _ = option.handle_parse_result(context, given, [])
+    except (click.BadParameter, TypeError) as error:
+        _refuse(f"{key}: {error.message if isinstance(error, click.BadParameter) else error}")
+    return value
+
+
+def _kind(option: click.Option) -> str:
+    if option.multiple:
+        return 'a list, such as ["first", "second"]'
+    return "true or false" if option.is_flag else "one value"
+
+
+def _unknown(key: str, known: Mapping[str, click.Option]) -> str:
+    on_command_line = [name for option in command_line_options() for name in option.opts]
+    if f"--{key}" in on_command_line:
+        return f"{key} is no option of the file: write --{key} on the command line"
+    return f"there is no option {key}: there are {', '.join(known)}"
+
+
+def _table() -> Mapping[str, Any]:
+    """Return the table of the file; an empty one if there is none."""
+    try:
+        found: Any = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        refuse(f"cannot read {SETTINGS}: {error}")
+    for name in TABLE:
+        found = found.get(name, {}) if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _refuse(text: str) -> NoReturn:
+    refuse(f"{SETTINGS}, [{'.'.join(TABLE)}]: {text}")

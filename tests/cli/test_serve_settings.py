@@ -1,0 +1,128 @@
+"""Options of ``serve`` in the project's ``pyproject.toml``."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from stream_protocol.cli import main
+from stream_protocol.cli._serve_options import ServeOptions, file_options, read_options
+from stream_protocol.cli.init_command import TEMPLATE
+from stream_protocol.cli.serve_command import serve
+from tests.documents import block
+from tests.processes import HANG, serving
+from tests.serve_settings import write_settings
+
+AGENT = """
+from google.adk.agents import LlmAgent
+from stream_protocol.testing import ScriptedLlm
+root_agent = LlmAgent(name="mine", model=ScriptedLlm(respond=lambda request: "Hello."))
+"""
+WITHOUT_DEFAULT = {"audit", "disconnect-grace", "run-log-prefix"}
+"""Options whose example in the file of ``init`` is not their default."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def read(*words: str) -> ServeOptions:
+    context = serve.make_context("serve", ["agent", *words])
+    given = {name: value for name, value in context.params.items() if name not in ("target", *NAMES)}
+    return read_options(context, given)
+
+
+NAMES = [option.name for option in file_options().values()]
+
+
+def test_options_come_from_the_table_and_others_have_their_defaults(folder: Path) -> None:
+    write_settings(
+        folder, {"max-runs": 7, "lease": 2, "log-whole": ["a", "b"], "show-errors": True, "audit": "a.jsonl"}
+    )
+    options = read("--drain", "5")
+    assert (options.max_runs, options.lease, options.log_whole) == (7, 2.0, ("a", "b"))
+    assert (options.show_errors, options.audit_file, options.drain) == (True, "a.jsonl", 5.0)
+    assert (options.max_runs_per_user, options.history_cut, options.disconnect_grace) == (50, "append", None)
+    assert (options.idempotent_tools, options.run_log_prefix) == ((), None)
+
+
+def test_the_file_of_the_page_is_read(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(block("docs/cli.md", "max-runs = 100"))
+    options = read()
+    assert (options.max_runs, options.log_whole) == (100, ("my_package",))
+
+
+@pytest.mark.parametrize("text", [None, "", "[project]\nname = 'mine'\n", "tool = 1\n"])
+def test_a_project_without_the_table_has_the_defaults(folder: Path, text: str | None) -> None:
+    if text is not None:
+        (folder / "pyproject.toml").write_text(text)
+    assert read().max_runs == 300
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"max-runs": 0}, "max-runs: 0 is not in the range x>=1."),
+        ({"max-runs": "many"}, "max-runs: 'many' is not a valid integer range."),
+        ({"max-runs": True}, "max-runs must be one value"),
+        ({"max-runs": [1]}, "max-runs must be one value"),
+        ({"lease": 0}, "lease: 0.0 is not in the range x>0."),
+        ({"lease": "nan"}, "lease: 'nan' is no time"),
+        ({"disconnect-grace": -1}, "disconnect-grace: -1.0 is not in the range x>=0."),
+        ({"log-whole": "my_app"}, 'log-whole must be a list, such as ["first", "second"]'),
+        ({"show-errors": "yes"}, "show-errors must be true or false"),
+        ({"history-cut": "drop"}, "history-cut: 'drop' is not one of 'append', 'rewind'."),
+        ({"audit": ""}, "audit: The path must not be empty."),
+        ({"host": "0.0.0.0"}, "host is no option of the file: write --host on the command line"),
+        ({"max_runs": 3}, "there is no option max_runs: there are audit, disconnect-grace, history-cut, "),
+    ],
+    ids=str,
+)
+def test_a_wrong_option_is_one_line_that_names_it(folder: Path, options: dict[str, Any], told: str) -> None:
+    write_settings(folder, options)
+    for arguments in (["agent:root_agent"], ["--replay", "nowhere"]):
+        done = CliRunner().invoke(main, ["serve", *arguments])
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith(f"adk-ui-stream: pyproject.toml, [tool.adk-ui-stream.serve]: {told}")
+
+
+def test_a_file_that_is_no_toml_is_one_line(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text("[tool")
+    done = CliRunner().invoke(main, ["serve", "agent"])
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("adk-ui-stream: cannot read pyproject.toml: ")
+
+
+@pytest.mark.parametrize("key", file_options())
+def test_an_option_of_the_file_is_not_on_the_command_line(key: str) -> None:
+    done = CliRunner().invoke(main, ["serve", "agent", f"--{key}", "1"])
+    assert (done.exit_code, f"No such option '--{key}'" in done.stderr) == (2, True)
+
+
+def test_init_writes_each_option_with_its_default() -> None:
+    text = (TEMPLATE / "pyproject.toml").read_text()
+    uncommented = text.replace("\n# ", "\n").replace("\nOptions of", "\n# Options of")
+    table = tomllib.loads(uncommented)["tool"]["adk-ui-stream"]["serve"]
+    assert [*table] == [*file_options()]
+    context = click.Context(serve)
+    for key, option in file_options().items():
+        if key not in WITHOUT_DEFAULT:
+            default, _ = option.handle_parse_result(context, {}, [])
+            assert (key, table[key]) == (key, [*default] if option.multiple else default)
+    assert tomllib.loads(text)["tool"]["adk-ui-stream"]["serve"] == {}
+
+
+@pytest.mark.processes
+def test_a_server_obeys_its_file(folder: Path) -> None:
+    (folder / "agent.py").write_text(AGENT)
+    write_settings(folder, {"requests-per-minute": 1, "audit": "audit.jsonl"})
+    with serving("agent:root_agent", "--no-page", cwd=folder) as (_, url):
+        statuses = [httpx.get(f"{url}/api/chats", timeout=HANG).status_code for _ in range(2)]
+    assert statuses == [200, 429]
+    assert (folder / "audit.jsonl").exists()

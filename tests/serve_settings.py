@@ -1,0 +1,39 @@
+"""Options of ``serve`` that are read from the ``pyproject.toml`` of the folder that it is started in."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from stream_protocol.cli._serve_options import SETTINGS, TABLE, file_options
+
+
+def write_settings(folder: Path, options: Mapping[str, Any]) -> None:
+    """Writes the file: option -> value."""
+    lines = [f"[{'.'.join(TABLE)}]", *(f"{key} = {json.dumps(value)}" for key, value in options.items())]
+    (folder / SETTINGS).write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def on_command_line(words: Sequence[str], folder: Path) -> list[str]:
+    """The words, without those options that are read from a file: they are written to it.
+
+    So a list of options can be put together without a look at where each of them belongs.
+    """
+    known = file_options()
+    settings: dict[str, Any] = {}
+    rest = iter(words)
+    kept = []
+    for word in rest:
+        key = word.removeprefix("--")
+        if not word.startswith("--") or key not in known:
+            kept.append(word)
+        elif known[key].is_flag:
+            settings[key] = True
+        elif known[key].multiple:
+            settings.setdefault(key, []).append(next(rest))
+        else:
+            value = next(rest)
+            settings[key] = json.loads(value) if value.replace(".", "").isdigit() else value
+    if settings:
+        write_settings(folder, settings)
+    return kept
