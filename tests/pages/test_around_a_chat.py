@@ -91,6 +91,23 @@ def test_a_url_that_names_no_chat_is_a_new_one(open_page: Open) -> None:
     expect(texts(page)).to_have_text("You said: hello")
 
 
+def test_a_new_chat_fetches_the_list_once_and_nothing_that_it_does_not_show(open_page: Open) -> None:
+    page = open_page()
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url.rpartition("/")[2].split("?")[0]))
+    with page.expect_response("**/api/chats?*"):
+        page.reload()
+    expect(field(page)).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert fetched.count("chats") == 1
+    lazy = ("Inspector", "Palette", "katex", "languages")
+    assert [name for name in fetched if name.startswith(lazy)] == []
+    say(page, "write\n```python\nx = 1\n```\n\n$x^2$")
+    expect(page.locator(".katex")).to_have_count(1)
+    expect(page.locator("code [style*=--sdm-c]").first).to_be_visible()
+    assert {name.partition("-")[0] for name in fetched if name.startswith(lazy)} == {"katex", "languages"}
+
+
 def test_the_palette_finds_chats_and_commands(page: Page, shots: Path) -> None:
     say(page, "palette")
     expect(texts(page)).to_have_text("You said: palette")

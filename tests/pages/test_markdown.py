@@ -264,6 +264,33 @@ def test_a_formula_that_is_wrong_is_shown_as_it_was_written(
     expect(text.locator("p").last).to_have_text("After.")
 
 
+FORMULAS: Final = {
+    "dollars": ("Mass is $m$ and energy $E = mc^2$.", 2, "Mass is"),
+    "parentheses": (r"Mass is \(m\), and \(E = mc^2\).", 2, "Mass is"),
+    "brackets": ("So:\n\n\\[\nE = mc^2\n\\]\n\nEnd.", 1, "End."),
+    "brackets in a list": ("1. So:\n\n   \\[ E = mc^2 \\]\n2. End.", 1, "End."),
+    "a fraction": (r"Half is $\frac{1}{2}$, or 0.5.", 1, "or 0.5."),
+    "prices": ("It costs $5, and with tax $6 or $7.50.", 0, "It costs $5, and with tax $6 or $7.50."),
+    "a range": ("From $5 to $10, or $5-$10, or US$3/US$4.", 0, "From $5 to $10, or $5-$10, or US$3/US$4."),
+    "words between": ("I have $5 and you owe me 10$ now.", 0, "I have $5 and you owe me 10$ now."),
+    "a price beside a formula": ("It costs $5 for $n = 2$ of them.", 1, "It costs $5 for"),
+    "an escape": (r"Not a formula: \$x\$.", 0, "Not a formula: $x$."),
+    "code": ("`echo $HOME$PATH` and `\\(x\\)`", 0, "echo $HOME$PATH and \\(x\\)"),
+    "a fence": ("```sh\necho $A $B$ \\(x\\)\n```", 0, "echo $A $B$ \\(x\\)"),
+    "a link": ("[a \\[1\\]](https://x.example/)", 0, "a [1]"),
+}
+"""Formulas and prices as models write them: how many formulas are drawn, and some words that stand beside them."""
+
+
+@batch(written=FORMULAS)
+def test_formulas_are_drawn_and_prices_are_not(page: Page, written: tuple[str, int, str]) -> None:
+    markdown, formulas, words = written
+    text = write(page, markdown)
+    expect(text.locator(".katex")).to_have_count(formulas)
+    expect(text).to_contain_text(words, use_inner_text=False)
+    expect(text.locator(".katex-error")).to_have_count(0)
+
+
 @batch(text=["The interval [0, 1) is half-open.", "About ~~5 of 2 ** 3.", "Call __init", "See `this", "![a"])
 def test_a_finished_text_ends_as_it_was_written(page: Page, text: str) -> None:
     assert write(page, f"Before.\n\n{text}").locator("p").all_text_contents() == ["Before.", text]

@@ -1,3 +1,4 @@
+import "../without-eval";
 import { DefaultChatTransport } from "ai";
 import type { ChatMessage } from "./message-types";
 

@@ -3,7 +3,7 @@ import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
 } from "ai";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { CHATS_CHANGED } from "../sidebar/chat-list";
 import type { OnApproval } from "../tools/Approval";
 import type { OnOutput } from "../tools/Answer";
@@ -55,7 +55,12 @@ export function useAgentChat(id: string, messages: ChatMessage[], resume: boolea
   });
   const chat = useChat<ChatMessage>({ chat: state, resume, experimental_throttle: 30 });
   const { sendMessage, regenerate, addToolApprovalResponse, addToolOutput } = chat;
-  useEffect(() => void window.dispatchEvent(new Event(CHATS_CHANGED)), [chat.status]);
+  const told = useRef(chat.status);
+  useEffect(() => {
+    if (told.current === chat.status) return; // the list is loaded anyway when the page opens
+    told.current = chat.status;
+    window.dispatchEvent(new Event(CHATS_CHANGED));
+  }, [chat.status]);
 
   /** Words that come in the middle of an answer end it: the server stops what runs, and answers them. */
   const send = useCallback(

@@ -7,13 +7,13 @@ import { Dialog } from "../ui/dialog";
 import { Keys } from "../ui/keys";
 import type { Command } from "./commands";
 
-type PaletteProps = { open: boolean; onOpenChange: (open: boolean) => void; commands: Command[] };
+type PaletteProps = { onClose: () => void; commands: Command[] };
 
 /** Every command and every chat, found by a few letters. */
-export function Palette({ open, onOpenChange, commands }: PaletteProps) {
+export default function Palette({ onClose, commands }: PaletteProps) {
   return (
-    <Dialog open={open} onOpenChange={onOpenChange} title="Find a chat or a command" bare>
-      <Found commands={commands} onDone={() => onOpenChange(false)} />
+    <Dialog open onOpenChange={onClose} title="Find a chat or a command" bare>
+      <Found commands={commands} onDone={onClose} />
     </Dialog>
   );
 }

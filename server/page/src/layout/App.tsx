@@ -1,11 +1,10 @@
 import { Direction } from "radix-ui";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Chat } from "../chat/Chat";
 import { isBegunHere, useChatId } from "../chat/chat-id";
 import { Problem } from "../chat/Problem";
 import { useHistory } from "../chat/use-history";
 import { pageCommands, useShortcuts } from "../commands/commands";
-import { Palette } from "../commands/Palette";
 import { Shortcuts } from "../commands/Shortcuts";
 import { Sidebar } from "../sidebar/Sidebar";
 import { TooltipProvider } from "../ui/tooltip";
@@ -14,6 +13,8 @@ import { useTheme } from "./theme";
 import { useNarrow } from "./use-narrow";
 import { usePageInfo } from "./use-page-info";
 import { useSetting } from "./setting";
+
+const Palette = lazy(() => import("../commands/Palette"));
 
 export function App() {
   const id = useChatId();
@@ -71,7 +72,11 @@ export function App() {
             )}
           </div>
         </div>
-        <Palette open={finding} onOpenChange={setFinding} commands={commands} />
+        {finding && (
+          <Suspense>
+            <Palette onClose={() => setFinding(false)} commands={commands} />
+          </Suspense>
+        )}
         <Shortcuts open={explaining} onOpenChange={setExplaining} commands={commands} />
       </TooltipProvider>
     </Direction.Provider>

@@ -1,0 +1,1 @@
+export{c as Mermaid}from"./index-rN9_1K-E.js";
