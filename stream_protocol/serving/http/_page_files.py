@@ -62,6 +62,7 @@ def _describe(headers: MutableHeaders, name: str, coding: str | None, compressib
         headers.add_vary_header("accept-encoding")
     if coding is not None:
         headers["content-encoding"] = coding
-        headers["content-type"] = (
+        kind = "css" if name.endswith(".css") else "javascript"
+        headers["content-type"] = f"text/{kind}; charset=utf-8"
             "text/css; charset=utf-8" if name.endswith(".css") else "text/javascript; charset=utf-8"
         )
