@@ -19,7 +19,7 @@ from stream_protocol.serving import create_app
 from stream_protocol.testing import ScriptedLlm
 from tests.batch import batch
 from tests.chromium import opened_tab
-from tests.demo_page import STREAMING_TEXT, WHOLE_TEXT, answers, expect_status, field, say, texts
+from tests.demo_page import STREAMING_TEXT, WHOLE_TEXT, answers, expect_status, field, say, texts, tool, unfolded
 from tests.pages.scenes import GROWING, Scenes
 from tests.served import served
 
@@ -145,7 +145,8 @@ def test_a_fence_is_shown_in_thoughts_and_in_what_a_tool_returns(page: Page) -> 
     expect_status(page, "ready")
     say(page, "manual")
     expect(answers(page).last).to_contain_text("Read it.")
-    expect(page.locator("[data-json=output]")).to_contain_text(r"```zig\nconst a = 1;\n```")
+    returned = unfolded(tool(page, "manual", "output-available")).locator("[data-json=output] pre")
+    expect(returned).to_have_text("Read:\n\n```zig\nconst a = 1;\n```", use_inner_text=True)
 
 
 def test_mathematics_in_a_fence_are_drawn(page: Page) -> None:
@@ -223,8 +224,9 @@ def test_a_call_that_cannot_be_drawn_is_json_and_the_text_beside_it_is_drawn(
 ) -> None:
     page.add_init_script(NO_TABLE)
     page.reload()
+    say(page, "list")
     with an_error(page, expected_errors, "Error: This table cannot be drawn."):
-        say(page, "list")
+        unfolded(tool(page, "trains", "output-available"))
     expect(page.locator("[data-json=tool-trains]")).to_contain_text('"leaves_at": "07:45"')
     expect(texts(page)).to_have_text("Two trains.")
 

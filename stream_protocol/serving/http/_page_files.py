@@ -30,10 +30,9 @@ class _PageFiles(StaticFiles):
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         name = path.replace("\\", "/")
-        compressible = name.endswith((".css", ".js")) and name.startswith(_HASHED)
-        coding = self._coding(path, Headers(scope=scope)) if compressible else None
+        coding = self._coding(path, Headers(scope=scope)) if _is_compressible(name) else None
         response = await super().get_response(path + _ENCODINGS[coding] if coding else path, scope)
-        _describe(response.headers, name, coding, compressible)
+        _describe(response.headers, name, coding)
         return response
 
     def _coding(self, path: str, request: Headers) -> str | None:
@@ -56,13 +55,15 @@ def _accepted_codings(header: str) -> set[str]:
     return accepted
 
 
-def _describe(headers: MutableHeaders, name: str, coding: str | None, compressible: bool) -> None:
+def _is_compressible(name: str) -> bool:
+    return name.startswith(_HASHED) and name.endswith((".css", ".js"))
+
+
+def _describe(headers: MutableHeaders, name: str, coding: str | None) -> None:
     headers["cache-control"] = _FOREVER if name.startswith(_HASHED) else _REVALIDATE
-    if compressible:
+    if _is_compressible(name):
         headers.add_vary_header("accept-encoding")
     if coding is not None:
         headers["content-encoding"] = coding
         kind = "css" if name.endswith(".css") else "javascript"
         headers["content-type"] = f"text/{kind}; charset=utf-8"
-            "text/css; charset=utf-8" if name.endswith(".css") else "text/javascript; charset=utf-8"
-        )

@@ -52,6 +52,7 @@ export function Chat({ id, messages: stored, info, missing, resume, inspecting }
                   key={message.id}
                   message={message}
                   root={root}
+                  agent={info?.agent}
                   live={busy && index === messages.length - 1}
                   answerable={!busy && index === messages.length - 1}
                   passed={index < messages.length - 1}

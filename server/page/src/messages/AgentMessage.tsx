@@ -10,13 +10,13 @@ import { PlainText } from "./PlainText";
 import { isSource, Sources } from "./Sources";
 import { Usage } from "./Usage";
 
-export function AgentMessage({ message, root, live, busy, onEdit: _, onRegenerate, ...answers }: MessageProps) {
+export function AgentMessage({ message, root, agent, live, busy, onEdit: _, onRegenerate, ...answers }: MessageProps) {
   return (
     <article aria-label="Agent" className="group/message flex min-w-0 flex-col gap-3">
       <h2 className="sr-only">Agent</h2>
       {message.parts.map((part, index) => (
         <Boundary key={index} of={part} otherwise={<PlainPart part={part} />}>
-          <Part part={part} message={message} root={root} live={live} {...answers} />
+          <Part part={part} message={message} root={root} agent={agent} live={live} {...answers} />
         </Boundary>
       ))}
       <Sources sources={message.parts.filter(isSource)} />

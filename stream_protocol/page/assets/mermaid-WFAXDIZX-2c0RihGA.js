@@ -1,1 +1,0 @@
-export{c as Mermaid}from"./index-rN9_1K-E.js";

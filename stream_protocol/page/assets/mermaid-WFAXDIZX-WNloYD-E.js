@@ -1,0 +1,1 @@
+export{c as Mermaid}from"./index-B0B9Xy0_.js";
