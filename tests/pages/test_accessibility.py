@@ -82,6 +82,14 @@ def test_an_answer_is_announced_when_it_begins_and_when_it_ends_and_not_in_betwe
     expect_status(page, "ready")
     assert page.evaluate("window.heard") == ["The agent is answering.", "The agent has answered."]
     expect(page.get_by_role("log")).to_have_attribute("aria-live", "off")
+    say(page, "form")
+    expect(page.get_by_role("status")).to_have_text("The agent needs your input.")
+
+
+SCROLLS: Final = """() => {
+    const code = document.querySelector("[data-streamdown=code-block-body]");
+    return code.scrollWidth > code.clientWidth;
+}"""
 
 
 def test_code_can_be_scrolled_by_the_keyboard(open_page: Open) -> None:
@@ -91,7 +99,7 @@ def test_code_can_be_scrolled_by_the_keyboard(open_page: Open) -> None:
     code = page.locator("[data-streamdown=code-block-body]")
     expect(code.locator("[style*=--sdm-c]").first).to_be_visible()  # what is coloured takes the place of what was not
     expect(code).to_contain_text("def greet")
-    assert code.evaluate("element => element.scrollWidth > element.clientWidth")
+    page.wait_for_function(SCROLLS)
     code.focus()
     expect(code).to_be_focused()
     for _ in range(30):  # a busy browser may not know yet that there is something to scroll

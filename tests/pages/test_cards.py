@@ -95,7 +95,9 @@ def refuse(page: Page, how: int | str) -> None:
 
     def answer(route: Route) -> None:
         if isinstance(how, int):
-            route.fulfill(status=how, body=f"No such city ({how}).")
+            route.fulfill(status=how, content_type="text/plain", body=f"No such city ({how}).")
+        elif how == "by a proxy":
+            route.fulfill(status=502, content_type="text/html", body="<html>Bad Gateway</html>")
         else:
             route.abort(how)
 
@@ -115,7 +117,11 @@ def test_a_form_whose_answer_is_refused_is_there_again_with_what_was_entered(
         form.get_by_label("Food").check()
         form.get_by_label("E-mail").fill("ana@example.org")
         reasons: dict[int | str, str] = {status: f"No such city ({status})." for status in (413, 422, 429, 503)}
-        for how, reason in {**reasons, "internetdisconnected": "the network or the server is away"}.items():
+        reasons["by a proxy"] = "The server cannot answer now (status 502). Try again later."
+        for how, reason in {
+            **reasons,
+            "internetdisconnected": "Couldn't reach the server. Check your network connection",
+        }.items():
             refuse(page, how)
             form.get_by_role("button", name="Answer").click()
             expect(page.locator("[data-problem]")).to_contain_text(reason)

@@ -62,15 +62,24 @@ export function useAgentChat(id: string, messages: ChatMessage[], resume: boolea
     window.dispatchEvent(new Event(CHATS_CHANGED));
   }, [chat.status]);
 
+  const [stopped, setStopped] = useState<ReadonlySet<string>>(new Set());
+  /** The answer that is being written, if there is one, ends in the middle: it is marked. */
+  const markStopped = useCallback(() => {
+    const last = state.messages.at(-1);
+    const busy = state.status === "submitted" || state.status === "streaming";
+    if (busy && last?.role === "assistant") setStopped((marked) => new Set([...marked, last.id]));
+  }, [state]);
+
   /** Words that come in the middle of an answer end it: the server stops what runs, and answers them. */
   const send = useCallback(
     async ({ text, files }: Draft, messageId?: string) => {
+      markStopped();
       await state.stop();
       given.settle();
       nameInUrl(id);
       await sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
     },
-    [id, state, given, sendMessage],
+    [id, state, given, sendMessage, markStopped],
   );
   const edit = useCallback(
     (messageId: string, text: string) => {
@@ -80,9 +89,10 @@ export function useAgentChat(id: string, messages: ChatMessage[], resume: boolea
     [state, send],
   );
   const stop = useCallback(async () => {
+    markStopped();
     await stopRun(id);
     await state.stop();
-  }, [id, state]);
+  }, [id, state, markStopped]);
   const retry = useCallback(
     () => given.giveAgain(state) || void (connection.lost ? reconnect(state) : regenerate()),
     [connection, state, given, regenerate],
@@ -100,5 +110,5 @@ export function useAgentChat(id: string, messages: ChatMessage[], resume: boolea
     [state, given, addToolOutput],
   );
   const busy = chat.status === "submitted" || chat.status === "streaming";
-  return { ...chat, state, payloads, drafts, busy, send, edit, stop, retry, approve, output };
+  return { ...chat, state, payloads, drafts, stopped, busy, send, edit, stop, retry, approve, output };
 }

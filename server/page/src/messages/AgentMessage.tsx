@@ -1,4 +1,4 @@
-import { RefreshCw } from "lucide-react";
+import { CircleStop, RefreshCw } from "lucide-react";
 import { type ChatPart, textOf } from "../chat/message-types";
 import { Json } from "../tools/Json";
 import { Boundary } from "../ui/boundary";
@@ -10,7 +10,7 @@ import { PlainText } from "./PlainText";
 import { isSource, Sources } from "./Sources";
 import { Usage } from "./Usage";
 
-export function AgentMessage({ message, root, agent, live, busy, onEdit: _, onRegenerate, ...answers }: MessageProps) {
+export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit: _, onRegenerate, ...answers }: MessageProps) {
   return (
     <article aria-label="Agent" className="group/message flex min-w-0 flex-col gap-3">
       <h2 className="sr-only">Agent</h2>
@@ -19,6 +19,11 @@ export function AgentMessage({ message, root, agent, live, busy, onEdit: _, onRe
           <Part part={part} message={message} root={root} agent={agent} live={live} {...answers} />
         </Boundary>
       ))}
+      {stopped && (
+        <p className="flex items-center gap-1.5 text-sm text-muted-foreground" data-stopped>
+          <CircleStop className="size-4" aria-hidden /> Stopped
+        </p>
+      )}
       <Sources sources={message.parts.filter(isSource)} />
       {!live && (
         <Actions>

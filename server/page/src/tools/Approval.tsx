@@ -74,7 +74,7 @@ function Values({ input }: { input: unknown }) {
   const values = Object.entries(input);
   if (values.length === 0) return null;
   return (
-    <dl tabIndex={0} className="grid max-h-80 grid-cols-[auto_1fr] overflow-auto gap-x-4 gap-y-1.5 rounded-lg bg-muted px-3 py-2.5">
+    <dl tabIndex={0} className="grid max-h-80 grid-cols-[auto_1fr] overflow-auto gap-x-4 gap-y-1.5 rounded-lg border bg-card px-3 py-2.5">
       {values.map(([name, value]) => (
         <div key={name} className="contents">
           <dt dir="auto" className="text-muted-foreground wrap-anywhere">
