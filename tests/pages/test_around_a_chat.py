@@ -236,8 +236,8 @@ def test_the_keyboard_alone_is_enough(page: Page) -> None:
     page.keyboard.press("Enter")
     approve = page.get_by_role("button", name="Approve")
     expect(approve).to_be_visible()
-    for _ in range(30):
-        page.keyboard.press("Shift+Tab")
+    for _ in range(5):
+        page.keyboard.press("Tab")
         if approve.evaluate("button => button === document.activeElement"):
             break
     page.keyboard.press("Enter")
