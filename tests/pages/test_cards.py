@@ -217,6 +217,18 @@ def test_the_location_is_shared_after_a_click_or_not(open_page: Open, shots: Pat
     expect_status(page, "ready")
 
 
+def test_several_calls_are_one_line_when_all_are_done(page: Page) -> None:
+    say(page, "both")
+    expect(page.get_by_text("Both are there.")).to_be_visible()
+    group = page.get_by_role("button", name="Used 2 tools")
+    expect(group).to_have_attribute("aria-expanded", "false")
+    expect(page.locator("[data-tool]").first).to_be_hidden()
+    group.press("Enter")
+    expect(tool(page, "trains", "output-available")).to_be_visible()
+    expect(tool(page, "draw", "output-available")).to_be_visible()
+    expect(group).to_have_attribute("aria-expanded", "true")
+
+
 def test_a_list_of_flat_objects_is_a_table(page: Page, shots: Path) -> None:
     say(page, "list")
     table = unfolded(tool(page, "trains", "output-available")).get_by_role("table")

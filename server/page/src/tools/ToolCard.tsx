@@ -94,7 +94,7 @@ export function ToolCard({ part, name, confirmation, gated, agent, answerable, p
 }
 
 /** Nothing more is to be seen of the call but what it did: it has an output, or other words came first. */
-function isOver(part: ToolPart, passed: boolean): boolean {
+export function isOver(part: ToolPart, passed: boolean): boolean {
   if (part.state === "output-available") return part.preliminary !== true;
   return passed && ["input-available", "approval-requested"].includes(part.state);
 }

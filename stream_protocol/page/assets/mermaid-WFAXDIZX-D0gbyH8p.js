@@ -1,1 +1,0 @@
-export{c as Mermaid}from"./index-2TXPFwIP.js";
