@@ -34,6 +34,15 @@ def tool(page: Page, name: str, state: str) -> Locator:
     return page.locator(f'[data-tool="{name}"][data-state="{state}"]')
 
 
+def unfolded(card: Locator) -> Locator:
+    """The card of a call, after what went in and came out were unfolded."""
+    summary = card.get_by_role("button").first
+    expect(summary).to_be_visible()
+    if summary.get_attribute("aria-expanded") == "false":
+        summary.click()
+    return card
+
+
 def expect_status(page: Page, status: str) -> None:
     expect(page.get_by_role("status")).to_have_attribute("data-status", status)
 

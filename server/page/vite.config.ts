@@ -1,6 +1,7 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { compressed } from "./compressed.js";
 
 /**
  * Of KaTeX's fonts those that a system lacks, and of the three formats the one that every browser takes: the others are
@@ -18,7 +19,7 @@ const lessFonts = {
 };
 
 export default defineConfig({
-  plugins: [lessFonts, react(), tailwindcss()],
+  plugins: [lessFonts, react(), tailwindcss(), compressed],
   base: "./", // the page may be mounted below any path
   resolve: {
     alias: {
@@ -33,7 +34,7 @@ export default defineConfig({
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    chunkSizeWarningLimit: 2000, // the page is served by its own machine
+    chunkSizeWarningLimit: 800,
     license: { fileName: "licenses.md" }, // of the packages in the bundle
   },
   server: { proxy: { "/api": "http://127.0.0.1:8000" } },

@@ -1,4 +1,4 @@
-"""The page before an agent whose tool needs a credential."""
+"""The page before an agent whose tool sign-in required."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.chromium import opened_tab
-from tests.demo_page import say
+from tests.demo_page import say, tool, unfolded
 from tests.processes import serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.pages]
@@ -69,15 +69,15 @@ def test_a_credential_is_given_on_its_own_card_and_the_call_that_needs_it_takes_
         expect(page.get_by_role("link", name="Sign in")).to_have_attribute(
             "href", re.compile("^https://provider.example/auth")
         )
-        expect(page.locator('[data-tool="drive"]')).to_contain_text("needs a credential")
+        expect(page.locator('[data-tool="drive"]')).to_contain_text("sign-in required")
         say(page, "calendar")
-        expect(page.locator('[data-tool="calendar"]')).to_contain_text("needs a credential")
+        expect(page.locator('[data-tool="calendar"]')).to_contain_text("sign-in required")
         expect(page.get_by_role("form")).to_have_count(1)
         field = page.get_by_label("API key")
         expect(field).to_have_attribute("type", "password")
         field.fill("hunter22")
         page.screenshot(path=shots / "credential.png")
         page.get_by_role("form", name="Credential").get_by_role("button", name="Send").click()
-        expect(page.locator('[data-tool="calendar"][data-state="output-available"]')).to_contain_text('"length": 8')
+        expect(unfolded(tool(page, "calendar", "output-available"))).to_contain_text('"length": 8')
         expect(page.get_by_text("Three entries.")).to_be_visible()
         assert "hunter2" not in page.content()

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
-from tests.demo_page import STREAMING_TEXT, answers, expect_status, posts, press, say, texts, tool
+from tests.demo_page import STREAMING_TEXT, answers, expect_status, posts, press, say, texts, tool, unfolded
 
 pytestmark = pytest.mark.browser
 
@@ -40,7 +40,7 @@ def test_text_shows_before_the_model_has_finished_and_stop_ends_it(page: Page) -
 def test_arguments_grow_while_they_are_written(page: Page) -> None:
     page.evaluate(WATCH_ARGUMENTS, "write_itinerary")
     say(page, "Plan a weekend in Lisbon")
-    expect(tool(page, "write_itinerary", "output-available")).to_contain_text("2 days")
+    expect(unfolded(tool(page, "write_itinerary", "output-available"))).to_contain_text("2 days")
     seen: list[str] = page.evaluate("window.inputs")
     assert len(seen) > 10
     assert [len(text) for text in seen] == sorted(len(text) for text in seen)
@@ -51,7 +51,7 @@ def test_an_approved_call_runs_and_shows_its_output(page: Page) -> None:
     say(page, "Book two nights in Kyoto")
     expect(tool(page, "book_trip", "approval-requested")).to_contain_text("280")
     press(page, "Approve")
-    expect(tool(page, "book_trip", "output-available")).to_contain_text("KYO-2-280")
+    expect(unfolded(tool(page, "book_trip", "output-available"))).to_contain_text("KYO-2-280")
     expect(page.get_by_text("Booked. Your reference")).to_be_visible()
     expect_status(page, "ready")
     assert answers(page).count() == 1
@@ -62,8 +62,8 @@ def test_an_approved_call_runs_and_shows_its_output(page: Page) -> None:
 def test_a_denied_call_looks_denied_and_does_not_run(page: Page) -> None:
     requests = posts(page)
     say(page, "Book two nights in Kyoto")
+    press(page, "Deny…")
     page.get_by_label("Reason").fill("too dear")
-    page.get_by_label("Reason").press("Enter")
     press(page, "Deny")
     expect(tool(page, "book_trip", "output-denied")).to_contain_text("too dear")
     expect(page.get_by_text("Then I won't book it.")).to_be_visible()
@@ -83,7 +83,7 @@ def test_a_tool_that_asks_by_itself_shows_its_question_and_gets_what_is_filled_i
     page.get_by_label("quiet car").uncheck()
     page.screenshot(path=shots / "payload.png")
     press(page, "Approve")
-    expect(tool(page, "reserve_seat", "output-available")).to_contain_text("7F")
+    expect(unfolded(tool(page, "reserve_seat", "output-available"))).to_contain_text("7F")
     expect(page.get_by_text("Seat 7F is yours.")).to_be_visible()
     expect_status(page, "ready")
     assert len(requests) == 2
@@ -95,6 +95,7 @@ def test_a_payload_is_kept_through_a_reload_of_the_page_and_a_denial_needs_none(
     expect_status(page, "ready")
     page.reload()
     expect(tool(page, "reserve_seat", "approval-requested")).to_contain_text("Which seat on the train to Rome?")
+    press(page, "Deny…")
     press(page, "Deny")
     expect(page.get_by_text("You can always stand.")).to_be_visible()
 
@@ -130,7 +131,7 @@ def test_a_question_of_the_agent_is_answered_in_its_form(page: Page) -> None:
     say(page, "Help me choose a city")
     page.get_by_role("form", name="Answer").get_by_role("combobox").select_option("Rome")
     page.get_by_role("button", name="Answer").click()
-    expect(tool(page, "adk_request_input", "output-available")).to_contain_text("Rome")
+    expect(unfolded(tool(page, "adk_request_input", "output-available"))).to_contain_text("Rome")
     expect(page.get_by_text("A good choice.")).to_be_visible()
     expect_status(page, "ready")
     assert len(requests) == 2

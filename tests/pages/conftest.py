@@ -11,10 +11,9 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 from starlette.applications import Starlette
 from starlette.routing import Mount
-from starlette.staticfiles import StaticFiles
 
 from stream_protocol.serving import ChatService, create_app, explain_error
-from stream_protocol.serving.http._response_headers import PAGE_HEADERS, ResponseHeaders
+from stream_protocol.serving.http._page_files import page_files
 from stream_protocol.serving.http._web_app import PAGE
 from stream_protocol.wire import AiSdkVersion
 from tests.chromium import Screen, browser, opened_tab, shots
@@ -57,7 +56,7 @@ def page_v7(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def with_page(app: Starlette, page: Path) -> Starlette:
     """The app, with the files of this page in the place of those of the committed one."""
-    app.routes[-1] = Mount("/", ResponseHeaders(StaticFiles(directory=page, html=True), PAGE_HEADERS))
+    app.routes[-1] = Mount("/", page_files(page))
     return app
 
 

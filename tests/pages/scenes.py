@@ -172,6 +172,8 @@ class Scenes:
                 return ["There."] if answers else [Call("get_location", {})]
             case "list":
                 return ["Two trains."] if answers else [Call("trains", {})]
+            case "both":
+                return ["Both are there."] if answers else [Call("trains", {}), Call("draw", {})]
             case "sail":
                 return [Call("transfer_to_agent", {"agent_name": "skipper"})]
             case "table":

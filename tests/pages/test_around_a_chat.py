@@ -42,7 +42,7 @@ def test_a_chat_is_marked_while_it_runs_and_searched_renamed_archived_and_delete
     page.get_by_label("Title").press("Enter")
     expect(current(page)).to_contain_text("Streams")
     page.get_by_label("Search chats").fill("no such title")
-    expect(sidebar(page)).to_contain_text("No title has this.")
+    expect(sidebar(page)).to_contain_text("No chats found.")
     page.get_by_label("Search chats").fill("stREAMS")
     expect(current(page)).to_contain_text("Streams")
     choose(page, current(page), "Archive")
@@ -85,10 +85,84 @@ def test_an_answer_goes_on_while_another_chat_is_looked_at(page: Page, scenes: S
     expect_status(page, "ready")
 
 
+def test_what_is_typed_is_kept_for_each_chat(page: Page) -> None:
+    field(page).fill("hello")
+    page.reload()
+    expect(field(page)).to_have_value("hello")
+    field(page).press("Enter")
+    expect_status(page, "ready")
+    expect(field(page)).to_have_value("")
+    field(page).fill("not sent")
+    press(page, "New chat")
+    expect(page.get_by_role("article")).to_have_count(0)
+    expect(field(page)).to_have_value("")
+    page.go_back()
+    expect(answers(page)).to_have_count(1)
+    expect(field(page)).to_have_value("not sent")
+
+
+def test_chats_that_cannot_be_loaded_or_deleted_say_so(page: Page, expected_errors: list[str]) -> None:
+    expected_errors.append("Failed to load resource")
+    say(page, "hello")
+    expect(sidebar(page).get_by_role("region", name="Today")).to_contain_text("hello")
+    page.route("**/api/chat/*", lambda route: route.fulfill(status=500))
+    choose(page, current(page), "Delete")
+    page.get_by_role("button", name="Delete").click()
+    expect(sidebar(page).get_by_role("alert")).to_contain_text("The chat could not be deleted.")
+    expect(texts(page)).to_have_text("You said: hello")
+    page.route("**/api/chats?*", lambda route: route.fulfill(status=500))
+    press(page, "Archived")
+    expect(sidebar(page).get_by_role("alert")).to_contain_text("The chats could not be loaded.")
+    page.unroute_all()
+    press(page, "Reload")
+    expect(sidebar(page)).to_contain_text("Nothing is archived.")
+    expect(sidebar(page).get_by_role("alert")).to_have_count(0)
+
+
+SMALL: Final = """() => [...document.querySelectorAll("button, nav a, input, textarea")]
+    .filter((one) => one.checkVisibility() && !one.classList.contains("not-focus:sr-only"))
+    .filter((one) => one.matches("button, a")
+        ? Math.min(one.offsetWidth, one.offsetHeight) < 44
+        : parseFloat(getComputedStyle(one).fontSize) < 16)
+    .map((one) => one.ariaLabel ?? one.textContent)"""
+
+
+def test_a_finger_finds_large_targets_and_no_field_makes_the_phone_zoom(open_page: Open, shots: Path) -> None:
+    page = open_page(width=390, height=800)
+    touch = {"enabled": True, "maxTouchPoints": 1}
+    page.context.new_cdp_session(page).send("Emulation.setTouchEmulationEnabled", touch)
+    page.wait_for_function("matchMedia('(pointer: coarse)').matches")
+    say(page, "form")
+    expect(page.get_by_role("form", name="Answer")).to_be_visible()
+    expect_status(page, "ready")
+    page.screenshot(path=shots / "touch.png")
+    assert page.evaluate(SMALL) == []
+    press(page, "Show chats")
+    expect(sidebar(page)).to_be_visible()
+    assert page.evaluate(SMALL) == []
+
+
 def test_a_url_that_names_no_chat_is_a_new_one(open_page: Open) -> None:
     page = open_page("#%")
     say(page, "hello")
     expect(texts(page)).to_have_text("You said: hello")
+
+
+def test_a_new_chat_fetches_the_list_once_and_nothing_that_it_does_not_show(open_page: Open) -> None:
+    page = open_page()
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url.rpartition("/")[2].split("?")[0]))
+    with page.expect_response("**/api/chats?*"):
+        page.reload()
+    expect(field(page)).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert fetched.count("chats") == 1
+    lazy = ("Inspector", "Palette", "katex", "languages")
+    assert [name for name in fetched if name.startswith(lazy)] == []
+    say(page, "write\n```python\nx = 1\n```\n\n$x^2$")
+    expect(page.locator(".katex")).to_have_count(1)
+    expect(page.locator("code [style*=--sdm-c]").first).to_be_visible()
+    assert {name.partition("-")[0] for name in fetched if name.startswith(lazy)} == {"katex", "languages"}
 
 
 def test_the_palette_finds_chats_and_commands(page: Page, shots: Path) -> None:
@@ -155,13 +229,15 @@ def test_the_chats_of_a_phone_are_over_the_page(open_page: Open, shots: Path) ->
 
 
 def test_the_keyboard_alone_is_enough(page: Page) -> None:
+    page.get_by_role("button", name="Skip to the message field").focus()
+    page.keyboard.press("Enter")
     expect(field(page)).to_be_focused()
     page.keyboard.type("pay")
     page.keyboard.press("Enter")
     approve = page.get_by_role("button", name="Approve")
     expect(approve).to_be_visible()
-    for _ in range(30):
-        page.keyboard.press("Shift+Tab")
+    for _ in range(5):
+        page.keyboard.press("Tab")
         if approve.evaluate("button => button === document.activeElement"):
             break
     page.keyboard.press("Enter")

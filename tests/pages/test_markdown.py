@@ -19,7 +19,7 @@ from stream_protocol.serving import create_app
 from stream_protocol.testing import ScriptedLlm
 from tests.batch import batch
 from tests.chromium import opened_tab
-from tests.demo_page import STREAMING_TEXT, WHOLE_TEXT, answers, expect_status, field, say, texts
+from tests.demo_page import STREAMING_TEXT, WHOLE_TEXT, answers, expect_status, field, say, texts, tool, unfolded
 from tests.pages.scenes import GROWING, Scenes
 from tests.served import served
 
@@ -145,7 +145,8 @@ def test_a_fence_is_shown_in_thoughts_and_in_what_a_tool_returns(page: Page) -> 
     expect_status(page, "ready")
     say(page, "manual")
     expect(answers(page).last).to_contain_text("Read it.")
-    expect(page.locator("[data-json=output]")).to_contain_text(r"```zig\nconst a = 1;\n```")
+    returned = unfolded(tool(page, "manual", "output-available")).locator("[data-json=output] pre")
+    expect(returned).to_have_text("Read:\n\n```zig\nconst a = 1;\n```", use_inner_text=True)
 
 
 def test_mathematics_in_a_fence_are_drawn(page: Page) -> None:
@@ -223,8 +224,9 @@ def test_a_call_that_cannot_be_drawn_is_json_and_the_text_beside_it_is_drawn(
 ) -> None:
     page.add_init_script(NO_TABLE)
     page.reload()
+    say(page, "list")
     with an_error(page, expected_errors, "Error: This table cannot be drawn."):
-        say(page, "list")
+        unfolded(tool(page, "trains", "output-available"))
     expect(page.locator("[data-json=tool-trains]")).to_contain_text('"leaves_at": "07:45"')
     expect(texts(page)).to_have_text("Two trains.")
 
@@ -262,6 +264,33 @@ def test_a_formula_that_is_wrong_is_shown_as_it_was_written(
     expect(text.locator(".katex, .katex-error").first).to_be_visible()
     expect(text.locator("p").first).to_have_text("Before.")
     expect(text.locator("p").last).to_have_text("After.")
+
+
+FORMULAS: Final = {
+    "dollars": ("Mass is $m$ and energy $E = mc^2$.", 2, "Mass is"),
+    "parentheses": (r"Mass is \(m\), and \(E = mc^2\).", 2, "Mass is"),
+    "brackets": ("So:\n\n\\[\nE = mc^2\n\\]\n\nEnd.", 1, "End."),
+    "brackets in a list": ("1. So:\n\n   \\[ E = mc^2 \\]\n2. End.", 1, "End."),
+    "a fraction": (r"Half is $\frac{1}{2}$, or 0.5.", 1, "or 0.5."),
+    "prices": ("It costs $5, and with tax $6 or $7.50.", 0, "It costs $5, and with tax $6 or $7.50."),
+    "a range": ("From $5 to $10, or $5-$10, or US$3/US$4.", 0, "From $5 to $10, or $5-$10, or US$3/US$4."),
+    "words between": ("I have $5 and you owe me 10$ now.", 0, "I have $5 and you owe me 10$ now."),
+    "a price beside a formula": ("It costs $5 for $n = 2$ of them.", 1, "It costs $5 for"),
+    "an escape": (r"Not a formula: \$x\$.", 0, "Not a formula: $x$."),
+    "code": ("`echo $HOME$PATH` and `\\(x\\)`", 0, "echo $HOME$PATH and \\(x\\)"),
+    "a fence": ("```sh\necho $A $B$ \\(x\\)\n```", 0, "echo $A $B$ \\(x\\)"),
+    "a link": ("[a \\[1\\]](https://x.example/)", 0, "a [1]"),
+}
+"""Formulas and prices as models write them: how many formulas are drawn, and some words that stand beside them."""
+
+
+@batch(written=FORMULAS)
+def test_formulas_are_drawn_and_prices_are_not(page: Page, written: tuple[str, int, str]) -> None:
+    markdown, formulas, words = written
+    text = write(page, markdown)
+    expect(text.locator(".katex")).to_have_count(formulas)
+    expect(text).to_contain_text(words, use_inner_text=False)
+    expect(text.locator(".katex-error")).to_have_count(0)
 
 
 @batch(text=["The interval [0, 1) is half-open.", "About ~~5 of 2 ** 3.", "Call __init", "See `this", "![a"])

@@ -118,6 +118,18 @@ def test_there_is_space_between_all_blocks(open_page: Open, shots: Path, where: 
     )
 
 
+def test_a_fence_has_a_header_that_names_its_language_and_covers_no_code(page: Page) -> None:
+    write(page, "```\nno language\n```\n\n```python\nx = 1\n```")
+    names = page.locator("[data-streamdown=code-block-header] > span").evaluate_all(
+        "names => names.map(name => name.textContent || getComputedStyle(name, '::before').content)"
+    )
+    assert names == ['"code"', "python"]
+    overlaps = page.locator("[data-streamdown=code-block]").evaluate_all("""blocks => blocks.filter((block) =>
+        block.querySelector("button").getBoundingClientRect().bottom >
+        block.querySelector("[data-streamdown=code-block-body]").getBoundingClientRect().top)""")
+    assert overlaps == []
+
+
 def test_there_is_space_within_items_and_quotations(page: Page) -> None:
     write(page, NESTED)
     for selector in (

@@ -11,7 +11,6 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
 
 import stream_protocol
 from stream_protocol._origins import check_origins
@@ -20,8 +19,9 @@ from stream_protocol.serving.adk_runner import Target, model_names
 from stream_protocol.serving.http._chat_router import service_lifespan
 from stream_protocol.serving.http._cross_origin import CrossOrigin
 from stream_protocol.serving.http._hooks import Identify, Prepare, local_user
+from stream_protocol.serving.http._page_files import page_files
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
-from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, PAGE_HEADERS, ResponseHeaders
+from stream_protocol.serving.http._response_headers import ANSWER_HEADERS
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.wire import InvalidArgumentError, argument_error, check_flag, shown
 
@@ -123,8 +123,7 @@ def _page_info_route(info: PageInfo) -> BaseRoute:
 
 def _page_route() -> BaseRoute:
     if (PAGE / "index.html").is_file():
-        files = StaticFiles(directory=PAGE, html=True)
-        return Mount("/", ResponseHeaders(files, PAGE_HEADERS), name="page")
+        return Mount("/", page_files(PAGE), name="page")
     return Route("/", plain_text_errors(_no_page), name="page")
 
 

@@ -13,6 +13,8 @@ export function Announcer({ status, messages }: { status: ChatStatus; messages: 
 function told(status: ChatStatus, last: ChatMessage | undefined): string {
   if (status === "submitted" || status === "streaming") return "The agent is answering.";
   if (status === "error" || last?.role !== "assistant") return ""; // an error is an alert of its own
-  const waits = last.parts.some((part) => isToolUIPart(part) && part.state === "approval-requested");
-  return waits ? "The agent waits for your approval." : "The agent has answered.";
+  const calls = last.parts.filter(isToolUIPart);
+  if (calls.some(({ state }) => state === "approval-requested")) return "The agent waits for your approval.";
+  const asks = calls.some(({ state, providerExecuted }) => state === "input-available" && !providerExecuted);
+  return asks ? "The agent needs your input." : "The agent has answered.";
 }

@@ -11,6 +11,7 @@ import { type ChatMessage, speakerOf } from "./message-types";
 import { Problem } from "./Problem";
 import { useAgentChat } from "./use-agent-chat";
 import { useEscape } from "./use-escape";
+import { useTabTitle } from "./use-tab-title";
 import { Waiting } from "./Waiting";
 import { Welcome } from "./Welcome";
 
@@ -38,6 +39,7 @@ export function Chat({ id, messages: stored, info, missing, resume, inspecting }
     void chat.stop();
   };
   useEscape(busy, stop);
+  useTabTitle(messages, busy, info?.agent);
 
   return (
     <div className="flex min-h-0 flex-1">
@@ -45,16 +47,18 @@ export function Chat({ id, messages: stored, info, missing, resume, inspecting }
         {messages.length === 0 && !busy && !chat.error ? (
           <Welcome info={info} missing={missing} onPick={(text) => void chat.send({ text, files: [] })} />
         ) : (
-          <Conversation busy={busy}>
+          <Conversation busy={busy} sent={messages.filter(({ role }) => role === "user").length}>
             <Drafts value={chat.drafts}>
               {messages.map((message, index) => (
                 <Message
                   key={message.id}
                   message={message}
                   root={root}
+                  agent={info?.agent}
                   live={busy && index === messages.length - 1}
                   answerable={!busy && index === messages.length - 1}
                   passed={index < messages.length - 1}
+                  stopped={chat.stopped.has(message.id)}
                   busy={busy}
                   onApproval={chat.approve}
                   onOutput={chat.output}

@@ -1,12 +1,15 @@
 import { ArrowDown } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { StickToBottom, useStickToBottomContext } from "use-stick-to-bottom";
 import { IconButton } from "../ui/icon-button";
 
 const STILL = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** The messages. What is new stays in view, until the reader scrolls up. */
-export function Conversation({ busy, children }: { busy: boolean; children: ReactNode }) {
+/** `sent`: how many messages are the user's. */
+type ConversationProps = { busy: boolean; sent: number; children: ReactNode };
+
+/** The messages. What is new stays in view, until the reader scrolls up; what is sent always. */
+export function Conversation({ busy, sent, children }: ConversationProps) {
   return (
     <StickToBottom className="relative min-h-0 flex-1" initial="instant" resize={STILL ? "instant" : "smooth"}>
       <StickToBottom.Content
@@ -18,13 +21,18 @@ export function Conversation({ busy, children }: { busy: boolean; children: Reac
       >
         {children}
       </StickToBottom.Content>
-      <ToEnd />
+      <ToEnd sent={sent} />
     </StickToBottom>
   );
 }
 
-function ToEnd() {
+function ToEnd({ sent }: { sent: number }) {
   const { isAtBottom, scrollToBottom } = useStickToBottomContext();
+  const before = useRef(sent);
+  useEffect(() => {
+    if (sent > before.current) void scrollToBottom("instant");
+    before.current = sent;
+  }, [sent, scrollToBottom]);
   if (isAtBottom) return null;
   return (
     <div className="absolute inset-x-0 bottom-3 flex justify-center">

@@ -17,7 +17,7 @@ export function Welcome({ info, missing, onPick }: WelcomeProps) {
           <h2 className="text-2xl font-semibold tracking-tight text-balance">What can I do for you?</h2>
           {agent !== undefined && (
             <p className="mt-2 text-muted-foreground">
-              You talk with <bdi className="font-medium text-foreground">{agent}</bdi>
+              Chatting with <bdi className="font-medium text-foreground">{agent}</bdi>
               {models.length > 0 && <> ({models.join(", ")})</>}.
             </p>
           )}
@@ -47,6 +47,6 @@ export function Welcome({ info, missing, onPick }: WelcomeProps) {
 }
 
 function hint({ suggestions }: PageInfo, missing: boolean): string {
-  if (missing) return "Nothing is stored of this chat. It begins with what you write.";
-  return suggestions.length > 0 ? "Begin with one of these, or with words of your own." : "Write a message to begin.";
+  if (missing) return "This chat doesn't exist. Send a message to start a new one.";
+  return suggestions.length > 0 ? "Try one of these, or ask anything." : "Send a message to start.";
 }

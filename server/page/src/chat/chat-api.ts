@@ -1,3 +1,4 @@
+import "../without-eval";
 import { DefaultChatTransport } from "ai";
 import type { ChatMessage } from "./message-types";
 
@@ -12,11 +13,34 @@ export async function loadMessages(id: string): Promise<ChatMessage[] | undefine
   return (await response.json()).messages;
 }
 
-/** Why the server refuses a request: routes that answer JSON say it as `error`, all others as text. */
+/** More than this many characters are no sentence for the user. */
+const LONGEST_REASON = 500;
+
+/**
+ * Why a request was refused. The server says it as plain text, the Inspector's routes as `error` in JSON; a proxy before
+ * it answers in HTML or in JSON of its own, of which only the status is told.
+ */
 export async function refusal(response: Response): Promise<Error> {
   const text = await response.text();
-  const isJson = response.headers.get("content-type") === "application/json";
-  return new Error((isJson ? JSON.parse(text).error : text) || `The server answers ${response.status}.`);
+  return new Error(reasonOf(text, response.headers.get("content-type") ?? "") ?? sentenceOf(response.status));
+}
+
+function reasonOf(text: string, type: string): string | undefined {
+  if (type.startsWith("text/plain") && text !== "" && text.length <= LONGEST_REASON) return text;
+  if (!type.startsWith("application/json")) return undefined;
+  try {
+    const { error } = JSON.parse(text);
+    return typeof error === "string" && error.includes(" ") ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function sentenceOf(status: number): string {
+  if (status === 401 || status === 403) return "You may not do this. Sign in again, then retry.";
+  if (status === 413) return "This message is too large for the server.";
+  if (status === 429) return "There are too many requests. Wait a moment, then retry.";
+  return `The server cannot answer now (status ${status}). Try again later.`;
 }
 
 /** `stop()` of the client only leaves the stream, as a reload does; the server is told that the run shall end. */
@@ -43,9 +67,10 @@ export function chatTransport(approvalPayloads: Record<string, unknown>, onAccep
     fetch: async (input, init) => {
       const response = await fetch(input, init).catch((error: unknown) => {
         // By this word the client knows that a connection was lost: each browser has another for it.
-        throw error instanceof TypeError ? new TypeError("There is no answer: the network or the server is away.") : error;
+        throw error instanceof TypeError ? new TypeError("Couldn't reach the server. Check your network connection and try again.") : error;
       });
-      if (response.ok && init?.method === "POST") onAccepted();
+      if (!response.ok) throw await refusal(response);
+      if (init?.method === "POST") onAccepted();
       return response;
     },
   });

@@ -21,6 +21,16 @@ export function speakerOf(part: ChatPart): string | undefined {
   return typeof author === "string" ? author : undefined;
 }
 
+/** The agent that makes a call: the last one that spoke, or was handed over to, before it in the message. */
+export function callerOf(message: ChatMessage, call: ChatPart): string | undefined {
+  const before = message.parts.slice(0, message.parts.indexOf(call));
+  return before.map((part) => speakerOf(part) ?? handedOverTo(part)).findLast((name) => name !== undefined);
+}
+
+function handedOverTo(part: ChatPart): string | undefined {
+  return part.type === "data-adk-agent" ? (part.data as { agent?: string }).agent : undefined;
+}
+
 /** What a tool says when it asks for approval by itself, and the payload that it would like back. */
 export type Confirmation = { toolCallId: string; hint?: string; payload?: unknown };
 

@@ -3,7 +3,7 @@ import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
 } from "ai";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { CHATS_CHANGED } from "../sidebar/chat-list";
 import type { OnApproval } from "../tools/Approval";
 import type { OnOutput } from "../tools/Answer";
@@ -55,17 +55,31 @@ export function useAgentChat(id: string, messages: ChatMessage[], resume: boolea
   });
   const chat = useChat<ChatMessage>({ chat: state, resume, experimental_throttle: 30 });
   const { sendMessage, regenerate, addToolApprovalResponse, addToolOutput } = chat;
-  useEffect(() => void window.dispatchEvent(new Event(CHATS_CHANGED)), [chat.status]);
+  const told = useRef(chat.status);
+  useEffect(() => {
+    if (told.current === chat.status) return; // the list is loaded anyway when the page opens
+    told.current = chat.status;
+    window.dispatchEvent(new Event(CHATS_CHANGED));
+  }, [chat.status]);
+
+  const [stopped, setStopped] = useState<ReadonlySet<string>>(new Set());
+  /** The answer that is being written, if there is one, ends in the middle: it is marked. */
+  const markStopped = useCallback(() => {
+    const last = state.messages.at(-1);
+    const busy = state.status === "submitted" || state.status === "streaming";
+    if (busy && last?.role === "assistant") setStopped((marked) => new Set([...marked, last.id]));
+  }, [state]);
 
   /** Words that come in the middle of an answer end it: the server stops what runs, and answers them. */
   const send = useCallback(
     async ({ text, files }: Draft, messageId?: string) => {
+      markStopped();
       await state.stop();
       given.settle();
       nameInUrl(id);
       await sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
     },
-    [id, state, given, sendMessage],
+    [id, state, given, sendMessage, markStopped],
   );
   const edit = useCallback(
     (messageId: string, text: string) => {
@@ -75,9 +89,10 @@ export function useAgentChat(id: string, messages: ChatMessage[], resume: boolea
     [state, send],
   );
   const stop = useCallback(async () => {
+    markStopped();
     await stopRun(id);
     await state.stop();
-  }, [id, state]);
+  }, [id, state, markStopped]);
   const retry = useCallback(
     () => given.giveAgain(state) || void (connection.lost ? reconnect(state) : regenerate()),
     [connection, state, given, regenerate],
@@ -95,5 +110,5 @@ export function useAgentChat(id: string, messages: ChatMessage[], resume: boolea
     [state, given, addToolOutput],
   );
   const busy = chat.status === "submitted" || chat.status === "streaming";
-  return { ...chat, state, payloads, drafts, busy, send, edit, stop, retry, approve, output };
+  return { ...chat, state, payloads, drafts, stopped, busy, send, edit, stop, retry, approve, output };
 }

@@ -7,13 +7,13 @@ import { Dialog } from "../ui/dialog";
 import { Keys } from "../ui/keys";
 import type { Command } from "./commands";
 
-type PaletteProps = { open: boolean; onOpenChange: (open: boolean) => void; commands: Command[] };
+type PaletteProps = { onClose: () => void; commands: Command[] };
 
 /** Every command and every chat, found by a few letters. */
-export function Palette({ open, onOpenChange, commands }: PaletteProps) {
+export default function Palette({ onClose, commands }: PaletteProps) {
   return (
-    <Dialog open={open} onOpenChange={onOpenChange} title="Find a chat or a command" bare>
-      <Found commands={commands} onDone={() => onOpenChange(false)} />
+    <Dialog open onOpenChange={onClose} title="Find a chat or a command" bare>
+      <Found commands={commands} onDone={onClose} />
     </Dialog>
   );
 }
@@ -40,7 +40,7 @@ function Found({ commands, onDone }: { commands: Command[]; onDone: () => void }
         className="h-12 border-b bg-transparent px-5 outline-none placeholder:text-muted-foreground"
       />
       <List.List className="max-h-[min(24rem,56vh)] overflow-y-auto p-2 pt-0">
-        <List.Empty className="p-6 text-center text-sm text-muted-foreground">Nothing has this.</List.Empty>
+        <List.Empty className="p-6 text-center text-sm text-muted-foreground">No results</List.Empty>
         <List.Group heading="Commands" className={GROUP}>
           {commands.filter(({ opensPalette }) => !opensPalette).map(({ name, icon: Icon, keys, run }) => (
             <List.Item key={name} onSelect={doneAnd(run)} className={ITEM}>

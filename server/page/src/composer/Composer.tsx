@@ -1,9 +1,10 @@
 import { ArrowUp, Paperclip, Square } from "lucide-react";
-import { type ClipboardEvent, type FormEvent, type KeyboardEvent, type RefObject, useRef, useState } from "react";
+import { type ClipboardEvent, type FormEvent, type KeyboardEvent, type RefObject, useRef } from "react";
 import type { Draft } from "../chat/message-types";
 import { IconButton } from "../ui/icon-button";
 import { Attached } from "./Attached";
 import type { Attachments } from "./use-attachments";
+import { useTypedText } from "./use-typed-text";
 
 type ComposerProps = {
   field: RefObject<HTMLTextAreaElement | null>;
@@ -17,7 +18,7 @@ type ComposerProps = {
 
 /** Enter sends, also in the middle of an answer; Shift and Enter begins a line. The field never loses the focus. */
 export function Composer({ field, attachments, model, busy, onSend, onStop }: ComposerProps) {
-  const [text, setText] = useState("");
+  const [text, setText] = useTypedText();
   const picker = useRef<HTMLInputElement>(null);
   const { files } = attachments;
   const empty = text.trim() === "" && files.length === 0;
@@ -26,8 +27,8 @@ export function Composer({ field, attachments, model, busy, onSend, onStop }: Co
     event?.preventDefault();
     field.current?.focus();
     if (empty) return;
+    setText(""); // before the chat has a name in the URL
     onSend({ text: text.trim(), files });
-    setText("");
     attachments.clear();
   };
   const onKeyDown = (event: KeyboardEvent) => {

@@ -1,19 +1,25 @@
 import { Direction } from "radix-ui";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Chat } from "../chat/Chat";
 import { isBegunHere, useChatId } from "../chat/chat-id";
 import { Problem } from "../chat/Problem";
 import { useHistory } from "../chat/use-history";
 import { pageCommands, useShortcuts } from "../commands/commands";
-import { Palette } from "../commands/Palette";
 import { Shortcuts } from "../commands/Shortcuts";
 import { Sidebar } from "../sidebar/Sidebar";
+import { Button } from "../ui/button";
 import { TooltipProvider } from "../ui/tooltip";
 import { Header } from "./Header";
 import { useTheme } from "./theme";
 import { useNarrow } from "./use-narrow";
 import { usePageInfo } from "./use-page-info";
 import { useSetting } from "./setting";
+
+function focusField(): void {
+  document.querySelector<HTMLElement>("main textarea[aria-label=Message]")?.focus();
+}
+
+const Palette = lazy(() => import("../commands/Palette"));
 
 export function App() {
   const id = useChatId();
@@ -39,6 +45,9 @@ export function App() {
   return (
     <Direction.Provider dir={document.dir === "rtl" ? "rtl" : "ltr"}>
       <TooltipProvider delayDuration={400}>
+        <Button look="primary" className="fixed start-2 top-2 z-50 not-focus:sr-only" onClick={focusField}>
+          Skip to the message field
+        </Button>
         <div className="flex h-dvh overflow-hidden">
           <Sidebar current={id} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
           <div className="flex min-w-0 flex-1 flex-col">
@@ -71,7 +80,11 @@ export function App() {
             )}
           </div>
         </div>
-        <Palette open={finding} onOpenChange={setFinding} commands={commands} />
+        {finding && (
+          <Suspense>
+            <Palette onClose={() => setFinding(false)} commands={commands} />
+          </Suspense>
+        )}
         <Shortcuts open={explaining} onOpenChange={setExplaining} commands={commands} />
       </TooltipProvider>
     </Direction.Provider>

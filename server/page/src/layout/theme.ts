@@ -4,8 +4,8 @@ import { readSetting, useSetting } from "./setting";
 export const THEMES = { light: "Light", dark: "Dark", system: "System" };
 export type Theme = keyof typeof THEMES;
 
-/** Puts what the user has chosen on the page: the style sheet does the rest. */
-export function applyTheme(): void {
+/** Puts what the user has chosen on the page, as `theme.js` does at the start: the style sheet does the rest. */
+function applyTheme(): void {
   const chosen = readSetting("theme");
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset["theme"] = chosen;
   else delete document.documentElement.dataset["theme"];

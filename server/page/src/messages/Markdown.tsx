@@ -1,11 +1,11 @@
-import "katex/dist/katex.min.css";
-import { createMathPlugin } from "@streamdown/math";
-import { Children, type CSSProperties, isValidElement, memo, type ReactNode, useEffect, useRef } from "react";
+import { Children, type CSSProperties, isValidElement, memo, type ReactNode, useEffect, useMemo, useRef } from "react";
 import { Block, type BlockProps, type Components, defaultRehypePlugins, defaultRemarkPlugins, Streamdown } from "streamdown";
 import { Boundary } from "../ui/boundary";
 import { Elsewhere, Picture } from "./Elsewhere";
 import { code } from "./highlighter";
 import { htmlAsText } from "./html-as-text";
+import { useMath } from "./math";
+import { withDollars } from "./math-delimiters";
 import { PlainText } from "./PlainText";
 import { unusedDefinitions } from "./unused-definitions";
 
@@ -16,8 +16,6 @@ const COMPONENTS: Components = {
   ol: ({ start, children }) => <Numbered start={start}>{children}</Numbered>,
   li: ({ className, children }) => <Item task={className?.includes("task-list-item") ?? false}>{children}</Item>,
 };
-
-const PLUGINS = { code, math: createMathPlugin() };
 
 /** Streamdown's own but the one that makes HTML of what a model writes as such: that stays text. */
 const { raw: _, ...SAFE } = defaultRehypePlugins;
@@ -32,6 +30,9 @@ const CONTROLS = { code: { copy: true, download: false }, table: false, mermaid:
 /** Markdown, also unfinished, without raw HTML, with safe link schemes only, and without images that are elsewhere. */
 export const Markdown = memo(function Markdown({ text, live = false }: { text: string; live?: boolean }) {
   const box = useRef<HTMLDivElement>(null);
+  const markdown = useMemo(() => withDollars(text), [text]);
+  const math = useMath(markdown);
+  const plugins = useMemo(() => (math ? { code, math } : { code }), [math]);
   useEffect(() => (box.current ? keepInTabOrder(box.current) : undefined), []);
   return (
     <div ref={box} className="wrap-anywhere">
@@ -43,14 +44,14 @@ export const Markdown = memo(function Markdown({ text, live = false }: { text: s
           components={COMPONENTS}
           remarkPlugins={REMARK}
           rehypePlugins={REHYPE}
-          plugins={PLUGINS}
+          plugins={plugins}
           controls={CONTROLS}
           lineNumbers={false}
           isAnimating={live}
           parseIncompleteMarkdown={live} // the end of a finished text is what was written: `[0, 1)` is no link
           remend={UNFINISHED}
         >
-          {text}
+          {markdown}
         </Streamdown>
       </Boundary>
     </div>

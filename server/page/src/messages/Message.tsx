@@ -10,8 +10,12 @@ export type MessageProps = Answers & {
   message: ChatMessage;
   /** The agent that speaks unless something else is said. */
   root: string | undefined;
+  /** The agent that the server names, which is the one that speaks as long as nothing says otherwise. */
+  agent: string | undefined;
   /** This message is being written. */
   live: boolean;
+  /** The user has ended it before it was whole. */
+  stopped: boolean;
   /** Some message of the chat is being written. */
   busy: boolean;
   onEdit: (messageId: string, text: string) => void;

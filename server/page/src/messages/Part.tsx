@@ -1,5 +1,5 @@
 import { getToolName, isDataUIPart, isToolUIPart, type TextUIPart } from "ai";
-import { type ChatMessage, type ChatPart, confirmationOf, speakerOf } from "../chat/message-types";
+import { type ChatMessage, type ChatPart, callerOf, confirmationOf, speakerOf } from "../chat/message-types";
 import { gatedByCredential } from "../tools/Credential";
 import { type Answers, ToolCard } from "../tools/ToolCard";
 import { Data } from "./data/Data";
@@ -8,18 +8,19 @@ import { Markdown } from "./Markdown";
 import { Reasoning } from "./Reasoning";
 import { Speaker } from "./Speaker";
 
-type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; live: boolean };
+type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
 
 /** What ADK calls its own ways to ask. */
 const TITLES: Record<string, string> = { adk_request_credential: "Sign-in", adk_request_input: "Question" };
 
 /** One part of what an agent says. */
-export function Part({ part, message, root, live, ...answers }: PartProps) {
+export function Part({ part, message, root, agent, live, ...answers }: PartProps) {
   if (isToolUIPart(part)) {
     const confirmation = confirmationOf(message, part.toolCallId);
     const gated = gatedByCredential(message.parts).has(part.toolCallId);
     const name = part.title ?? TITLES[getToolName(part)] ?? getToolName(part);
-    return <ToolCard part={part} name={name} confirmation={confirmation} gated={gated} {...answers} />;
+    const caller = callerOf(message, part) ?? root ?? agent;
+    return <ToolCard part={part} name={name} confirmation={confirmation} gated={gated} agent={caller} {...answers} />;
   }
   if (isDataUIPart(part)) return <Data type={part.type} data={part.data} />;
   switch (part.type) {

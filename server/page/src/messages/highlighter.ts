@@ -1,42 +1,40 @@
 import type { ElementContent, RootContent } from "hast";
-import bash from "highlight.js/lib/languages/bash";
-import css from "highlight.js/lib/languages/css";
-import diff from "highlight.js/lib/languages/diff";
-import go from "highlight.js/lib/languages/go";
-import java from "highlight.js/lib/languages/java";
-import javascript from "highlight.js/lib/languages/javascript";
-import json from "highlight.js/lib/languages/json";
-import python from "highlight.js/lib/languages/python";
-import rust from "highlight.js/lib/languages/rust";
-import sql from "highlight.js/lib/languages/sql";
-import typescript from "highlight.js/lib/languages/typescript";
-import xml from "highlight.js/lib/languages/xml";
-import yaml from "highlight.js/lib/languages/yaml";
-import { createLowlight } from "lowlight";
+import type { createLowlight } from "lowlight";
 import type { CodeHighlighterPlugin } from "streamdown";
 
-/** The languages that are coloured, and their other names: `py`, `tsx`, `html`. */
-const lowlight = createLowlight({
-  bash, css, diff, go, java, javascript, json, python, rust, sql, typescript, xml, yaml,
-});
-
 type Token = { content: string; color?: string };
+type Lowlight = ReturnType<typeof createLowlight>;
+
+let lowlight: Lowlight | undefined;
 
 /**
  * Streamdown's own highlighter has every language there is, in megabytes. The colours are those of markdown.css, by the
- * scopes of highlight.js.
+ * scopes of highlight.js. The languages are fetched for the first code: until then it has one colour.
  */
 export const code: CodeHighlighterPlugin = {
   name: "shiki", // so Streamdown calls what colours code
   type: "code-highlighter",
-  getSupportedLanguages: () => lowlight.listLanguages(),
-  supportsLanguage: (language) => lowlight.registered(language),
+  getSupportedLanguages: () => [],
+  supportsLanguage: () => true,
   getThemes: () => ["page", "page"],
-  highlight: ({ code, language }) => ({ tokens: linesOf(coloured(code, language)) }),
+  highlight: ({ code, language }, onColoured) => {
+    if (lowlight) return { tokens: linesOf(coloured(lowlight, code, language)) };
+    void load().then((loaded) => loaded && onColoured?.({ tokens: linesOf(coloured(loaded, code, language)) }));
+    return null;
+  },
 };
 
+async function load(): Promise<Lowlight | undefined> {
+  try {
+    lowlight ??= (await import("./languages")).lowlight;
+  } catch (error) {
+    console.error("Code is shown without colours:", error);
+  }
+  return lowlight;
+}
+
 /** Code in one colour where its language is unknown, or where colouring it fails: Streamdown asks for any language. */
-function coloured(code: string, language: string): Token[] {
+function coloured(lowlight: Lowlight, code: string, language: string): Token[] {
   if (!lowlight.registered(language)) return [{ content: code }];
   try {
     return lowlight.highlight(language, code).children.flatMap((child) => tokensOf(child));

@@ -3,16 +3,15 @@ import { useState } from "react";
 import { openNewChat } from "../chat/chat-id";
 import { Button } from "../ui/button";
 import { ChatItem } from "./ChatItem";
-import { useChats } from "./chat-list";
+import { type ListedChat, useChats } from "./chat-list";
 
 /** The chats, found by their titles; archived ones are a list of their own. The next page comes when it is scrolled to. */
 export function ChatList({ current, onPick }: { current: string; onPick: () => void }) {
   const [search, setSearch] = useState("");
   const [archived, setArchived] = useState(false);
-  const { chats, more, update, remove } = useChats(search.trim(), archived);
+  const { chats, loaded, failure, more, reload, update, remove } = useChats(search.trim(), archived);
   const removeAndLeave = async (id: string) => {
-    await remove(id);
-    if (id === current) openNewChat();
+    if ((await remove(id)) && id === current) openNewChat();
   };
   return (
     <>
@@ -29,20 +28,39 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
           className="h-8 min-w-0 flex-1 bg-transparent text-sm text-foreground outline-none placeholder:text-muted-foreground"
         />
       </label>
-      <ul className="-mx-2 min-h-0 flex-1 overflow-y-auto px-2" aria-label={archived ? "Archived chats" : "Chats"}>
-        {chats.map((chat) => (
-          <ChatItem
-            key={chat.id}
-            chat={chat}
-            current={chat.id === current}
-            onPick={onPick}
-            onUpdate={(changes) => void update(chat.id, changes)}
-            onDelete={() => void removeAndLeave(chat.id)}
-          />
+      {failure !== undefined && (
+        <p role="alert" className="px-2.5 py-1 text-sm text-destructive">
+          {failure}{" "}
+          <button type="button" className="font-medium underline underline-offset-2" onClick={reload}>
+            Reload
+          </button>
+        </p>
+      )}
+      <div className="-mx-2 min-h-0 flex-1 overflow-y-auto px-2">
+        {byDate(chats).map(([day, ofThatDay]) => (
+          <section key={day} aria-label={day} className="mb-3">
+            <p className="px-2.5 py-1 text-xs font-medium text-muted-foreground" aria-hidden>
+              {day}
+            </p>
+            <ul>
+              {ofThatDay.map((chat) => (
+                <ChatItem
+                  key={chat.id}
+                  chat={chat}
+                  current={chat.id === current}
+                  onPick={onPick}
+                  onUpdate={(changes) => void update(chat.id, changes)}
+                  onDelete={() => void removeAndLeave(chat.id)}
+                />
+              ))}
+            </ul>
+          </section>
         ))}
-        {chats.length === 0 && <li className="px-2.5 py-2 text-sm text-muted-foreground">{nothing(search, archived)}</li>}
-        {more && <li key={chats.length} ref={(end) => whenSeen(end, more)} className="h-px" />}
-      </ul>
+        {loaded && chats.length === 0 && failure === undefined && (
+          <p className="px-2.5 py-2 text-sm text-muted-foreground">{nothing(search, archived)}</p>
+        )}
+        {more && <div key={chats.length} ref={(end) => whenSeen(end, more)} className="h-px" />}
+      </div>
       <Button size="small" look="ghost" className="justify-start" aria-pressed={archived} onClick={() => setArchived(!archived)}>
         {archived ? <ArrowLeft className="size-4 rtl:rotate-180" aria-hidden /> : <Archive className="size-4" aria-hidden />}
         {archived ? "Back to the chats" : "Archived"}
@@ -51,8 +69,20 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
   );
 }
 
+/** The chats below the day on which each was last used. */
+function byDate(chats: ListedChat[]): [string, ListedChat[]][] {
+  const today = new Date().setHours(0, 0, 0, 0);
+  const days = new Map<string, ListedChat[]>();
+  for (const chat of chats) {
+    const age = Math.ceil((today - Date.parse(chat.updatedAt)) / 86_400_000);
+    const day = age <= 0 ? "Today" : age === 1 ? "Yesterday" : age <= 7 ? "Previous 7 days" : "Older";
+    days.set(day, [...(days.get(day) ?? []), chat]);
+  }
+  return [...days];
+}
+
 function nothing(search: string, archived: boolean): string {
-  if (search) return "No title has this.";
+  if (search) return "No chats found.";
   return archived ? "Nothing is archived." : "No chats yet.";
 }
 

@@ -18,6 +18,8 @@ type ChatList = { chats: ListedChat[]; nextCursor: string | null };
 export function useChats(search: string, archived: boolean) {
   const filter = JSON.stringify([search, archived]);
   const [list, setList] = useState<ChatList & { filter: string }>({ filter, chats: [], nextCursor: null });
+  const [loaded, setLoaded] = useState(false);
+  const [failure, setFailure] = useState<string>();
   const newest = useRef(0); // a later request may be answered before an earlier one
 
   const load = useCallback(
@@ -26,7 +28,9 @@ export function useChats(search: string, archived: boolean) {
       const query = new URLSearchParams({ limit: String(PAGE_SIZE), search, archived: String(archived) });
       if (cursor) query.set("cursor", cursor);
       const response = await fetch(`api/chats?${query}`).catch(() => undefined);
-      if (!response?.ok) return;
+      if (!response?.ok) return setFailure("The chats could not be loaded.");
+      setFailure(undefined);
+      setLoaded(true);
       const page: ChatList = await response.json();
       if (request !== newest.current) return;
       setList((shown) => ({ filter, ...(shown.filter === filter ? join(shown, page) : page) }));
@@ -56,18 +60,25 @@ export function useChats(search: string, archived: boolean) {
 
   return {
     chats: list.chats,
+    /** The server has answered once: an empty list is one. */
+    loaded,
+    /** What the server did not do. */
+    failure,
+    reload: () => void reload(),
     more: list.nextCursor && list.filter === filter ? () => void load(list.nextCursor, atEnd) : undefined,
     update: async (id: string, changes: Changes) => {
       const headers = { "content-type": "application/json" };
       const body = JSON.stringify(changes);
       const response = await fetch(chatPath(id), { method: "PATCH", headers, body }).catch(() => undefined);
-      if (!response?.ok) return;
+      if (!response?.ok) return setFailure("The chat could not be changed.");
       const changed: ListedChat = await response.json();
       change(id, changed.archived === archived ? [changed] : []);
     },
     remove: async (id: string) => {
       const response = await fetch(chatPath(id), { method: "DELETE" }).catch(() => undefined);
       if (response?.ok) change(id, []);
+      else setFailure("The chat could not be deleted.");
+      return response?.ok ?? false;
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Confirmation } from "../chat/message-types";
 import { Button } from "../ui/button";
 import { Field, Input } from "../ui/field";
 import { useDraft } from "./drafts";
+import { Json } from "./Json";
 import { JsonBox } from "./JsonBox";
 import { Pending } from "./Pending";
 import { SchemaField } from "./SchemaField";
@@ -10,34 +11,81 @@ import { isObject, schemaOf } from "./schema";
 /** What the user decides, and the payload that the tool asked for. */
 export type OnApproval = (answer: { id: string; approved: boolean; reason?: string }, payload?: unknown) => void;
 
-type ApprovalProps = { id: string; confirmation: Confirmation | undefined; onApproval: OnApproval };
+type ApprovalProps = {
+  id: string;
+  agent: string | undefined;
+  tool: string;
+  /** What the call would get. */
+  input: unknown;
+  confirmation: Confirmation | undefined;
+  onApproval: OnApproval;
+};
 
-/** Approve or deny, with a reason; where the tool asks for a payload, with a field for each of its keys. */
-export function Approval({ id, confirmation, onApproval }: ApprovalProps) {
+/** Who wants to run what, with which values: approve, or deny with a reason. A tool may ask for a payload. */
+export function Approval({ id, agent, tool, input, confirmation, onApproval }: ApprovalProps) {
+  const [denying, setDenying] = useDraft(`${id} denying`, () => false);
   const [reason, setReason] = useDraft(`${id} reason`, () => "");
   const asked = confirmation?.payload;
   const [payload, setPayload] = useDraft(`${id} payload`, () => asked);
-  const respond = (approved: boolean) => {
+  const approve = () => onApproval({ id, approved: true }, payload);
+  const deny = () => {
     const words = reason.trim();
-    onApproval(words === "" ? { id, approved } : { id, approved, reason: words }, approved ? payload : undefined);
+    onApproval(words === "" ? { id, approved: false } : { id, approved: false, reason: words });
   };
   return (
-    // Nothing is submitted: Enter in the field for the reason must not approve.
-    <Pending label="Approval" question={confirmation?.hint}>
-      {asked !== undefined && <Payload asked={asked} now={payload} onChange={setPayload} />}
-      <Field label="Reason">
-        <Input value={reason} onChange={(event) => setReason(event.target.value)} placeholder="Optional" />
-      </Field>
-      <div className="flex gap-2">
-        <Button
-          look="primary"
-          onClick={(event) => event.currentTarget.form?.reportValidity() && respond(true)}
-        >
-          Approve
-        </Button>
-        <Button onClick={() => respond(false)}>Deny</Button>
-      </div>
+    // Enter in the field for the reason denies: nothing but its button approves.
+    <Pending label="Approval" question={confirmation?.hint} onSubmit={() => denying && deny()}>
+      <p className="-order-1">
+        <bdi className="font-semibold">{agent ?? "The agent"}</bdi> wants to run <bdi className="font-semibold">{tool}</bdi>.
+      </p>
+      <Values input={input} />
+      {denying ? (
+        <>
+          <Field label="Reason">
+            <Input autoFocus value={reason} onChange={(event) => setReason(event.target.value)} placeholder="Optional" />
+          </Field>
+          <div className="flex gap-2">
+            <Button type="submit" look="danger">
+              Deny
+            </Button>
+            <Button look="ghost" onClick={() => setDenying(false)}>
+              Back
+            </Button>
+          </div>
+        </>
+      ) : (
+        <>
+          {asked !== undefined && <Payload asked={asked} now={payload} onChange={setPayload} />}
+          <div className="flex gap-2">
+            <Button look="primary" onClick={(event) => event.currentTarget.form?.reportValidity() && approve()}>
+              Approve
+            </Button>
+            <Button onClick={() => setDenying(true)}>Deny…</Button>
+          </div>
+        </>
+      )}
     </Pending>
+  );
+}
+
+/** Each key with its value; JSON where a value has parts of its own. */
+function Values({ input }: { input: unknown }) {
+  if (!isObject(input)) return input === undefined ? null : <Json value={input} label="input" />;
+  const values = Object.entries(input);
+  if (values.length === 0) return null;
+  return (
+    <dl tabIndex={0} className="grid max-h-80 grid-cols-[auto_1fr] overflow-auto gap-x-4 gap-y-1.5 rounded-lg border bg-card px-3 py-2.5">
+      {values.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt dir="auto" className="text-muted-foreground wrap-anywhere">
+            {name.replaceAll("_", " ")}
+          </dt>
+          <dd dir="auto" className="min-w-0 font-medium whitespace-pre-wrap tabular-nums wrap-anywhere">
+            {typeof value === "string" && value !== "" ? value : JSON.stringify(value)}
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 
 type JsonProps = { value: unknown; label: string; live?: boolean };
 
@@ -18,10 +18,31 @@ export function Json({ value, label, live = false }: JsonProps) {
         dir={typeof value === "string" ? "auto" : "ltr"}
         className="max-h-64 overflow-auto rounded-lg bg-muted px-3 py-2 font-mono text-xs leading-relaxed whitespace-pre-wrap wrap-anywhere"
       >
-        {text}
+        {typeof value === "string" ? text : <Coloured json={text} />}
       </pre>
     </figure>
   );
+}
+
+const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|true|false|null/gi;
+
+/** Keys, texts and other values in the colours that code has. */
+function Coloured({ json }: { json: string }) {
+  const pieces: ReactNode[] = [];
+  let end = 0;
+  for (const match of json.matchAll(TOKENS)) {
+    const [token, text, colon = ""] = match;
+    pieces.push(json.slice(end, match.index));
+    const colour = text === undefined ? "text-(--code-literal)" : colon ? "text-(--code-attr)" : "text-(--code-string)";
+    pieces.push(
+      <span key={match.index} className={colour}>
+        {text ?? token}
+      </span>,
+      colon,
+    );
+    end = match.index + token.length;
+  }
+  return [...pieces, json.slice(end)];
 }
 
 function printed(value: unknown): string {

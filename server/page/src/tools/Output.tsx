@@ -1,10 +1,15 @@
 import { Json } from "./Json";
 import { isObject, type Values } from "./schema";
 
-/** What a tool has returned: a table for a list of flat objects, text as text, all else as JSON. */
+/**
+ * What a tool has returned: a table for a list of flat objects, text as text, all else as JSON. ADK puts what is no
+ * object below `result`.
+ */
 export function Output({ value }: { value: unknown }) {
-  const rows = isObject(value) && Object.keys(value).length === 1 ? Object.values(value)[0] : value;
-  return isTable(rows) ? <Table rows={rows} /> : <Json value={value} label="output" />;
+  const only = isObject(value) && Object.keys(value).length === 1 ? Object.values(value)[0] : value;
+  if (isTable(only)) return <Table rows={only} />;
+  const isWrapped = isObject(value) && "result" in value && Object.keys(value).length === 1;
+  return <Json value={isWrapped ? only : value} label="output" />;
 }
 
 function isTable(value: unknown): value is Values[] {

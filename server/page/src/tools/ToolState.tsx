@@ -25,8 +25,10 @@ type ToolStateProps = {
 /** The states of a call that has not ended. */
 const OPEN: ToolPart["state"][] = ["input-streaming", "input-available", "approval-requested"];
 
-/** Seconds below which nothing is said: the page itself answers at once. */
+/** Seconds below which nothing is said of a call that has ended: the page itself answers at once. */
 const SHORTEST = 0.05;
+/** Seconds after which a call that runs says for how long. */
+const LONG = 2;
 
 /** What the call does, in words; how long it took, where this page has seen that. */
 export function ToolState({ part, waiting, passed, seconds }: ToolStateProps) {
@@ -35,17 +37,20 @@ export function ToolState({ part, waiting, passed, seconds }: ToolStateProps) {
     <Badge tone={tone} className="ms-auto">
       <Icon className={Icon === Loader ? "animate-spin motion-reduce:animate-none" : ""} aria-hidden />
       {label}
-      {!OPEN.includes(part.state) && seconds !== undefined && seconds >= SHORTEST && (
-        <bdi className="text-muted-foreground tabular-nums">{seconds.toFixed(1)} s</bdi>
-      )}
+      {seconds !== undefined && <Time seconds={seconds} running={OPEN.includes(part.state)} />}
     </Badge>
   );
 }
 
+function Time({ seconds, running }: { seconds: number; running: boolean }) {
+  if (seconds < (running ? LONG : SHORTEST)) return null;
+  return <bdi className="text-muted-foreground tabular-nums">{running ? seconds : seconds.toFixed(1)} s</bdi>;
+}
+
 function look(part: ToolPart, waiting: ToolStateProps["waiting"], passed: boolean): Look {
   if (passed && OPEN.includes(part.state)) return { label: "not answered", tone: "quiet", Icon: Ban };
-  if (waiting === "credential") return { label: "needs a credential", tone: "waiting", Icon: Hand };
-  if (waiting === "user") return { label: "waits for you", tone: "waiting", Icon: Hand };
+  if (waiting === "credential") return { label: "sign-in required", tone: "waiting", Icon: Hand };
+  if (waiting === "user") return { label: "needs your input", tone: "waiting", Icon: Hand };
   if (part.state === "approval-responded" && !part.approval.approved) return LOOKS["output-denied"];
   if (part.state === "output-available" && part.preliminary) return { ...LOOKS["input-available"], label: "working…" };
   return LOOKS[part.state];

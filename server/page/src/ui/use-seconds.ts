@@ -1,12 +1,20 @@
 import { useEffect, useRef, useState } from "react";
 
-/** How long this ran, once it no longer does; of what ran before the page was there nothing is known. */
+/**
+ * How long this ran, or has been running in whole seconds; of what ran before the page was there nothing is known.
+ */
 export function useSeconds(running: boolean): number | undefined {
   const began = useRef<number>(undefined);
   const [seconds, setSeconds] = useState<number>();
   useEffect(() => {
-    if (running) began.current ??= performance.now();
-    else if (began.current !== undefined) setSeconds((performance.now() - began.current) / 1000);
+    const since = () => (performance.now() - (began.current ?? 0)) / 1000;
+    if (!running) {
+      if (began.current !== undefined) setSeconds(since());
+      return;
+    }
+    began.current ??= performance.now();
+    const timer = setInterval(() => setSeconds(Math.round(since())), 1000);
+    return () => clearInterval(timer);
   }, [running]);
   return seconds;
 }

@@ -1,0 +1,1 @@
+export{c as Mermaid}from"./index-B4FGxWs-.js";

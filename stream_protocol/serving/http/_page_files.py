@@ -1,0 +1,69 @@
+"""The files of the built page, compressed as they were built, with the time that a browser may keep them."""
+
+from pathlib import Path
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Scope
+
+from stream_protocol.serving.http._response_headers import PAGE_HEADERS, ResponseHeaders
+
+_ENCODINGS: Final = {"br": ".br", "gzip": ".gz"}
+"""The suffix of a compressed file by its coding, best first."""
+
+_HASHED: Final = "assets/"
+"""The folder of the files that have a hash of their content in their names."""
+
+_FOREVER: Final = "public, max-age=31536000, immutable"
+_REVALIDATE: Final = "no-cache"
+
+
+def page_files(directory: Path) -> ASGIApp:
+    """An ASGI app that serves a built page, with the headers of the page."""
+    return ResponseHeaders(_PageFiles(directory=directory, html=True), PAGE_HEADERS)
+
+
+class _PageFiles(StaticFiles):
+    """Static files that are sent compressed where a compressed file lies next to them."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        name = path.replace("\\", "/")
+        coding = self._coding(path, Headers(scope=scope)) if _is_compressible(name) else None
+        response = await super().get_response(path + _ENCODINGS[coding] if coding else path, scope)
+        _describe(response.headers, name, coding)
+        return response
+
+    def _coding(self, path: str, request: Headers) -> str | None:
+        """The best coding that the client accepts and that a file exists for. A range is one of the plain file."""
+        if "range" in request:
+            return None
+        accepted = _accepted_codings(request.get("accept-encoding", ""))
+        codings = (coding for coding in _ENCODINGS if coding in accepted)
+        return next((coding for coding in codings if self.lookup_path(path + _ENCODINGS[coding])[1]), None)
+
+
+def _accepted_codings(header: str) -> set[str]:
+    """The codings that an ``Accept-Encoding`` header names, without those of weight zero."""
+    accepted = set()
+    for part in header.lower().split(","):
+        coding, _, parameter = part.partition(";")
+        weight = parameter.strip().removeprefix("q=")
+        if weight.strip("0.") or not weight:
+            accepted.add(coding.strip())
+    return accepted
+
+
+def _is_compressible(name: str) -> bool:
+    return name.startswith(_HASHED) and name.endswith((".css", ".js"))
+
+
+def _describe(headers: MutableHeaders, name: str, coding: str | None) -> None:
+    headers["cache-control"] = _FOREVER if name.startswith(_HASHED) else _REVALIDATE
+    if _is_compressible(name):
+        headers.add_vary_header("accept-encoding")
+    if coding is not None:
+        headers["content-encoding"] = coding
+        kind = "css" if name.endswith(".css") else "javascript"
+        headers["content-type"] = f"text/{kind}; charset=utf-8"
