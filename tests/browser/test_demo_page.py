@@ -152,7 +152,7 @@ def test_a_failed_request_shows_a_banner_and_retry_sends_it_again(page: Page) ->
 
     page.route("**/api/chat", fail, times=1)
     say(page, "What is worth seeing in Rome?")
-    expect(page.get_by_role("alert")).to_contain_text("out for lunch")
+    expect(page.get_by_role("alert")).to_contain_text("cannot answer now (status 500)")
     page.get_by_role("button", name="Retry").click()
     expect(page.get_by_role("navigation", name="Sources")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from stream_protocol.serving.http import chat_routes
 from stream_protocol.serving.http._request_body import MAX_BODY_BYTES
+from stream_protocol.serving.http._routes import chat_routes
 from tests.serving.watched import WatchedService
 
 

@@ -8,7 +8,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from stream_protocol.serving import ChatService
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE
 from tests.batch import batch
 from tests.deploy.files import FOLDER, STORING, compose, documents, entrypoint, lines, serve_options, words_of

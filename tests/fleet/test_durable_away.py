@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, RedisRunLog
 from stream_protocol.serving._time_limit import HOOK_TIMEOUT
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.postgres import Postgres, postgres_server
 from tests.processes import HANG, PythonModule, serving

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 
 from server.agents import MODEL
 from stream_protocol.serving import ChatService
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from tests.serving.chat_client import Message, Page
 
 pytestmark = [

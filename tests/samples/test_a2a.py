@@ -21,7 +21,7 @@ from google.genai import types
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm, Thought, web_sources
 from stream_protocol.wire import AiSdkVersion
 from tests.a2a_peers import NAME, artifact, data, file, link, message, peer, scripted_peer, served_peer, status

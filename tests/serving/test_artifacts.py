@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, FilePolicy
 from stream_protocol.serving.chats._artifacts import artifact_url
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import chat, client, only, said, stream
 

@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from stream_protocol.serving import ChatService, RunOverrides
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chat, client, said, why

@@ -11,7 +11,7 @@ from google.adk.agents import LlmAgent
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, chat_router
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.documents import block, install_my_package
 from tests.serving.support import answered, approval, chunks, only, text

@@ -13,7 +13,7 @@ from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serving.support import why

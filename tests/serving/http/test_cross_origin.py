@@ -20,7 +20,7 @@ from starlette.routing import Mount, Route
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import ChatEndpoints, ChatService, ServiceLimits, chat_router, create_app, header_user
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from stream_protocol.wire import StreamProtocolError
 from tests.replay_server.fixture_recordings import write_recordings

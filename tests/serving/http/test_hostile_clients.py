@@ -19,8 +19,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
-from stream_protocol.serving.http import _request_body, chat_routes
+from stream_protocol.serving.http import _request_body
 from stream_protocol.serving.http._request_body import MAX_BODY_BYTES, MAX_DROPPED_BYTES
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.served import served
 from tests.serving.support import (

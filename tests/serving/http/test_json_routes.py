@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import ChatEndpoints, ChatService, ServiceLimits, create_app, header_user
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serving.support import chat, client, said

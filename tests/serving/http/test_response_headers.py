@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serving.support import chat, client, said

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.routing import Mount, Route
 
 from stream_protocol.serving import create_app
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.support import JSON_TYPE, Exchange, chat, client, post, said, stream, text
 from tests.serving.watched import WatchedService

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
 from stream_protocol.serving import ChatEndpoints, ChatService, create_app
-from stream_protocol.serving.http import chat_routes
+from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.served import served
