@@ -33,19 +33,27 @@ FIXTURES = TESTS.parent / "frontend-fixtures"
 
 FIRST = (
     "browser/test_demo_page.py",
-    "conformance/test_real_client.py",
-    "durable/test_every_event.py",
+    "cli/test_serve_command.py",
+    "conformance/test_chat_against_server.py",
+    "cli/test_reload.py",
     "fleet/test_durable.py",
-    "fleet/test_durable_trouble.py",
+    "durable/test_every_event.py",
     "fleet/test_promises_by_store.py",
-    "conformance/test_next_turn_on_the_wire.py",
+    "fleet/test_durable_database.py",
+    "fleet/test_nginx_alone.py",
+    "fleet/test_fleet_pages.py",
+    "fleet/test_durable_trouble.py",
+    "fleet/test_durable_read_only.py",
+    "inspector/test_file_process.py",
+    "conformance/test_chat_against_replay_server.py",
+    "conformance/test_real_client.py",
     "properties/test_every_reading_agrees.py",
-    "recording/test_read_records.py",
-    "check/test_check_file.py",
     "conformance/test_readings_of_fixtures.py",
     "serving/test_every_store.py",
-    "browser/test_refused_body.py",
-    "cli/test_serve_command.py",
+    "cli/test_serve_durable.py",
+    "recording/test_search_work.py",
+    "cli/test_types_command.py",
+    "conformance/test_fixtures.py",
 )
 """The files that take longest: who starts last makes the others wait. There are four workers, and often two cores: so
 about two of the files that mostly wait, as the first two, run at a time, while the other workers compute."""
@@ -56,6 +64,9 @@ WITH_LITELLM = (
     "tests/conformance/test_next_turn_on_the_wire.py",
 )
 """The files outside of `samples` that import litellm, which takes three seconds: one worker gets them all."""
+
+SUITES = {"attacks", "fleet", "frontends", "kills", "pages", "release", "samples"}
+"""Folders all of whose tests have the marker of the same name."""
 
 TEST_BY_TEST = ("tests/fleet/test_durable.py", "tests/durable/test_every_event.py")
 """The files whose tests take minutes together: any worker gets the next one."""
@@ -113,9 +124,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leaves out the samples where nobody wants them: they import every provider's client, which takes seconds."""
-    is_sample = collection_path in {TESTS / "samples", *(TESTS.parent / file for file in WITH_LITELLM)}
-    return True if is_sample and "not samples" in config.option.markexpr else None
+    """Leaves out the folders of heavy suites where nobody wants them: to import their modules takes seconds."""
+    is_litellm = collection_path in {TESTS.parent / file for file in WITH_LITELLM}
+    suite = "samples" if is_litellm else collection_path.name if collection_path.parent == TESTS else ""
+    return True if suite in SUITES and f"not {suite}" in config.option.markexpr else None
 
 
 @pytest.hookimpl(wrapper=True)
