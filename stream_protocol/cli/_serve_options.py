@@ -298,14 +298,16 @@ def _unknown(key: str, known: Mapping[str, click.Option]) -> str:
 def _table() -> Mapping[str, Any]:
     """Return the table of the file; an empty one if there is none."""
     try:
-        found: Any = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
+        found: dict[str, Any] = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         refuse(f"cannot read {SETTINGS}: {error}")
     for name in TABLE:
-        found = found.get(name, {}) if isinstance(found, dict) else {}
-    return found if isinstance(found, dict) else {}
+        found = found.get(name, {})
+        if not isinstance(found, dict):
+            refuse(f"{SETTINGS}: {'.'.join(TABLE)} must be a table")
+    return found
 
 
 def _refuse(text: str) -> NoReturn:

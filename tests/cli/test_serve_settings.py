@@ -58,7 +58,7 @@ def test_the_file_of_the_page_is_read(folder: Path) -> None:
     assert (options.max_runs, options.log_whole) == (100, ("my_package",))
 
 
-@pytest.mark.parametrize("text", [None, "", "[project]\nname = 'mine'\n", "tool = 1\n"])
+@pytest.mark.parametrize("text", [None, "", "[project]\nname = 'mine'\n"])
 def test_a_project_without_the_table_has_the_defaults(folder: Path, text: str | None) -> None:
     if text is not None:
         (folder / "pyproject.toml").write_text(text)
@@ -97,6 +97,18 @@ def test_a_file_that_is_no_toml_is_one_line(folder: Path) -> None:
     done = CliRunner().invoke(main, ["serve", "agent"])
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("adk-ui-stream: cannot read pyproject.toml: ")
+
+
+@pytest.mark.parametrize(
+    "text", ["tool = 1", "[tool]\nadk-ui-stream = 'x'", "[tool.adk-ui-stream]\nserve = ['max-runs']"]
+)
+def test_a_table_that_is_none_is_refused_in_one_line(folder: Path, text: str) -> None:
+    (folder / "pyproject.toml").write_text(text)
+    done = CliRunner().invoke(main, ["serve", "agent"])
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "adk-ui-stream: pyproject.toml: tool.adk-ui-stream.serve must be a table\n",
+    )
 
 
 @pytest.mark.parametrize("key", file_options())
