@@ -30,7 +30,7 @@ _PROJECT: Final = "tests/cli/test_init_command.py and tests/release run it in a 
 NOT_RUN: Final[Mapping[Place, str]] = {
     ("CONTRIBUTING.md", "make setup"): _MAKE,
     ("CONTRIBUTING.md", "browser: useChat"): "a drawing",
-    ("README.md", "make demo"): _MAKE,
+    ("README.md", "make demo PORT"): _MAKE,
     ("README.md", "pip install"): _INSTALL,
     ("docs/adk-integration.md", "adk create"): "tests/release serves the agent that it makes",
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
