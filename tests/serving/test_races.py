@@ -9,6 +9,7 @@ from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import create_app
+from stream_protocol.serving.runs._run import FIRST_READER_SECONDS
 from stream_protocol.testing import ScriptedLlm, Wait
 from stream_protocol.testing.run_log_conformance import eventually
 from tests.serving.support import HANG, begin, chat, chunks, client, post, said, soon, stream
@@ -67,10 +68,16 @@ async def test_a_request_that_is_stopped_before_its_run_begins_ends_in_abort_for
 
 
 async def test_a_reader_that_comes_before_the_run_has_begun_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving.runs._run.FIRST_READER_SECONDS", 0.05)
-    service = service_for(["Half ", Wait(0.3), "and whole."], disconnect_grace=0)
+    go_on = asyncio.Event()
+    service = service_for(["Half ", Wait(go_on), "and whole."], disconnect_grace=0)
     events = await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
-    heard = b"".join([batch async for batch in events])
+    heard = await anext(events)
+    loop = asyncio.get_running_loop()
+    now = loop.time
+    monkeypatch.setattr(loop, "time", lambda: now() + FIRST_READER_SECONDS + 1)  # its timer would be due
+    await asyncio.sleep(0.01)
+    go_on.set()
+    heard += b"".join([batch async for batch in events])
     assert b'"finish"' in heard
     assert b'"abort"' not in heard
 
