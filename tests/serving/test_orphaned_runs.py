@@ -950,3 +950,51 @@ async def test_a_failure_before_the_words_are_stored_leaves_nothing_to_end() -> 
             await other.service.runs.free()
             assert await other.text("c1") == "Hello c1."
             assert office.asked["c1"] == 1
+
+
+@pytest.mark.parametrize("crashes", [1, 2, 3], ids=["executed again", "alone", "given up"])
+async def test_a_run_whose_lease_is_lost_before_its_recovery_begins_is_left(crashes: int) -> None:
+    """A page reads its response already: the worker was too busy to renew the lease."""
+    office, reads = Office(), asyncio.Event()
+    await crash_with(office, crashes, "c1")
+    (kept,) = office.kept.runs.values()
+    executions = {**kept.executions}
+    async with office.worker(launched=False) as worker:
+
+        async def written(_chat: str, _run_id: str) -> list[bytes]:
+            await reads.wait()
+            return []
+
+        with mock.patch.object(worker.service.runs, "written", written):
+            reading = await worker.say("c1")
+            worker.service.runs.run.lease_lost()
+            assert await reading == []
+            reads.set()
+            await worker.service.runs.free()
+    assert [*office.kept.runs.values()] == [kept]
+    assert kept.executions == executions
+    office.log = MemoryRunLog()
+    office.gate("c1").set()
+    async with office.worker() as other:
+        await office.forgotten()
+        await other.service.runs.free()
+        assert await other.text("c1") == ("go to c1" if crashes == 3 else "Hello c1.")
+
+
+async def test_runs_that_wait_for_a_suspect_are_left_when_their_worker_ends() -> None:
+    office = Office()
+    await crash_with(office, 2, "bad")
+    await crash_with(office, 1, "good")
+    async with office.worker() as worker:
+        await office.asked_for("bad", 3)
+        reading = await worker.say("good")
+        await until(lambda: worker.service.runs.running == 2)
+    assert await reading == []
+    assert len(office.kept.runs) == 2
+    office.log = MemoryRunLog()
+    for chat_id in ("bad", "good"):
+        office.gate(chat_id).set()
+    async with office.worker() as other:
+        await office.forgotten()
+        await other.service.runs.free()
+        assert await other.text("good") == "Hello good."

@@ -287,7 +287,7 @@ class LeftRuns:
             held_job = job if record.refusal else job.with_runner(execution.runner)
             await work(run, held_job, held_job.events(run.abort_signal, run.request))
 
-        async with self._isolation.beside_others(run.abort_signal):
+        async with self._isolation.beside_others(run.is_ending):
             try:
                 await self._executed(run, here, self._engine.execute(record, self._runner, run.id, held))
             except Exception as error:
@@ -307,6 +307,8 @@ class LeftRuns:
         again = partial(self._execute_again, run, job, orphan, sessions, work, here)
         log = await self._runs.written((orphan.record.user_id, orphan.record.chat_id), orphan.log_id)
         end = orphan.told_end or told_end(log)
+        if run.was_left:
+            return
         if end is not None and end.state != "stopped" and not run.is_open:
             await self._executed(run, here, self._discard(run, orphan.record))
         elif end is not None:
@@ -316,11 +318,13 @@ class LeftRuns:
         elif reason := orphan.record.refusal or refusal:
             await self._executed(run, here, refuse(reason, "refused"))
         elif orphan.is_suspect:
-            async with self._isolation.alone(run.abort_signal, partial(self._let_others_in, here)) as alone:
-                await self._executed(run, here, again(alone=alone))
+            async with self._isolation.alone(run.is_ending, partial(self._let_others_in, here)) as alone:
+                if not run.was_left:
+                    await self._executed(run, here, again(alone=alone))
         else:
-            async with self._isolation.beside_others(run.abort_signal):
-                await self._executed(run, here, again(alone=False))
+            async with self._isolation.beside_others(run.is_ending):
+                if not run.was_left:
+                    await self._executed(run, here, again(alone=False))
 
     async def _execute_again(
         self,
@@ -338,6 +342,8 @@ class LeftRuns:
         async def held(execution: Execution) -> None:
             nonlocal is_fenced
             here.is_kept = True
+            if run.was_left:
+                return
             await sessions.fence()
             is_fenced = True
             logger.info("Run %s of chat %s is recovered.", record.id, record.chat_id)
@@ -347,7 +353,6 @@ class LeftRuns:
             events = held_job.events(run.abort_signal, run.request)
             await work(run, held_job, _with_shown(events, log, run, execution, sessions))
 
-        run.can_be_taken_up = True
         try:
             await self._engine.execute_again(record, self._runner, run.id, held, alone=alone)
             if not here.is_kept:
@@ -400,16 +405,16 @@ class LeftRuns:
             await work(run, job, _ending(job, log, run, sessions, end))
 
     async def _fence(self, run: Run, record: RunRecord, sessions: ResumedSessions) -> bool:
-        """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away."""
-        run.can_be_taken_up = False
+        """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away, or the
+        chat is lost."""
         try:
             await sessions.fence()
         except Exception as error:  # noqa: BLE001 - whatever the store raises
             self._note_failure(record, error)
             if _is_away(error):
                 run.leave()
-                return False
-        return True
+        run.can_be_taken_up = False
+        return not run.was_left
 
     async def _executed(self, run: Run, here: _Here, execution: Coroutine[None, None, None]) -> None:
         """Waits for the execution. A run that is stopped is not executed again, whatever becomes of this worker."""
