@@ -44,6 +44,7 @@ from stream_protocol.session.transcript import (
     Transcript,
     TranscriptReader,
     external_calls,
+    is_appended,
     is_repeated_fragment,
     message_id,
     shown_facts,
