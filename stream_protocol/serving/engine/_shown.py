@@ -8,6 +8,7 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol.serving.engine._engine import ToldEnd
+from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
 from stream_protocol.session.transcript import EventMetadata, update_metadata
 from stream_protocol.wire.client import parse_sse
 
@@ -31,13 +32,16 @@ def shown_and_not_said(log: Sequence[bytes], said: Sequence[bytes], *, author: s
 
 
 def told_end(log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the ``abort`` or ``error`` with which the log of a run ends; ``None`` if it ends in another way."""
+    """Return the ``abort`` or ``error`` with which the log of a run ends; ``None`` if it ends in another way.
+
+    A timeout whose text the app's ``on_error`` has changed is taken for a failure.
+    """
     for events in reversed(log):
         match list(parse_sse(events)):
             case [*_, {"type": "abort"}]:
                 return ToldEnd("stopped")
             case [*_, {"type": "error", "errorText": str(text)}]:
-                return ToldEnd("failed", text)
+                return ToldEnd("timeout" if text in TEXTS_OF_TIMEOUTS else "failed", text)
             case [*_, _]:
                 return None
     return None

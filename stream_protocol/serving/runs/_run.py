@@ -56,6 +56,9 @@ TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at 
 TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. Ask for less at once."
 """What the page is told of a run that came to a limit."""
 
+TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
+"""Those of the runs whose outcome is ``timeout``."""
+
 READER_CHECK_SECONDS: Final = 1.0
 """The least seconds between two checks whether somebody reads a run through another worker."""
 
