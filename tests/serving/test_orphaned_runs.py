@@ -18,7 +18,7 @@ from google.adk.models import LlmRequest
 from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving import MemoryRunLog, _service, client_tool
-from stream_protocol.serving.engine import ExecutionState, OrphanedRun, RunRecord, _isolation, _left_runs
+from stream_protocol.serving.engine import LiveState, OrphanedRun, RunRecord, ToldEnd, _isolation, _left_runs
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
@@ -469,10 +469,10 @@ async def test_a_stop_reaches_a_run_that_another_worker_recovers_meanwhile() -> 
     async with office.worker(launched=False) as worker:
         note = worker.engine.mark
 
-        async def mark(record: RunRecord, log_id: str, state: ExecutionState, error_text: str = "") -> None:
+        async def mark(record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
             marks.set()
             await may_mark.wait()
-            await note(record, log_id, state, error_text)
+            await note(record, log_id, state)
 
         worker.engine.mark = mark  # type: ignore[method-assign]
         await worker.service.drain()  # it recovers nothing itself
@@ -636,7 +636,7 @@ async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monke
         async def unfinished_of_chat(chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
             return await unfinished(chat) if chat else []  # so that the stopper recovers nothing
 
-        async def mark_after_the_recovery(record: RunRecord, log_id: str, state: ExecutionState) -> None:
+        async def mark_after_the_recovery(record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
             asked.set()
             await office.asked_for("c1", 2)
             await mark(record, log_id, state)
@@ -1005,3 +1005,53 @@ async def test_runs_that_wait_for_a_suspect_are_left_when_their_worker_ends() ->
         await office.forgotten()
         await other.service.runs.free()
         assert await other.text("good") == "Hello good."
+
+
+@pytest.mark.parametrize("has_log", [True, False], ids=["with the log", "without the log"])
+async def test_what_was_stored_after_the_end_is_hidden_if_the_worker_crashes_then(has_log: bool) -> None:
+    """ADK stores an event while the user stops the run. The page is not shown it any more."""
+    office, stored = Office(), asyncio.Event()
+
+    class Slow(Sessions):
+        async def append_event(self, session: Session, event: Event) -> Event:
+            appended = await super().append_event(session, event)
+            if event.get_function_calls():
+                stored.set()
+                await asyncio.Event().wait()
+            return appended
+
+    async def note() -> str:
+        """Notes it."""
+        return "noted"
+
+    def agent() -> LlmAgent:
+        said: list[Any] = ["Well. "] if has_log else []
+        return LlmAgent(name="root", model=ScriptedLlm(turns=[[*said, Call("note", {})]]), tools=[note])
+
+    office.sessions = Slow()
+    async with office.worker(launched=False, agent=agent()) as worker:
+        reading = await worker.say("c1")
+        await soon(stored)
+        office.sessions.stores_ends.clear()
+        await worker.service.stop("c1", user_id=USER)
+        told = await reading
+        assert told[-1]["type"] == "abort"
+        await worker.die()
+        office.sessions.stores_ends.set()
+    office.log = MemoryRunLog()
+    async with office.worker(launched=False, agent=agent()) as other:
+        log = [encode_sse(chunk) for chunk in told] if has_log else []
+        with mock.patch.object(other.service.runs, "written", AsyncMock(return_value=log)):
+            await other.service.launch()
+            await office.forgotten()
+            await other.service.runs.free()
+        messages = await other.service.history("c1", user_id=USER)
+        assert messages is not None
+        # The page has a call that the model has not ended; no history has one.
+        shown = [part for part in reduce_chunks(told[:-1])["parts"] if part["type"] not in {"tool-note", "step-start"}]
+        kept = [part for message in messages[1:] for part in message["parts"] if part["type"] != "step-start"]
+        assert kept == shown
+        session = await office.sessions.get_session(app_name="root", user_id=USER, session_id="c1")
+        assert session is not None
+        texts = [part.text for event in session.events[1:] for part in (event.content and event.content.parts) or ()]
+        assert texts.count("Well. ") == has_log  # the model reads it once

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from google.adk.events import Event
 from google.genai import types
 
+from stream_protocol.adk import Text, read
 from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
+from stream_protocol.session import unshown_events
 from stream_protocol.session.transcript import EventMetadata, update_metadata
 from stream_protocol.wire.client import parse_sse
 
@@ -47,9 +49,24 @@ def told_end(log: Sequence[bytes]) -> ToldEnd | None:
     return None
 
 
+def shown_before(end: ToldEnd | None, stored: Sequence[Event], log: Sequence[bytes]) -> list[Event]:
+    """The stored events of a run that its page was shown before it was told the end: all, if nobody knows.
+
+    A text that came too late counts if the log is gone: the page may have been shown its beginning.
+    """
+    if end is None or end.shown is None:
+        return [*stored]
+    unshown = [event for event in unshown_events(stored, end.shown) if log or not _has_text(event)]
+    return [event for event in stored if event not in unshown]
+
+
 def is_half(event: Event) -> bool:
     """Whether it is such an event."""
     return EventMetadata.of(event).unfinished
+
+
+def _has_text(event: Event) -> bool:
+    return any(isinstance(part, Text) and part.text for part in read(event).parts)
 
 
 def _texts(events: Sequence[bytes]) -> list[str]:
