@@ -18,36 +18,3 @@ from stream_protocol.stream._part_kinds import PartKind
 from stream_protocol.stream._steps import CALL_NOT_FINISHED_TEXT
 from stream_protocol.stream._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
 from stream_protocol.stream._unconfirmed import StreamedPart, UnconfirmedStream
-
-__all__ = [
-    "CALL_NOT_FINISHED_TEXT",
-    "CONTROL_TOOLS",
-    "DATA_WIDGET_PROVIDER",
-    "DEFAULT_ERROR_TEXT",
-    "RUN_FAILED_TEXT",
-    "RUN_STOPPED_TEXT",
-    "TOOL_FAILED_TEXT",
-    "UNKNOWN_MEDIA_TYPE",
-    "AgentRunError",
-    "ArtifactUrl",
-    "Conversion",
-    "ConverterOptions",
-    "Ending",
-    "PartKind",
-    "RunLimitError",
-    "Settings",
-    "StreamProtocolConverter",
-    "StreamedPart",
-    "UnconfirmedStream",
-    "call_ids",
-    "chunk_conversion",
-    "fail_response",
-    "hide_tools",
-    "iter_chunks",
-    "iter_sse",
-    "options_from_json",
-    "options_to_json",
-    "sse_conversion",
-    "stream_chunks",
-    "stream_sse",
-]
