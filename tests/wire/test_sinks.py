@@ -101,7 +101,9 @@ def test_the_bytes_are_those_of_the_chunks(calls: list[Call]) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 @given(data=st.data())
-def test_every_chunk_is_one_that_the_client_accepts_and_has_only_the_keys_of_its_type(name: str, data: st.DataObject) -> None:
+def test_every_chunk_is_accepted_by_the_client_and_has_only_the_keys_of_its_type(
+    name: str, data: st.DataObject
+) -> None:
     sink = ChunkSink()
     data.draw(CALLS[name])(sink)
     written = sink.take()
