@@ -14,7 +14,6 @@ from stream_protocol.stream._options import (
     options_from_json,
     options_to_json,
 )
-from stream_protocol.stream._part_kinds import PartKind
 from stream_protocol.stream._steps import CALL_NOT_FINISHED_TEXT
 from stream_protocol.stream._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
-from stream_protocol.stream._unconfirmed import StreamedPart, UnconfirmedStream
+from stream_protocol.stream._unconfirmed import PartKind, StreamedPart, UnconfirmedStream
