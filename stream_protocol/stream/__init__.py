@@ -5,7 +5,7 @@ from stream_protocol.stream._converter import StreamProtocolConverter, call_ids,
 from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, AgentRunError, RunLimitError
 from stream_protocol.stream._function_responses import TOOL_FAILED_TEXT
-from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
+from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl, DataUrl
 from stream_protocol.stream._options import (
     CONTROL_TOOLS,
     ConverterOptions,

@@ -472,7 +472,7 @@ class Conversion(Generic[T]):
         match part:
             case File():
                 self._steps.begin_content(speaker)
-                write_media(self._sink, part, self._settings.options["artifact_url"])
+                write_media(self._sink, part, self._settings)
             case ProviderPart(value=ProviderCall() as call):
                 self._calls.add_provider_call(speaker, call)
             case ProviderPart(value=ProviderResult() as result):
