@@ -49,7 +49,7 @@ CASES: dict[str, tuple[BaseException, str]] = {
     "openai 401": (
         of_openai(401, "Incorrect API key provided: sk-abcde*****wxyz.", code="invalid_api_key"),
         (
-            "The API key for the model was refused (401 invalid_api_key: Incorrect API key provided: [removed]): "
+            "The API key for the model was refused (401 invalid_api_key: Incorrect API key provided: [redacted]): "
             "check OPENAI_API_KEY."
         ),
     ),
