@@ -1,7 +1,7 @@
 """A stored session: its exchanges, its pending calls, what a request asks of it, and its history.
 
 Pure: no I/O, no clock. Read it in this order: the room ``transcript`` (``_transcript_reader`` and ``_metadata``, then
-``_transcript`` and ``_external_calls``), ``_files`` and ``_user_message``, then ``_planning`` (what a request
+``_transcript`` and ``_exchange_calls``), ``_files`` and ``_user_message``, then ``_planning`` (what a request
 asks for) and ``_run_input`` (what ADK is given for it), ``_page_messages`` and ``_history``, and ``_interrupted_runs``.
 """
 

@@ -33,6 +33,8 @@ from tests.serving.keeping_engine import KeepingEngine, Kept, KeptRun
 from tests.serving.support import HANG, answered, chat, said, soon
 from tests.serving.watched import WatchedLog, WatchedService, let_time_out
 
+pytestmark = pytest.mark.usefixtures("patient_clock")
+
 USER = "ann"
 
 ERROR_TEXT = "An error occurred."

@@ -15,6 +15,13 @@ import { useTabTitle } from "./use-tab-title";
 import { Waiting } from "./Waiting";
 import { Welcome } from "./Welcome";
 
+/** Opens the user's last message, as its own button does. */
+function editLast(): boolean {
+  const buttons = document.querySelectorAll<HTMLElement>("article[aria-label=You] button[aria-label=Edit]");
+  buttons.item(buttons.length - 1)?.click();
+  return buttons.length > 0;
+}
+
 const Inspector = lazy(() => import("../inspector/Inspector"));
 
 type ChatProps = {
@@ -73,7 +80,16 @@ export function Chat({ id, messages: stored, info, missing, resume, inspecting }
             )}
           </Conversation>
         )}
-        <Composer field={field} attachments={attachments} model={model} busy={busy} onSend={chat.send} onStop={stop} />
+        <Composer
+          field={field}
+          attachments={attachments}
+          model={model}
+          agent={info?.agent}
+          busy={busy}
+          onSend={chat.send}
+          onStop={stop}
+          onEditLast={editLast}
+        />
         {attachments.over && (
           <p className="pointer-events-none absolute inset-3 z-20 grid place-items-center rounded-2xl border-2 border-dashed border-ring bg-background/85">
             Drop files to attach them
