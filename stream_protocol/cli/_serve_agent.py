@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -25,6 +26,7 @@ from stream_protocol.serving import (
     AuditFile,
     ChatService,
     ServiceLimits,
+    Suggestion,
     explain_error,
     freeze_startup_objects,
     log_to_terminal,
@@ -93,6 +95,8 @@ class AgentServer:
 
     target: str
     options: ServeOptions
+    suggestions: Sequence[Suggestion] = ()
+    """What the page offers to say first."""
 
     def load(self) -> Loaded:
         """Loads the agent, and opens the stores. Ends the process with exit code 2 if one of them cannot be used."""
@@ -196,7 +200,13 @@ class AgentServer:
         """
         service, inspector = loaded
         identify = header_user(self.options.user_header) if self.options.user_header else local_user
-        app = create_app(service, identify=identify, allow_origins=self.options.origins, page=self.options.page)
+        app = create_app(
+            service,
+            identify=identify,
+            allow_origins=self.options.origins,
+            page=self.options.page,
+            suggestions=self.suggestions,
+        )
         if inspector is not None:  # before the page's own files
             app.routes[:0] = inspector_routes(inspector, service, identify=identify)
         try:

@@ -1,0 +1,4 @@
+"""The demo: a travel guide that shows each feature of the page. ``adk-ui-stream demo`` serves it."""
+
+from stream_protocol.demo._agent import demo_agent
+from stream_protocol.demo._tour import SUGGESTIONS
