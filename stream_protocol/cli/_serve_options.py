@@ -153,8 +153,12 @@ class ServeOptions:
         show_default=True,
         help="json: a line of JSON each, with the ids of chat, run, user and trace, and no word of a message.",
     )
-    verbose: bool = _option(
-        beside_replay=True, is_flag=True, help="Print the tracebacks of errors, not only their causes."
+    verbosity: Literal["quiet", "normal", "verbose"] = _option(
+        "--verbose/--quiet",
+        beside_replay=True,
+        default=None,
+        callback=lambda context, option, value: {True: "verbose", None: "normal", False: "quiet"}[value],
+        help="Print the tracebacks of errors, not only their causes; or, on a terminal, no line for each run.",
     )
     recordings: str | None = _option(
         "--replay",

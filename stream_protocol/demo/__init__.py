@@ -2,3 +2,5 @@
 
 from stream_protocol.demo._agent import demo_agent
 from stream_protocol.demo._tour import SUGGESTIONS
+
+__all__ = ["SUGGESTIONS", "demo_agent"]
