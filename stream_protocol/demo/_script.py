@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from google.adk.models.llm_request import LlmRequest
 
-from server.agents import features
-from server.agents.question import Question, Scene, read_question, which_city
-from server.agents.tools import HOTELS
+from stream_protocol.demo import _features as features
+from stream_protocol.demo._question import Question, Scene, read_question, which_city
+from stream_protocol.demo._tools import HOTELS
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 
 PACE: Final = 0.04

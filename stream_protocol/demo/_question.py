@@ -8,7 +8,7 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from server.agents.tools import HOTELS
+from stream_protocol.demo._tools import HOTELS
 from stream_protocol.testing import Step
 
 

@@ -9,7 +9,7 @@ from google.adk.tools import BaseTool, FunctionTool, ToolContext, request_input
 from google.genai import types
 from pydantic import BaseModel
 
-from server.agents.chart import bar_chart
+from stream_protocol.demo._chart import bar_chart
 from stream_protocol.serving import client_tool, emit_data
 
 Json: TypeAlias = dict[str, Any]

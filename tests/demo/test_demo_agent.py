@@ -8,14 +8,15 @@ from google.adk.events.event import Event
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
-from server.agents import MODEL, SUGGESTIONS, demo_agent
+from stream_protocol.demo import SUGGESTIONS, demo_agent
+from stream_protocol.demo._agent import MODEL
 
 
 @pytest.fixture(autouse=True)
 def _without_pauses_or_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
-    monkeypatch.setattr("server.agents.script.PACE", 0)
-    monkeypatch.setattr("server.agents.tools.PATIENCE", 0)
+    monkeypatch.setattr("stream_protocol.demo._script.PACE", 0)
+    monkeypatch.setattr("stream_protocol.demo._tools.PATIENCE", 0)
 
 
 class Chat:

@@ -1,4 +1,4 @@
-"""The agent behind the demo page."""
+"""The agent: a travel guide, and a foodie below it."""
 
 import os
 from typing import Final
@@ -6,11 +6,8 @@ from typing import Final
 from google.adk.agents import LlmAgent
 from google.adk.models import BaseLlm
 
-from server.agents.script import scripted_foodie, scripted_model
-from server.agents.tools import TOOLS
-from server.agents.tour import SUGGESTIONS
-
-__all__ = ["MODEL", "SUGGESTIONS", "demo_agent"]
+from stream_protocol.demo._script import scripted_foodie, scripted_model
+from stream_protocol.demo._tools import TOOLS
 
 MODEL: Final = "gemini-flash-latest"
 

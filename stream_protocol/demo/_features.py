@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from server.agents.question import Question, which_city
-from server.agents.tools import HOTELS
+from stream_protocol.demo._question import Question, which_city
+from stream_protocol.demo._tools import HOTELS
 from stream_protocol.testing import Call, Step, Thought
 
 MARKDOWN: Final = """
