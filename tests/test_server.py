@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from server.agents import MODEL, SUGGESTIONS, demo_agent
 from server.app import chat_service, create_app, from_env
 from server.settings import Settings
+from stream_protocol.demo import SUGGESTIONS, demo_agent
+from stream_protocol.demo._agent import MODEL
 from stream_protocol.serving.adk_runner import model_names
 from tests.serving.support import begin, chat, client, said
 

@@ -21,7 +21,7 @@ from stream_protocol.adk._adk_requests import (
 )
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
 from stream_protocol.adk._call_index import KnownCall, SpeakerKey
-from stream_protocol.adk._calls import KnownCalls
+from stream_protocol.adk._calls import KnownCalls, ToolUse, UsedCalls
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
     NotAnEventError,

@@ -32,9 +32,10 @@ type ChatProps = {
   missing: boolean;
   resume: boolean;
   inspecting: boolean;
+  onCloseInspector: () => void;
 };
 
-export function Chat({ id, messages: stored, info, missing, resume, inspecting }: ChatProps) {
+export function Chat({ id, messages: stored, info, missing, resume, inspecting, onCloseInspector }: ChatProps) {
   const chat = useAgentChat(id, stored, resume);
   const { messages, busy } = chat;
   const field = useRef<HTMLTextAreaElement>(null);
@@ -100,7 +101,7 @@ export function Chat({ id, messages: stored, info, missing, resume, inspecting }
       {inspecting && (
         <Boundary of={id} otherwise={<p className="m-auto p-4 text-sm">The Inspector cannot show this chat.</p>}>
           <Suspense>
-            <Inspector id={id} state={chat.state} payloads={chat.payloads} />
+            <Inspector id={id} state={chat.state} payloads={chat.payloads} onClose={onCloseInspector} />
           </Suspense>
         </Boundary>
       )}
