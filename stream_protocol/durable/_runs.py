@@ -43,6 +43,9 @@ ERROR_TEXT: Final = "error"
 SHOWN: Final = "shown"
 """The attribute with the ids of the events that the page was shown before its end. See ``ToldEnd``."""
 
+UNFINISHED: Final = "text"
+"""The attribute with the text that the page was shown last, if it is unfinished. See ``ToldEnd``."""
+
 LOG: Final = "log"
 """The attribute with the run's id in the log when it was executed last."""
 
@@ -132,6 +135,7 @@ class KeptRun:
             log_id=noted.get(LOG, self.log_id),
             error_text=noted.get(ERROR_TEXT, ""),
             shown=tuple(noted[SHOWN]) if SHOWN in noted else None,
+            unfinished_text=noted.get(UNFINISHED, ""),
         )
 
 
@@ -142,4 +146,5 @@ def execution_attributes(log_id: str, state: LiveState | ToldEnd) -> dict[str, A
         return {name: state}
     error = {ERROR_TEXT: state.error_text} if state.error_text else {}
     shown = {SHOWN: list(state.shown)} if state.shown is not None else {}
-    return {name: state.state, **error, **shown}
+    text = {UNFINISHED: state.unfinished_text} if state.unfinished_text else {}
+    return {name: state.state, **error, **shown, **text}

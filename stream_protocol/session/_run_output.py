@@ -56,6 +56,12 @@ class RunOutput:
         return frozenset((*self._shown, *self._shown_earlier))
 
     @property
+    def unfinished_text(self) -> str:
+        """The text that the page was shown last, if no complete event has repeated it."""
+        texts = [part for stream in self._unconfirmed for part in stream.parts if part.kind is PartKind.TEXT]
+        return "".join(texts[-1].pieces) if texts else ""
+
+    @property
     def is_stored(self) -> bool:
         """Whether all that the page was shown is stored."""
         return not self._unconfirmed

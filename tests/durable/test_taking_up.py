@@ -130,9 +130,9 @@ async def test_a_run_of_which_a_newer_release_has_noted_more_is_left_alone(world
         await engine.launch()
         (orphan,) = await engine.unfinished()
         assert orphan.told_end is None
-        await engine.mark(orphan.record, orphan.log_id, ToldEnd("timeout", "It took too long.", ("e1", "e2")))
+        await engine.mark(orphan.record, orphan.log_id, ToldEnd("timeout", "It took too long.", ("e1", "e2"), "We"))
         (orphan,) = await engine.unfinished()
-        assert orphan.told_end == ToldEnd("timeout", "It took too long.", ("e1", "e2"))
+        assert orphan.told_end == ToldEnd("timeout", "It took too long.", ("e1", "e2"), "We")
         await engine.mark(orphan.record, orphan.log_id, cast("LiveState", "ended by a vote"))
         assert await engine.unfinished() == []
         assert await taken_up(service) == []

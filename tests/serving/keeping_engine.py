@@ -28,6 +28,7 @@ class KeptRun:
     executions: dict[str, ExecutionState] = field(default_factory=dict)
     error_text: str = ""
     shown: tuple[str, ...] | None = None
+    unfinished_text: str = ""
 
 
 @dataclass
@@ -115,6 +116,7 @@ class KeepingEngine:
                 kept.executions[log_id] = state.state
                 kept.error_text = state.error_text or kept.error_text
                 kept.shown = kept.shown if state.shown is None else state.shown
+                kept.unfinished_text = state.unfinished_text or kept.unfinished_text
             else:
                 kept.executions[log_id] = state
 
@@ -126,6 +128,7 @@ class KeepingEngine:
                 log_id=kept.log_id,
                 error_text=kept.error_text,
                 shown=kept.shown,
+                unfinished_text=kept.unfinished_text,
             )
             for kept in self.kept.runs.values()
             if not self.is_paused

@@ -40,6 +40,8 @@ class ToldEnd:
     """The text of the ``error``."""
     shown: tuple[str, ...] | None = None
     """The ids of the complete events that the page was shown before; ``None`` if nobody knows."""
+    unfinished_text: str = ""
+    """The text that the page was shown last, if no complete event has repeated it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +110,8 @@ class OrphanedRun:
     """The run's id in the run log when it was executed last."""
     error_text: str = ""
     shown: tuple[str, ...] | None = None
-    """Both: see ``ToldEnd``."""
+    unfinished_text: str = ""
+    """All three: see ``ToldEnd``."""
 
     @property
     def crashes(self) -> int:
@@ -118,10 +121,8 @@ class OrphanedRun:
     @property
     def told_end(self) -> ToldEnd | None:
         """The end that the page was told. Such a run is only to be ended so."""
-        ends = (
-            ToldEnd(end, self.error_text, self.shown) for end in get_args(EndState) if end in self.executions.values()
-        )
-        return next(ends, None)
+        ends = (end for end in get_args(EndState) if end in self.executions.values())
+        return next((ToldEnd(end, self.error_text, self.shown, self.unfinished_text) for end in ends), None)
 
     @property
     def is_suspect(self) -> bool:

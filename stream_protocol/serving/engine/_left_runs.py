@@ -19,7 +19,7 @@ from stream_protocol.serving._time_limit import HookTimeoutError
 from stream_protocol.serving.engine._engine import NotRecordedError, OtherVersionError, RunRecord, ToldEnd
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._records import record_of
-from stream_protocol.serving.engine._shown import shown_and_not_said, shown_before, told_end
+from stream_protocol.serving.engine._shown import as_log, shown_and_not_said, shown_before, told_end
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving.engine._engine import Deployment, Engine, Execution, LiveState, OrphanedRun
+    from stream_protocol.serving.engine._engine import Deployment, EndState, Engine, Execution, LiveState, OrphanedRun
     from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
     from stream_protocol.serving.runs import ActiveRuns, ChatKey, Job, Run, RunLimits
 
@@ -110,16 +110,18 @@ class _Here:
     @property
     def told_end(self) -> ToldEnd | None:
         """The end of a run that was ended. ``None`` if it has finished: another execution would finish, too."""
-        shown = tuple(self.run.output.shown_ids) if self.run.log.closed else None
+        output = self.run.output
+        shown = tuple(output.shown_ids) if self.run.log.closed else None
         match self.run.outcome:
             case "finish":
                 return None
             case "error" | "timeout" as outcome:
                 told = told_end(list(self.run.log.events()))
                 text = "" if told is None else told.error_text
-                return ToldEnd("failed" if outcome == "error" else "timeout", text, shown)
+                state: EndState = "failed" if outcome == "error" else "timeout"
+                return ToldEnd(state, text, shown, output.unfinished_text)
             case "abort" | None:
-                return ToldEnd("stopped", shown=shown)
+                return ToldEnd("stopped", "", shown, output.unfinished_text)
 
 
 class LeftRuns:
@@ -313,7 +315,7 @@ class LeftRuns:
         end = orphan.told_end or told_end(log)
         if run.was_left:
             return
-        run.output.add_earlier(shown_before(end, sessions.earlier, log))
+        run.output.add_earlier(shown_before(end, sessions.earlier))
         if end is not None and end.state != "stopped" and not run.is_open:
             await self._executed(run, here, self._discard(run, orphan.record))
         elif end is not None:
@@ -657,11 +659,12 @@ async def _ending(
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)
     author = job.runner.agent.name
-    shown = shown_before(end, sessions.earlier, log)
+    shown = shown_before(end, sessions.earlier)
     for event in shown:
         said = read(event)
         author = author if said.by_user else said.speaker[0]
         yield event
+    log = log or as_log(end.unfinished_text)
     half = shown_and_not_said(log, [*run.log.events()], author=author, invocation_id=invocation_id)
     if half is not None:
         # The model reads the whole text, if that is stored.

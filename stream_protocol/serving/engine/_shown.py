@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import Text, read
 from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
 from stream_protocol.session import unshown_events
 from stream_protocol.session.transcript import EventMetadata, update_metadata
+from stream_protocol.wire import encode_sse
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from stream_protocol.wire import AnyChunk
 
 
 def shown_and_not_said(log: Sequence[bytes], said: Sequence[bytes], *, author: str, invocation_id: str) -> Event | None:
@@ -31,6 +33,17 @@ def shown_and_not_said(log: Sequence[bytes], said: Sequence[bytes], *, author: s
     event = Event(author=author, invocation_id=invocation_id, content=content)
     update_metadata(event, unfinished=True)
     return event
+
+
+def as_log(text: str) -> list[bytes]:
+    """The SSE events of a text, for a run whose log is gone."""
+    if not text:
+        return []
+    chunks: list[AnyChunk] = [
+        {"type": "text-start", "id": "unfinished"},
+        {"type": "text-delta", "id": "unfinished", "delta": text},
+    ]
+    return [*map(encode_sse, chunks)]
 
 
 def told_end(log: Sequence[bytes]) -> ToldEnd | None:
@@ -49,24 +62,17 @@ def told_end(log: Sequence[bytes]) -> ToldEnd | None:
     return None
 
 
-def shown_before(end: ToldEnd | None, stored: Sequence[Event], log: Sequence[bytes]) -> list[Event]:
-    """The stored events of a run that its page was shown before it was told the end: all, if nobody knows.
-
-    A text that came too late counts if the log is gone: the page may have been shown its beginning.
-    """
+def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
+    """The stored events of a run that its page was shown before it was told the end: all, if nobody knows."""
     if end is None or end.shown is None:
         return [*stored]
-    unshown = [event for event in unshown_events(stored, end.shown) if log or not _has_text(event)]
+    unshown = unshown_events(stored, end.shown)
     return [event for event in stored if event not in unshown]
 
 
 def is_half(event: Event) -> bool:
     """Whether it is such an event."""
     return EventMetadata.of(event).unfinished
-
-
-def _has_text(event: Event) -> bool:
-    return any(isinstance(part, Text) and part.text for part in read(event).parts)
 
 
 def _texts(events: Sequence[bytes]) -> list[str]:
