@@ -12,7 +12,7 @@ from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
 from tests.kills.house import AFTERMATH, GIVEN_UP, SLOW_STARTS, House, moment
 from tests.kills.kinds import KINDS, SAME_ID, unlike
-from tests.kills.visitor import ACCEPTED, TERMINALS, Reading, Said, Visitor
+from tests.kills.visitor import ACCEPTED, CONFLICT, TERMINALS, Reading, Said, Visitor
 
 ONCE: Final = frozenset({"book", "pay", "draw"})
 """Tools that are not declared idempotent."""
@@ -59,8 +59,10 @@ class Checker:
         """Each has one end, or was cut off by a fault; what ends in ``abort`` was stopped."""
         for reading in self._readings:
             allowed = {200, 204, 202, 404, 503, 0} if not reading.is_post else {200, 503, 0}
-            if reading.status == 409 and reading.is_post and self._was_stopped(reading):
-                allowed.add(409)
+            if reading.is_post and (
+                self._was_stopped(reading) or (reading.is_outdated and self._is_overtaken_by_words(reading))
+            ):
+                allowed.add(CONFLICT)
             if reading.status not in allowed:
                 yield f"status: {reading.told()}"
             if reading.answered is not None and reading.answered - reading.begun > LONG:
@@ -212,6 +214,18 @@ class Checker:
             for other in self._visitor.said
             for post in self._readings
         )
+
+    def _is_overtaken_by_words(self, answer: Reading) -> bool:
+        """Whether new words were accepted since those to which this answer belongs."""
+        words = {
+            each.body
+            for each in self._readings
+            if each.is_post
+            and each.said["message"]["role"] == "user"
+            and each.status == 200
+            and (each.answered or inf) < (answer.ended or inf)
+        }
+        return len(words) > 1
 
     def _says(self, reading: Reading, said: Said) -> bool:
         message = reading.said["message"]

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from tests.kills.schedule import Chat
-from tests.kills.visitor import Visitor
+from tests.kills.visitor import NO_QUESTION, Reading, Visitor
 
 pytestmark = pytest.mark.kills
 
@@ -29,3 +29,18 @@ async def test_a_page_that_opens_while_its_chat_is_deleted_is_left_as_it_is() ->
     assert tab.superseded
     later = await visitor.open(0)
     assert not later.superseded
+
+
+@pytest.mark.parametrize(
+    ("method", "status", "text", "is_outdated"),
+    [
+        ("POST", 409, f'{{"error":"{NO_QUESTION}"}}', True),
+        ("POST", 409, "The chat was stopped before this was stored. Send it again.", False),
+        ("POST", 503, NO_QUESTION, False),
+    ],
+)
+def test_an_answer_to_what_nobody_asks_any_more_is_not_sent_again(
+    method: str, status: int, text: str, is_outdated: bool
+) -> None:
+    reading = Reading(method, "/api/chat", "{}", 0.0, 1.0, 1.0, status, 80, text, None)
+    assert reading.is_outdated == is_outdated

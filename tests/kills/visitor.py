@@ -20,6 +20,9 @@ LOOK_SECONDS: Final = 0.2
 ACCEPTED: Final = 202
 """The status of a stop that is obeyed."""
 
+CONFLICT: Final = 409
+NO_QUESTION: Final = "There is no such request to answer any more."
+
 TERMINALS: Final = frozenset({"finish", "abort", "error"})
 
 FILE: Final = {"type": "file", "mediaType": "image/png", "filename": "seen.png", "url": "data:image/png;base64,aGk="}
@@ -70,6 +73,11 @@ class Reading:
         return self.status == 204 or (
             self.is_stream and ("data: [DONE]" in self.text or any(each["type"] == "error" for each in self.chunks))
         )
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether it answers what nobody asks any more: something else was said meanwhile."""
+        return self.is_post and self.status == CONFLICT and NO_QUESTION in self.text
 
     @property
     def has_left(self) -> bool:
@@ -303,6 +311,9 @@ class Visitor:
             await asyncio.sleep(next(pauses))
             if tab.superseded:
                 return tab
+            if last is not None and last.is_outdated:  # sent again, it would be refused again
+                tab = await self.reload(tab.worker)
+                continue
             accepted = await self.was_accepted(tab)
             if accepted is None or accepted:
                 way = next(ways)
