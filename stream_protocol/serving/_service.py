@@ -927,9 +927,9 @@ class ChatService:
         runner = copy(self.runner)
         runner.session_service = sessions
         job = self._job(request, turn, sessions.found, overrides, runner, lambda _: run.open())
+        run.is_recovered = run.can_be_taken_up = True
         if sessions.has_input:
             run.open()
-        run.is_recovered = True
         self._start(run, self._run_again(run, job, orphan, sessions, refusal, claim.pop_all()))
         return "recovered"
 

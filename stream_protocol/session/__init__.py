@@ -26,7 +26,7 @@ from stream_protocol.session._run_input import (
     run_config_for_turn,
     run_inputs,
 )
-from stream_protocol.session._run_output import RunOutput
+from stream_protocol.session._run_output import RunOutput, for_page_alone, unshown_events
 from stream_protocol.session._storable_events import make_storable, storable_state
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._user_message import artifact_path, user_message
@@ -44,6 +44,7 @@ from stream_protocol.session.transcript import (
     Transcript,
     TranscriptReader,
     external_calls,
+    is_appended,
     is_repeated_fragment,
     message_id,
     shown_facts,

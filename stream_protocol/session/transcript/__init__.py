@@ -16,6 +16,7 @@ from stream_protocol.session.transcript._metadata import (
     STATE_PREFIX,
     EventMetadata,
     SentFile,
+    is_appended,
     is_repeated_fragment,
     update_metadata,
 )
