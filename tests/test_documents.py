@@ -40,6 +40,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
     ("docs/client-tools.md", "||"): _FRAGMENT,
     ("docs/cli.md", "adk-ui-stream check"): _HELP,
+    ("docs/cli.md", "adk-ui-stream demo"): _HELP,
     ("docs/cli.md", "adk-ui-stream init"): _HELP,
     ("docs/cli.md", "adk-ui-stream record"): _HELP,
     ("docs/cli.md", "adk-ui-stream replay"): _HELP,
