@@ -153,9 +153,9 @@ ROWS: Final = (
 HEAD: Final = """\
 # Events
 
-Each row shows a kind of ADK event, the chunks that the client receives, and a recording. The last column lists the recording's chunks for each
-turn, without `start`, `start-step`, `finish-step`, `finish` and `[DONE]`, which every response has. This page is generated from the
-converter.
+Each row shows a kind of ADK event, the chunks that the client receives, and a recording. The last column lists the
+recording's chunks for each turn, without `start`, `start-step`, `finish-step`, `finish` and `[DONE]`, which every
+response has. This page is generated from the converter.
 
 To see a recording in the built-in chat, download it and run:
 
@@ -163,9 +163,11 @@ To see a recording in the built-in chat, download it and run:
 adk-ui-stream serve --replay parallel_agents.jsonl
 ```
 
-Or drop the file on a server with [the Inspector](inspector.md), such as `make demo`: it shows each event beside its chunks.
+Or drop the file on a server with [the Inspector](inspector.md), such as `adk-ui-stream demo`: it shows each event
+beside its chunks.
 
-An agent behind A2A (`RemoteA2aAgent`) looks like a local one. Its data parts become `data-adk-data`, and a failed task becomes an error.
+An agent behind A2A (`RemoteA2aAgent`) looks like a local one. Its data parts become `data-adk-data`, and a failed task
+becomes an error.
 Some events [cannot be shown exactly](decisions/what-a-message-cannot-show.md).
 
 <div class="chunks" markdown>

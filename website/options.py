@@ -71,16 +71,19 @@ READ_MORE: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 # Options
 
-All options of the Python API. Your editor shows the same text, because this page is generated from the docstrings. Sizes are in
-bytes and times in seconds unless stated otherwise. Options of the command line are on [their own page](cli.md).
+All options of the Python API. Your editor shows the same text, because this page is generated from the docstrings.
+Sizes are in bytes and times in seconds unless stated otherwise. Options of the command line are on
+[their own page](cli.md).
 
 | You configure | Section |
 |---|---|
 | the stream: versions, reasoning, sources, hidden tools | [the converter](#of-the-converter) |
 | chats and runs: storage, history, limits, hooks | [`ChatService`](#of-chatservice) |
-| routes: users, CORS, body sizes | [`chat_router`](#of-chat_router), [`create_app`](#of-create_app), [`ChatEndpoints`](#of-chatendpoints) |
+| routes: users, CORS, body sizes | [`chat_router`](#of-chat_router) |
+| a whole app; your own routes | [`create_app`](#of-create_app), [`ChatEndpoints`](#of-chatendpoints) |
 | one request | [`RunOverrides`](#runoverrides) |
-| limits | [`ServiceLimits`](#servicelimits), [`FilePolicy`](#filepolicy), [`LogBounds`](#logbounds), [`ServerLimits`](#serverlimits) |
+| limits of users and files | [`ServiceLimits`](#servicelimits), [`FilePolicy`](#filepolicy) |
+| limits of responses and connections | [`LogBounds`](#logbounds), [`ServerLimits`](#serverlimits) |
 | several workers | [`RedisRunLog`](#redisrunlog), [`PostgresRunLog`](#postgresrunlog) |
 | recordings | [`ChatRecorder`](#chatrecorder) |
 """

@@ -1,4 +1,4 @@
-"""The report and docs/performance.md have the tables that `python -m bench.capacity` prints, and the arithmetic is right."""
+"""The report and docs/performance.md have the tables of `python -m bench.capacity`, and the arithmetic is right."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
