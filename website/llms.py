@@ -64,13 +64,16 @@ def _text(page: str) -> str:
 
 
 def _title(page: str) -> str:
-    return re.findall(r"^# (.*)$", _text(page), re.MULTILINE)[0]
+    title: str = re.findall(r"^# (.*)$", _text(page), re.MULTILINE)[0]
+    return title
 
 
 def _first_sentence(page: str) -> str:
     paragraphs = (" ".join(paragraph.split()) for paragraph in _text(page).split("\n\n"))
-    text = next(paragraph for paragraph in paragraphs if not paragraph.startswith(("#", "!", "|", "```", "<", "::")))
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = next(
+        paragraph for paragraph in paragraphs if not paragraph.startswith(("#", "!", "|", "```", "<", "::", "- ", "1."))
+    )
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text.removeprefix("**Decision.** "))
     return re.split(r"(?<=[.:]) (?=[A-Z])", text)[0]
 
 
