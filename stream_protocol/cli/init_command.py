@@ -53,9 +53,9 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
     folder = Path(name)
     package = _package(folder)
     if os.path.lexists(folder) and not _is_empty_folder(folder):
-        refuse(f"{name} is there already, and not an empty folder")
+        refuse(f"{name} already exists and is not an empty folder")
     if not folder.absolute().parent.is_dir():
-        refuse(f"{folder.parent} is no folder")
+        refuse(f"{folder.parent} is not a folder")
     try:
         # Made beside it, and moved there when it is whole.
         with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=f".{package}-") as scratch:

@@ -83,7 +83,7 @@ def test_what_is_there_stays_as_it_is_unless_it_is_an_empty_folder(folder: Path)
         done = init(name)
         assert (done.exit_code, done.stderr) == (
             2,
-            f"adk-ui-stream: {name} is there already, and not an empty folder\n",
+            f"adk-ui-stream: {name} already exists and is not an empty folder\n",
         )
     assert files(folder) == {"file", "full/note.txt"}
     (folder / "shop").mkdir()
@@ -198,4 +198,4 @@ def test_the_project_passes_its_test_and_records_and_serves_as_its_readme_says(
     assert (project / "tests" / "recordings" / "shopping.expected.jsonl").read_bytes() == expected
     assert {name for name in files(project) if "cache" not in name} == before
     with serving("shop", cwd=project) as (process, _):
-        assert [process.read_line() for _ in range(3)][1:] == ["  Agent     shopper\n", "  Model     a script\n"]
+        assert [process.read_line().split() for _ in range(7)][-2:] == [["Agent", "shopper"], ["Model", "a", "script"]]

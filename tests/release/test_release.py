@@ -82,8 +82,8 @@ def test_the_agent_of_adk_create_is_served_recorded_and_tested(shell: Shell) -> 
         shell.serving("my_agent", "--record", "tests/recordings", **gemini) as (url, screen),
     ):
         assert [line for line in screen if line.startswith(("Agent", "Model", "Missing"))] == [
-            "Agent     root_agent",
-            "Model     gemini-flash-latest",
+            "Agent      root_agent",
+            "Model      gemini-flash-latest",
         ]
         page = httpx.get(url)
         assert (page.status_code, "<div id=" in page.text) == (200, True)
