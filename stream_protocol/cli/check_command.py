@@ -27,7 +27,7 @@ _EXAMPLES: Final = {
 }
 
 
-@click.command(cls=DocumentedCommand, short_help="Say whether a stream is legal for the AI SDK.", examples=_EXAMPLES)
+@click.command(cls=DocumentedCommand, short_help="Check a stream against the AI SDK's protocol.", examples=_EXAMPLES)
 @click.argument("file", type=FILE)
 @click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
 @click.option("--ai-sdk", type=AI_SDK_VERSIONS, help="Judge for this major version of `ai` only.")

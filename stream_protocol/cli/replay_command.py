@@ -38,7 +38,9 @@ _EXAMPLES: Final = {
 }
 
 
-@click.command(cls=DocumentedCommand, short_help="Print the stream of recorded events.", examples=_EXAMPLES)
+@click.command(
+    cls=DocumentedCommand, short_help="Print recorded events as a conversation or a stream.", examples=_EXAMPLES
+)
 @click.argument("file", type=FILE)
 @click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="This turn only, counted from 1.")
