@@ -155,6 +155,17 @@ def test_without_a_page_nothing_speaks_of_one(folder: Path) -> None:
     assert "npm" not in (folder / "shop" / "README.md").read_text()
 
 
+def test_the_commands_that_come_next_start_the_page_too(folder: Path) -> None:
+    done = init("my-shop")
+    assert [line.strip().partition("  #")[0] for line in done.stdout.splitlines()[2:]] == [
+        "cd my-shop",
+        "pip install -r requirements.txt",
+        "pytest",
+        "adk-ui-stream serve my_shop --open",
+        "cd page && npm ci && npm run dev",
+    ]
+
+
 def test_no_name_of_the_template_is_left(folder: Path) -> None:
     assert init("shop").exit_code == 0
     texts = [path.read_bytes() for path in (folder / "shop").rglob("*") if path.is_file()]
