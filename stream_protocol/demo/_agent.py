@@ -37,4 +37,11 @@ def demo_agent() -> LlmAgent:
         disallow_transfer_to_parent=True,
         disallow_transfer_to_peers=True,
     )
-    return LlmAgent(name="guide", model=guide, instruction=INSTRUCTION, tools=[*TOOLS], sub_agents=[foodie])
+    return LlmAgent(
+        name="guide",
+        model=guide,
+        description="Plans city trips: weather, hotels, itineraries and bookings.",
+        instruction=INSTRUCTION,
+        tools=[*TOOLS],
+        sub_agents=[foodie],
+    )

@@ -474,7 +474,13 @@ class ChatService:
 
     @in_progress
     async def history(
-        self, chat_id: str, *, user_id: str, artifact_base: str | None = None, memory: ByteShare | None = None
+        self,
+        chat_id: str,
+        *,
+        user_id: str,
+        artifact_base: str | None = None,
+        memory: ByteShare | None = None,
+        encoded: bool = True,
     ) -> list[UIMessage] | None:
         """Returns the messages of a chat as its client has them; ``None`` if this user has no such chat.
 
@@ -482,8 +488,11 @@ class ChatService:
         its calls without a result are left open.
         ``memory``: counts the messages before they exist: see ``hold_memory``. Raises ``ChatRequestError`` (429, 503)
         if there is no room for them, after ``RESPONSE_PATIENCE`` seconds.
+        ``encoded``: the URLs of files are texts. The chat routes, which send a history in pieces, encode each file when
+        its turn comes.
         """
         check_text("artifact_base", artifact_base, or_none=True)
+        check_flag("encoded", encoded)
         check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
         key = chat_key(user_id, chat_id)
         until = time.monotonic() + RESPONSE_PATIENCE
@@ -499,7 +508,9 @@ class ChatService:
                     if memory is not None:
                         memory.take(size)
                     options = self._options_for(chat_id, artifact_base)
-                    return await long_work(partial(_history, session, request, options), events=session.events)
+                    return await long_work(
+                        partial(_history, session, request, options, encoded=encoded), events=session.events
+                    )
                 del session  # what waits for memory takes none
             await memory.wait_for_room(size, left)
 
@@ -916,9 +927,9 @@ class ChatService:
         runner = copy(self.runner)
         runner.session_service = sessions
         job = self._job(request, turn, sessions.found, overrides, runner, lambda _: run.open())
+        run.is_recovered = run.can_be_taken_up = True
         if sessions.has_input:
             run.open()
-        run.is_recovered = True
         self._start(run, self._run_again(run, job, orphan, sessions, refusal, claim.pop_all()))
         return "recovered"
 
@@ -1080,11 +1091,11 @@ async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
             await events.aclose()
 
 
-def _history(session: Session, request: str | None, options: ConverterOptions) -> list[UIMessage]:
+def _history(session: Session, request: str | None, options: ConverterOptions, *, encoded: bool) -> list[UIMessage]:
     """The messages of a session. ``request``: that of the run which goes on; ``None`` for none."""
     transcript = Transcript(session.events)
     running = request is not None and transcript.is_answering(request)
-    return transcript_to_messages(transcript, running=running, **options)
+    return transcript_to_messages(transcript, running=running, encoded=encoded, **options)
 
 
 async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:

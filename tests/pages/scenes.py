@@ -41,6 +41,8 @@ $$e^{i\\pi} + 1 = 0$$
 GROWING: Final = ("**Before.**\n\nhttps://rivers.example/boom", "erang")
 """An answer whose last paragraph ends with one URL, and then with another."""
 
+SHEET: Final = "city,price\nOslo,130\nRome,110\n"
+
 ARABIC: Final = "مرحبا، كيف يمكنني مساعدتك اليوم؟"
 
 
@@ -71,6 +73,14 @@ async def manual() -> str:
 async def trains() -> dict[str, Any]:
     """Lists trains."""
     return {"trains": [{"city": "Oslo", "leaves_at": "07:45"}, {"city": "Rome", "leaves_at": "08:15"}]}
+
+
+async def timetable() -> dict[str, Any]:
+    """Gives a timetable, which has many lines."""
+    stops = [
+        {"city": city, "tracks": {"in": 1, "out": number}} for number, city in enumerate(("Oslo", "Rome", "Kyoto"))
+    ]
+    return {"line": "R1", "stops": stops, "prices": list(range(150)), "remarks": {}}
 
 
 async def rooms(tool_context: ToolContext) -> Any:
@@ -125,6 +135,7 @@ class Scenes:
             manual,
             measure,
             trains,
+            timetable,
             rooms,
             request_input,
             *page_tools,
@@ -172,6 +183,10 @@ class Scenes:
                 return ["There."] if answers else [Call("get_location", {})]
             case "list":
                 return ["Two trains."] if answers else [Call("trains", {})]
+            case "timetable":
+                return ["Three stops."] if answers else [Call("timetable", {})]
+            case "sheet":
+                return [Part.from_bytes(data=SHEET.encode(), mime_type="text/csv"), "There."]
             case "both":
                 return ["Both are there."] if answers else [Call("trains", {}), Call("draw", {})]
             case "sail":

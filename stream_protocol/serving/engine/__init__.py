@@ -7,10 +7,12 @@ from stream_protocol.serving.engine._engine import (
     Engine,
     Execution,
     ExecutionState,
+    LiveState,
     NotRecordedError,
     OrphanedRun,
     OtherVersionError,
     RunRecord,
+    ToldEnd,
 )
 from stream_protocol.serving.engine._left_runs import UNRECOVERABLE_TEXT, LeftRuns, Recovery
 from stream_protocol.serving.engine._records import planned_again

@@ -19,10 +19,11 @@ from stream_protocol.serving._time_limit import HookTimeoutError
 from stream_protocol.serving.engine._engine import NotRecordedError, OtherVersionError, RunRecord, ToldEnd
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._records import record_of
-from stream_protocol.serving.engine._shown import shown_and_not_said, told_end
+from stream_protocol.serving.engine._shown import shown_and_not_said, shown_before, told_end
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
+from stream_protocol.session import for_page_alone
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.stream import RunLimitError
 from stream_protocol.wire import ChatRequestError
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving.engine._engine import Deployment, Engine, Execution, ExecutionState, OrphanedRun
+    from stream_protocol.serving.engine._engine import Deployment, Engine, Execution, LiveState, OrphanedRun
     from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
     from stream_protocol.serving.runs import ActiveRuns, ChatKey, Job, Run, RunLimits
 
@@ -109,14 +110,16 @@ class _Here:
     @property
     def told_end(self) -> ToldEnd | None:
         """The end of a run that was ended. ``None`` if it has finished: another execution would finish, too."""
+        shown = tuple(self.run.output.shown_ids) if self.run.log.closed else None
         match self.run.outcome:
             case "finish":
                 return None
             case "error" | "timeout" as outcome:
                 told = told_end(list(self.run.log.events()))
-                return ToldEnd("failed" if outcome == "error" else "timeout", "" if told is None else told.error_text)
+                text = "" if told is None else told.error_text
+                return ToldEnd("failed" if outcome == "error" else "timeout", text, shown)
             case "abort" | None:
-                return ToldEnd("stopped")
+                return ToldEnd("stopped", shown=shown)
 
 
 class LeftRuns:
@@ -235,7 +238,7 @@ class LeftRuns:
         if is_ours := bool(left) and await self._has_chat(key):
             for orphan in left:
                 if orphan.told_end is None:
-                    await self._engine.mark(orphan.record, orphan.log_id, "stopped")
+                    await self._engine.mark(orphan.record, orphan.log_id, ToldEnd("stopped"))
             # Another worker may have begun to recover one of them before that.
             await self._runs.stop_if_answering(key, {orphan.record.digest for orphan in left})
         return is_ours or stopped or bool(here)
@@ -287,7 +290,7 @@ class LeftRuns:
             held_job = job if record.refusal else job.with_runner(execution.runner)
             await work(run, held_job, held_job.events(run.abort_signal, run.request))
 
-        async with self._isolation.beside_others(run.abort_signal):
+        async with self._isolation.beside_others(run.is_ending):
             try:
                 await self._executed(run, here, self._engine.execute(record, self._runner, run.id, held))
             except Exception as error:
@@ -301,12 +304,14 @@ class LeftRuns:
     ) -> None:
         """Does the work of a run that another worker has left. ``refusal``: why its page is only told how it ends."""
         job = replace(job, invocation_id=orphan.record.invocation_id)
-        run.output.add_earlier(sessions.earlier)
         here = _Here(orphan.record, run)
         refuse = partial(self._refuse, run, job, orphan, sessions, work)
         again = partial(self._execute_again, run, job, orphan, sessions, work, here)
         log = await self._runs.written((orphan.record.user_id, orphan.record.chat_id), orphan.log_id)
         end = orphan.told_end or told_end(log)
+        if run.was_left:
+            return
+        run.output.add_earlier(shown_before(end, sessions.earlier, log))
         if end is not None and end.state != "stopped" and not run.is_open:
             await self._executed(run, here, self._discard(run, orphan.record))
         elif end is not None:
@@ -316,11 +321,13 @@ class LeftRuns:
         elif reason := orphan.record.refusal or refusal:
             await self._executed(run, here, refuse(reason, "refused"))
         elif orphan.is_suspect:
-            async with self._isolation.alone(run.abort_signal, partial(self._let_others_in, here)) as alone:
-                await self._executed(run, here, again(alone=alone))
+            async with self._isolation.alone(run.is_ending, partial(self._let_others_in, here)) as alone:
+                if not run.was_left:
+                    await self._executed(run, here, again(alone=alone))
         else:
-            async with self._isolation.beside_others(run.abort_signal):
-                await self._executed(run, here, again(alone=False))
+            async with self._isolation.beside_others(run.is_ending):
+                if not run.was_left:
+                    await self._executed(run, here, again(alone=False))
 
     async def _execute_again(
         self,
@@ -338,6 +345,8 @@ class LeftRuns:
         async def held(execution: Execution) -> None:
             nonlocal is_fenced
             here.is_kept = True
+            if run.was_left:
+                return
             await sessions.fence()
             is_fenced = True
             logger.info("Run %s of chat %s is recovered.", record.id, record.chat_id)
@@ -347,7 +356,6 @@ class LeftRuns:
             events = held_job.events(run.abort_signal, run.request)
             await work(run, held_job, _with_shown(events, log, run, execution, sessions))
 
-        run.can_be_taken_up = True
         try:
             await self._engine.execute_again(record, self._runner, run.id, held, alone=alone)
             if not here.is_kept:
@@ -400,16 +408,16 @@ class LeftRuns:
             await work(run, job, _ending(job, log, run, sessions, end))
 
     async def _fence(self, run: Run, record: RunRecord, sessions: ResumedSessions) -> bool:
-        """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away."""
-        run.can_be_taken_up = False
+        """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away, or the
+        chat is lost."""
         try:
             await sessions.fence()
         except Exception as error:  # noqa: BLE001 - whatever the store raises
             self._note_failure(record, error)
             if _is_away(error):
                 run.leave()
-                return False
-        return True
+        run.can_be_taken_up = False
+        return not run.was_left
 
     async def _executed(self, run: Run, here: _Here, execution: Coroutine[None, None, None]) -> None:
         """Waits for the execution. A run that is stopped is not executed again, whatever becomes of this worker."""
@@ -441,7 +449,7 @@ class LeftRuns:
         """Tells the engine the end that the page of a run was told."""
         if (end := here.told_end) is not None:
             here.is_ended = True
-            await self._engine.mark(here.record, here.log_id, end.state, end.error_text)
+            await self._engine.mark(here.record, here.log_id, end)
 
     async def _forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Forgets a run that has ended. The chat waits for that: its page was told the end, so no worker may find the
@@ -485,7 +493,7 @@ class LeftRuns:
                     await self._closed.wait()
             pause = min(pause * 2, MAX_FORGETTING_SECONDS)
 
-    async def _mark(self, here: _Here, state: ExecutionState) -> None:
+    async def _mark(self, here: _Here, state: LiveState) -> None:
         if not here.is_kept or here.is_ended or self._closed.is_set():
             return
         try:
@@ -647,13 +655,15 @@ async def _ending(
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)
     author = job.runner.agent.name
-    for event in sessions.earlier:
+    shown = shown_before(end, sessions.earlier, log)
+    for event in shown:
         said = read(event)
         author = author if said.by_user else said.speaker[0]
         yield event
     half = shown_and_not_said(log, [*run.log.events()], author=author, invocation_id=invocation_id)
     if half is not None:
-        await sessions.append_shown(half)
+        # The model reads the whole text, if that is stored.
+        await sessions.append_shown(half if len(shown) == len(sessions.earlier) else for_page_alone(half))
         yield half
     match end.state:
         case "stopped":

@@ -14,5 +14,5 @@ from stream_protocol.serving.runs._active_runs import (
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.serving.runs._late_response import late_response, refusal_as_events
 from stream_protocol.serving.runs._loop_guard import with_error, without_loop
-from stream_protocol.serving.runs._run import RUN_TIMEOUT, LeaseLostError, Run, RunLimits
+from stream_protocol.serving.runs._run import RUN_TIMEOUT, TEXTS_OF_TIMEOUTS, LeaseLostError, Run, RunLimits
 from stream_protocol.serving.runs._worker_check import warn_of_other_workers

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.stream.calls._nameless_calls import fitting_tools
+from stream_protocol.stream.calls._argument_paths import ToolGuess
 
 SCHEMAS: dict[str, Any] = {
     "weather": {"properties": {"city": {"type": "string"}, "days": {"items": {"properties": {"n": {}}}}}},
@@ -25,9 +25,17 @@ SCHEMAS: dict[str, Any] = {
         pytest.param([""], list(SCHEMAS), id="an empty path fits all"),
     ],
 )
-def test_a_nameless_call_can_be_the_tools_that_have_all_its_paths(paths: list[str], names: list[str]) -> None:
-    assert fitting_tools(paths, SCHEMAS, among=SCHEMAS) == names
+def test_a_nameless_call_is_of_the_one_tool_that_has_all_its_paths(paths: list[str], names: list[str]) -> None:
+    assert ToolGuess().add(paths, SCHEMAS) == (names[0] if len(names) == 1 else None)
 
 
-def test_a_tool_that_did_not_fit_before_is_not_looked_at_again() -> None:
-    assert fitting_tools(["$.city"], SCHEMAS, among=["time"]) == ["time"]
+@pytest.mark.parametrize(("first", "then"), [("$['odd key']", "$.city"), ("$.city", "$['odd key']")])
+def test_a_tool_that_did_not_fit_before_is_not_looked_at_again(first: str, then: str) -> None:
+    guess = ToolGuess()
+    guess.add([first], SCHEMAS)
+    assert guess.add([then], SCHEMAS) == "time"
+
+
+def test_a_path_that_came_before_tells_nothing_new() -> None:
+    guess = ToolGuess()
+    assert [guess.add(["$.days"], SCHEMAS), guess.add(["$.days"], SCHEMAS)] == ["weather", None]

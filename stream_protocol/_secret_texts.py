@@ -1,15 +1,18 @@
-"""Removes secrets from the texts in JSON values: credentials that show what they are, in whatever field they stand.
+"""Removes secrets from texts: the one list of what a credential looks like, for recordings, logs and error messages.
 
-Texts with JSON in them are another matter: ``_redaction`` cleans these like the values around them.
+A recording must replay, so ``without_secrets`` takes only what shows itself as a credential. A line of a log needs no
+more than its sense: ``message_without_secrets`` also takes what may be one. ``_secret_names`` knows secrets by name.
 """
 
+import os
 import re
 from base64 import b64decode
 from binascii import Error as Base64Error
+from collections.abc import Collection
 from typing import Final
 from urllib.parse import unquote_plus
 
-from stream_protocol.recording.write._secret_names import Meaning, meaning
+from stream_protocol._secret_names import Meaning, meaning
 
 REDACTED: Final = "[redacted]"
 """Written in place of a removed value."""
@@ -22,9 +25,10 @@ _SCHEME: Final = re.compile(r"(?:Bearer|Token|ApiKey|Negotiate|DPoP)\s+(?=\S*[\d
 
 _TOKEN: Final = re.compile(
     r"(?<![\w-])(?:eyJ[\w-]{5,}\.eyJ[\w-]{5,}\.[\w-]*"
-    r"|[sr]k[-_][\w-]{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}"
-    r"|ASIA[A-Z0-9]{16}|AIza[\w-]{30,}|ya29\.[\w.-]{10,}|SG\.[\w-]{10,}\.[\w-]{10,}|hf_\w{20,}|npm_\w{20,}"
+    r"|[sr]k[-_][\w-]{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{12,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}"
+    r"|ASIA[A-Z0-9]{16}|AIza[\w-]{30,}|ya29\.[\w.-]{10,}|SG\.[\w-]{10,}\.[\w-]{10,}|hf_\w{20,}|npm_\w{16,}"
     r"|pypi-[\w-]{20,}|dop_v1_\w{16,}|GOCSPX-[\w-]{16,}|1//0[\w-]{20,}|xapp-[\w-]{16,}|hvs\.[\w-]{16,}"
+    r"|(?:gsk|r8)_\w{20,}|(?:xai|pplx|nvapi|tvly)-[\w-]{20,}|lin_api_\w{20,}|AQ\.[\w-]{20,}"
     r"|AGE-SECRET-KEY-1\w+|whsec_[\w+/=]{16,}|(?:Bearer|bearer)\s+[\w.~+/=-]{16,})"
 )
 """Tokens that are known by their beginnings: JSON Web Tokens, those of providers, and long ones behind ``Bearer``."""
@@ -59,6 +63,33 @@ _URL_SECRETS: Final = re.compile(
 
 _LONG: Final = 20
 """Characters of a value that only a machine reads: the ``key`` of a URL, a lone user in it."""
+
+
+# What only a message loses
+
+_ANY_URL: Final = re.compile(r"\w://[^\s\"'<>]+")
+_ANY_USER: Final = re.compile(r"(?<=\w)://(?:[^/@:?#]*:(?!\d+[/?#])|[^/@?#]+@)")
+"""The beginning of a user's name and password in a URL, up to the colon, or a name alone."""
+_ANY_ADDRESS: Final = re.compile(r"\w://")
+_MARK: Final = re.compile(r"[?#]")
+_NAMED: Final = re.compile(
+    r"(?<![\w-])((?P<name>[\w-]{2,100}(?: key)?)(?: provided)?(?:\\*[\"'])?\s{0,9}[:=]\s{0,9})"
+    r"[\[(]*(?:(?:bearer|basic|token|apikey|digest)\s+)?"
+    r"(?P<value>b?\"(?:[^\"\\]|\\.)+\"?|b?'(?:[^'\\]|\\.)+'?|\\+[\"'][^\"']+|[^\s\"',;&}\])]{4,})",
+    re.IGNORECASE,
+)
+"""``api_key=…``, ``"Authorization": "Bearer …"``, ``API key provided: …``, ``{\\"password\\": \\"…\\"}``, also in a
+sentence. Each attempt begins at the beginning of a word: else a long word takes seconds."""
+_COOKIE: Final = re.compile(r"(?i)\b((?:set-)?cookie[\"']?\s*[:=]\s*[\"']?)[^\s\"';,]+(?:;\s*[^\s\"';,]+)*")
+_CUT_TOKEN: Final = re.compile(r"\b(?:AIza|AKIA|(?:sk|pk|rk|gsk|hf|r8|xai|pplx)[-_])[\w*-]{4,}")
+"""A provider quotes the beginning of a wrong key, or masks its middle."""
+_BEARER: Final = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
+_LONG_WORD: Final = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}")
+"""Letters and digits: a key of somebody who gives them no beginning."""
+
+_SECRET_VARIABLE: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
+_SHORTEST_SECRET: Final = 8
+"""A shorter value of such a variable may be an ordinary word."""
 
 
 def search_work(text: str) -> int:
@@ -165,3 +196,53 @@ def _clean_parameters(url: str) -> str:
         return f"{match[1]}={REDACTED}" if is_secret and match[2] else match[0]
 
     return _PARAMETER.sub(clean, url)
+
+
+def message_without_secrets(text: str, *, known: Collection[str] = ()) -> str:
+    """The text without all that may be a secret: what ``without_secrets`` knows, the values of the environment's
+    secrets, users and queries of URLs, values by their names, and long words, but for those that are ``known``."""
+    for value in _environment_secrets():
+        text = text.replace(value, REDACTED)
+    text = _ANY_URL.sub(lambda found: _without_query(_without_user(found[0])), text)
+    text = _PEM.sub(REDACTED, text) if "PRIVATE KEY" in text else text
+    text = _COOKIE.sub(rf"\1{REDACTED}", _NAMED.sub(_clean_named, text))
+    text = _CUT_TOKEN.sub(REDACTED, text)
+    text = _TOKEN.sub(REDACTED, _BEARER.sub(rf"\1{REDACTED}", text))
+    return _LONG_WORD.sub(lambda found: found[0] if found[0] in known else REDACTED, text)
+
+
+def _clean_named(found: re.Match[str]) -> str:
+    is_secret = found["name"].lower() == "key" or _is_secret(found["name"], found["value"].rstrip("."))
+    return f"{found[1]}{REDACTED}" if is_secret else found[0]
+
+
+def _without_user(url: str) -> str:
+    """The URL without user names and passwords, also in a URL that it holds.
+
+    A password may have any character but spaces and quotes: the author of the URL may have forgotten to encode it. So a
+    password ends at the last ``@``. Each character is looked at once. A search for the last ``@`` from each ``://``
+    would take quadratic time.
+    """
+    last = url.rfind("@")
+    kept, begin = [], 0
+    while begin <= last and (user := _ANY_USER.search(url, begin, last + 1)) is not None:
+        kept.append(url[begin : user.start() + len("://")])
+        begin = user.end() if user[0].endswith("@") else last + 1
+    return "".join([*kept, url[begin:]])
+
+
+def _without_query(url: str) -> str:
+    """The URL without its query. Each character is looked at once."""
+    begin = 0
+    for mark in _MARK.finditer(url, 0, len(url) - 1):
+        if mark[0] == "?" and _ANY_ADDRESS.search(url, begin, mark.start()):
+            return url[: mark.start()]
+        begin = mark.end()
+    return url
+
+
+def _environment_secrets() -> list[str]:
+    """The secrets, each on one line. Longer ones come first: one may begin with another."""
+    named = (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper()))
+    values = {form for value in named for form in (value, " ".join(value.split()))}
+    return sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)
