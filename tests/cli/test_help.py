@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from stream_protocol.cli import main
 from stream_protocol.cli._serve_options import COMMON, sections
 from stream_protocol.cli.serve_command import serve
-from tests.cli.terminal import terminal
 from tests.processes import ENV, HANG
+from tests.terminals import terminal
 
 PROGRAM = """
 import json, sys

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.cli.terminal import terminal
 from tests.processes import HANG, cli, serving
 from tests.recording.recordings import turns
+from tests.terminals import terminal
 
 AGENT = """
 import asyncio

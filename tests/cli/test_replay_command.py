@@ -15,8 +15,8 @@ from stream_protocol import message_to_chunks, reduce_chunks
 from stream_protocol.check import check_file
 from stream_protocol.cli.replay_command import replay
 from stream_protocol.recording import _pace as waiting, load_recording, replay as replay_recording
-from tests.cli.terminal import terminal
 from tests.processes import COMMAND, ENV, HANG, cli, started
+from tests.terminals import terminal
 
 
 def event(author: str, text: str, turn: int, at: float | None) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import pytest
 
 from stream_protocol.cli._run_lines import RunLines
 from stream_protocol.wire import ChatRequest, parse_chat_request
-from tests.cli.terminal import Terminal, terminal
 from tests.processes import HANG, serving
+from tests.terminals import Terminal, terminal
 
 pytestmark = pytest.mark.processes
 
@@ -109,7 +109,7 @@ def test_a_server_that_is_quiet_or_logs_json_prints_no_line(folder: Path, option
     with terminal("serve", "mine:root_agent", "--port", "0", *options, cwd=folder) as shown:
         url = url_of(shown.read_until("http://"))
         say(url, "hi")
-        shown.process.terminate()
+        shown.terminate()
         assert "✓" not in shown.read()
 
 
