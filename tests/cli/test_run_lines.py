@@ -1,6 +1,7 @@
 """On a terminal, ``serve`` prints a line for each run; in a pipe, in JSON and with --quiet it does not."""
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -93,7 +94,7 @@ def test_the_banner_says_where_the_page_the_inspector_and_the_api_are_and_how_lo
     assert lines == [
         "",
         f"  ➜ Page       {url}",
-        "  ➜ Inspector  Ctrl+I on the page",
+        f"  ➜ Inspector  {'Cmd' if sys.platform == 'darwin' else 'Ctrl'}+I on the page",
         f"  ➜ API        {url}/api/chat",
         "",
         "    Agent      mine",
