@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import platform
 import socket
 import sys
 from collections.abc import Sequence
@@ -307,7 +308,8 @@ class AgentServer:
     def _inspector_hint(self) -> str:
         if not self.options.page or self.options.user_header or self.options.workers > 1:
             return ""
-        return "Ctrl+I on the page" if self.options.inspect else "--inspect adds it to the page"
+        keys = "Cmd+I" if platform.system() == "Darwin" else "Ctrl+I"
+        return f"{keys} on the page" if self.options.inspect else "--inspect adds it to the page"
 
     def _place_of_chats(self, service: ChatService) -> str:
         store = service.runner.session_service

@@ -82,8 +82,8 @@ def test_the_agent_of_adk_create_is_served_recorded_and_tested(shell: Shell) -> 
         shell.serving("my_agent", "--record", "tests/recordings", **gemini) as (url, screen),
     ):
         assert [line for line in screen if line.startswith(("Agent", "Model", "Missing"))] == [
-            "Agent     root_agent",
-            "Model     gemini-flash-latest",
+            "Agent      root_agent",
+            "Model      gemini-flash-latest",
         ]
         page = httpx.get(url)
         assert (page.status_code, "<div id=" in page.text) == (200, True)
@@ -91,7 +91,7 @@ def test_the_agent_of_adk_create_is_served_recorded_and_tested(shell: Shell) -> 
         stream = post_words(url, "Hello there")
     assert text_of(stream).endswith("You said: Hello there")
     (shell.folder / "answer.sse").write_bytes(stream)
-    assert "legal for v6 and v7" in shell.run("adk-ui-stream", "check", "answer.sse")
+    assert "valid for v6 and v7" in shell.run("adk-ui-stream", "check", "answer.sse")
     (recording,) = (shell.folder / "tests" / "recordings").iterdir()
     recording.rename(recording.with_name("chat.jsonl"))
     (shell.folder / "tests" / "test_chat.py").write_text(RECORDED_TEST)
