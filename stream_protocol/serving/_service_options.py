@@ -10,6 +10,7 @@ from google.adk.agents.run_config import RunConfig
 from stream_protocol.serving._limits import ServiceLimits
 from stream_protocol.serving._overrides import RunOverrides
 from stream_protocol.serving._recorder_protocol import check_recorder
+from stream_protocol.serving._times import ServiceTimes
 from stream_protocol.serving.engine import Engine
 from stream_protocol.serving.run_logs import RunLog
 from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode
@@ -49,6 +50,7 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "engine": partial(
         check_interface, interface=Engine, expected="an engine", or_none=True, hint="give DbosEngine(url)"
     ),
+    "times": partial(check_instance, kind=ServiceTimes, expected="a ServiceTimes"),
 }
 """Option -> its check. The target and the session service are checked by ``as_runner``, the others by the converter."""
 

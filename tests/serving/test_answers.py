@@ -15,9 +15,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai.types import Content, Part
 from starlette.applications import Starlette
 
-from stream_protocol.serving import ChatService, _audit, _service, create_app
-from stream_protocol.serving._service import INTERRUPTED_TEXT
-from stream_protocol.serving.runs import _job
+from stream_protocol.serving import ChatService, _audit, create_app
+from stream_protocol.serving.requests import INTERRUPTED_TEXT
+from stream_protocol.serving.runs import _history_policy, _job
 from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
 from stream_protocol.session import Transcript, fingerprint
 from stream_protocol.testing import Call, ScriptedLlm, Wait
@@ -118,7 +118,7 @@ async def test_an_answer_reads_the_session_once(monkeypatch: pytest.MonkeyPatch)
             super().__init__(events, **more)
             reads.append(len(self.stored))
 
-    for module in (_service, _audit, _job):
+    for module in (_history_policy, _audit, _job):
         monkeypatch.setattr(module, "Transcript", Counted)
     await stream(app, answered(first[0]["messageId"], approval(request, approved=True)))
     assert bank.paid == [5]

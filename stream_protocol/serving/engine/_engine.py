@@ -129,10 +129,6 @@ class OrphanedRun:
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
 
-class NotRecordedError(Exception):
-    """The engine could not record a run, which was not begun then."""
-
-
 class OtherVersionError(Exception):
     """The run was begun by another version of the app's agents, or of what is kept of them."""
 

@@ -52,7 +52,7 @@ def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
         user_id=job.session.user_id,
         chat_id=job.session.id,
         request=_body_of(job.request),
-        digest=run.request,
+        digest=run.idempotency_key,
         chat_was_busy=run.chat_was_busy,
         invocation_id=job.invocation_id,
         found_events=len(job.session.events),

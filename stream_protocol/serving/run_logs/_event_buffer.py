@@ -65,7 +65,7 @@ def check_bounds(bounds: object) -> None:
 class EventBuffer:
     """An append-only list of complete SSE events, each ending in a blank line.
 
-    ``on_readers`` is called with the number of readers whenever that changes. It may be set to ``None`` later.
+    ``on_readers`` is called with the number of readers whenever that changes, until ``forget_writer``.
 
     A reader that is too far behind (``bounds.max_backlog``), or one too many (``bounds.max_readers``), is cut off, with
     a warning in the log. It may read again, and then gets the response from its beginning.
@@ -75,7 +75,7 @@ class EventBuffer:
         check_bounds(bounds)
         check_callable("on_readers", on_readers, ("count",), plain=True, or_none=True)
         self._bounds = bounds or LogBounds()
-        self.on_readers = on_readers
+        self._on_readers = on_readers
         self._past = b""
         self._joined = JoinedStream()
         """The first events, joined."""
@@ -150,6 +150,10 @@ class EventBuffer:
         """Marks the response as complete. Each reader ends once it has read everything."""
         self._closed = True
         self._wake()
+
+    def forget_writer(self) -> None:
+        """Calls ``on_readers`` no more, so that the log keeps nothing of its writer in memory."""
+        self._on_readers = None
 
     def cut_off_readers(self) -> None:
         """Cuts off all readers, and every later one: this process cannot get the rest of the response."""
@@ -283,8 +287,8 @@ class EventBuffer:
             self._tell_readers()
 
     def _tell_readers(self) -> None:
-        if self.on_readers is not None:
-            self.on_readers(len(self._cursors))
+        if self._on_readers is not None:
+            self._on_readers(len(self._cursors))
 
     def _cut_off(self, cursor: "_Cursor", reason: str) -> None:
         count_cut_reader(reason)

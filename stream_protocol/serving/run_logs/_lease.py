@@ -79,7 +79,7 @@ class SharedLease:
 
     def info(self) -> RunInfo:
         """Returns the run as other requests see it."""
-        return RunInfo(run_id=self.run_id, request=self._run.request, phase=self._phase())
+        return RunInfo(run_id=self.run_id, idempotency_key=self._run.idempotency_key, phase=self._phase())
 
     async def claim(self) -> None:
         """Claims the chat. Raises ``OtherRunError``."""

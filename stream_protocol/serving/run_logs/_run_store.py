@@ -115,8 +115,8 @@ class RunIdentity:
     run_id: str
     worker: str
     """The id of the worker that runs it."""
-    request: str
-    """The fingerprint of the request that it answers."""
+    idempotency_key: str
+    """Of the request that it answers."""
 
 
 @dataclass(frozen=True)

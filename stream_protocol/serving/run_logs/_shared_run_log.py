@@ -51,7 +51,6 @@ class SharedRunLog:
     def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None) -> None:
         check_bounds(bounds)
         self.bounds = bounds or LogBounds()
-        self.recovers = False
         self._times = times
         self._store = store
         self._leases: dict[str, SharedLease] = {}
@@ -76,12 +75,12 @@ class SharedRunLog:
         """Checks that the store can be written to. Raises ``RunLogError`` if not."""
         await self._store.ping()
 
-    async def claim(self, chat: str, request: str, owner: Owner) -> SharedLease:
+    async def claim(self, chat: str, idempotency_key: str, owner: Owner) -> SharedLease:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
-        run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, request=request)
+        run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, idempotency_key=idempotency_key)
         lease = SharedLease(self._store, run, owner, self._times)
         try:
-            await self._claim(lease, request)
+            await self._claim(lease, idempotency_key)
         except ChatTakenError as taken:
             own = self._leases.get(taken.run.run_id)
             raise taken if own is None else ChatTakenError(own.info()) from None
@@ -109,11 +108,11 @@ class SharedRunLog:
         found = dict(zip(others, await self._store.peek(others), strict=True))
         return [runs.get(chat) or found.get(chat) for chat in chats]
 
-    async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
+    async def read(self, chat: str, run_id: str, *, rebuild: bool = False, recovers: bool = False) -> RunReader | None:
         """Reads a run's response; ``None`` if the store does not have it any more."""
         if (own := self._leases.get(run_id)) is not None:
             return own.owner.log.read(rebuild=rebuild)
-        follower = self._follower(run_id) or await self._follow(chat, run_id)
+        follower = self._follower(run_id) or await self._follow(chat, run_id, recovers=recovers)
         return None if follower is None else follower.buffer.read(rebuild=rebuild)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
@@ -156,7 +155,7 @@ class SharedRunLog:
         own = self._chats.get(chat)
         return own.info() if own is not None and own.held else None
 
-    async def _claim(self, lease: SharedLease, request: str) -> None:
+    async def _claim(self, lease: SharedLease, idempotency_key: str) -> None:
         """Claims the chat. Raises ``ChatTakenError``.
 
         A page may read the end of a response and send its next request before the store knows of that end. So if the
@@ -172,7 +171,8 @@ class SharedRunLog:
                 return await lease.claim()
             except OtherRunError as taken:
                 other = taken.run
-                if other.phase == "closed" or other.request == request or other.run_id in self._leases:
+                is_equal = other.idempotency_key == idempotency_key
+                if other.phase == "closed" or is_equal or other.run_id in self._leases:
                     raise
                 if first is None or first.run.run_id != other.run_id:
                     first, requested_after = taken, None
@@ -220,9 +220,9 @@ class SharedRunLog:
             if self._chats.get(chat) is lease:
                 del self._chats[chat]
 
-    async def _follow(self, chat: str, run_id: str) -> Follower | None:
+    async def _follow(self, chat: str, run_id: str, *, recovers: bool) -> Follower | None:
         follower = Follower(
-            self._store, chat=chat, run_id=run_id, times=self._times, bounds=self.bounds, recovers=self.recovers
+            self._store, chat=chat, run_id=run_id, times=self._times, bounds=self.bounds, recovers=recovers
         )
         if not await follower.begin():
             return None

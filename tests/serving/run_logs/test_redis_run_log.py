@@ -243,7 +243,7 @@ async def test_a_worker_that_was_busy_for_longer_than_its_lease_takes_it_back(re
         time.sleep(1.5 * SHORT)  # noqa: ASYNC251 - the loop is to be busy
         assert [lease.held, await lease.confirm(), lease.held] == [False, True, True]
         assert not owner.lost.is_set()
-        assert (await running(logs[1])).request == "request"
+        assert (await running(logs[1])).idempotency_key == "request"
         owner.finish()
         lease.release()
 
@@ -481,10 +481,10 @@ async def test_who_comes_to_a_response_after_its_worker_died_is_told_the_same(en
 
 
 async def test_the_readers_of_a_run_that_its_worker_leaves_are_cut_off_where_another_takes_it_up(wired: Logs) -> None:
-    wired[1].recovers = True
     owner, lease = await begin(wired[0])
     owner.say("word")
-    elsewhere = await reader(wired[1])
+    elsewhere = await wired[1].read(CHAT, (await running(wired[1])).run_id, recovers=True)
+    assert elsewhere is not None
     await until(elsewhere, b"word")
     lease.release()  # though the response has no end
     await happens(elsewhere.cut_off)

@@ -97,7 +97,7 @@ class PostgresStore:
 
     async def claim(self, run: RunIdentity) -> int:
         """Gives the chat to a run, and the run its token."""
-        arguments = (chat_key(run.chat), run.run_id, run.worker, run.request)
+        arguments = (chat_key(run.chat), run.run_id, run.worker, run.idempotency_key)
         lifetimes = (self._times.lease_ms, self._times.token_ms)
         while True:
             claimed = await self._connections.row(statements.CLAIM, *arguments, *lifetimes)
@@ -117,7 +117,7 @@ class PostgresStore:
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease."""
-        arguments = (chat_key(run.chat), run.run_id, run.worker, run.request, phase, token)
+        arguments = (chat_key(run.chat), run.run_id, run.worker, run.idempotency_key, phase, token)
         lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms)
         renewed = await self._connections.row(statements.RENEW, *arguments, *lifetimes, urgent=True)
         return None if renewed is None else Renewal(stop=renewed["stop"], readers=renewed["readers"])
@@ -228,7 +228,7 @@ class PostgresStore:
 
     def _run_info(self, row: Any) -> RunInfo:
         healthy = row["left_ms"] > self._times.healthy_ms
-        return RunInfo(run_id=row["run"], request=row["request"], phase=_PHASES[row["phase"]], healthy=healthy)
+        return RunInfo(run_id=row["run"], idempotency_key=row["request"], phase=_PHASES[row["phase"]], healthy=healthy)
 
     def _begin_to_sweep(self) -> None:
         if self._sweep_task is None:
