@@ -7,13 +7,13 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from stream_protocol.serving._byte_budget import ByteShare
 from stream_protocol.serving._in_progress import InProgress, in_progress
 from stream_protocol.serving._limits import ARTIFACTS_AT_ONCE, RequestRates, ServiceLimits, UserReads
 from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
-from stream_protocol.serving._service_options import check_options, check_request
+from stream_protocol.serving._service_options import OnBusy, ServiceOptions, check_request
 from stream_protocol.serving._time_limit import HOOK_TIMEOUT
 from stream_protocol.serving._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.serving.chats import (
@@ -109,7 +109,7 @@ class ChatService:
         disconnect_grace: float | None = None,
         run_timeout: float | None = RUN_TIMEOUT,
         limits: ServiceLimits | None = None,
-        on_busy: Literal["interrupt", "reject"] = "interrupt",
+        on_busy: OnBusy = "interrupt",
         history_cut: HistoryCut = "append",
         stopping_wait: float = STOPPING_WAIT,
         hook_timeout: float | None = HOOK_TIMEOUT,
@@ -121,26 +121,7 @@ class ChatService:
         times: ServiceTimes = DEFAULT_TIMES,
         **options: Unpack[ConverterOptions],
     ) -> None:
-        check_options(
-            history=history,
-            run_config=run_config,
-            run_log=run_log,
-            disconnect_grace=disconnect_grace,
-            run_timeout=run_timeout,
-            limits=limits,
-            on_busy=on_busy,
-            history_cut=history_cut,
-            stopping_wait=stopping_wait,
-            hook_timeout=hook_timeout,
-            files=files,
-            on_finish=on_finish,
-            on_audit=on_audit,
-            recorder=recorder,
-            engine=engine,
-            times=times,
-        )
-        self._context = context = assemble(
-            target,
+        service_options = ServiceOptions(
             session_service=session_service,
             history=history,
             run_config=run_config,
@@ -157,9 +138,9 @@ class ChatService:
             on_audit=on_audit,
             recorder=recorder,
             engine=engine,
-            options=options,
             times=times,
         )
+        self._context = context = assemble(target, service_options, options)
         self.runner = context.runner
         per_minute = (limits or ServiceLimits()).max_requests_per_minute
         self._rates = RequestRates(per_minute)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Sequence
+from copy import copy
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -103,9 +104,15 @@ def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> li
         return [*routes]
     methods: dict[str, set[str]] = {}
     for route in routes:
-        route.app = CrossOrigin(route.app, origins)
         methods.setdefault(route.path, set()).update(route.methods or ())
-    return [*routes, *(_options_route(path, sorted(methods[path]), origins) for path in methods)]
+    preflights = [_options_route(path, sorted(methods[path]), origins) for path in methods]
+    return [*(_opened(route, origins) for route in routes), *preflights]
+
+
+def _opened(route: Route, origins: Collection[str]) -> Route:
+    opened = copy(route)
+    opened.app = CrossOrigin(route.app, origins)
+    return opened
 
 
 def _options_route(path: str, methods: Sequence[str], origins: Collection[str]) -> Route:

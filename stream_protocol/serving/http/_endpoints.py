@@ -236,7 +236,7 @@ class ChatEndpoints:
 
     def _stream(self, events: AsyncIterator[bytes], user_id: str) -> Response:
         if isinstance(events, RunReader):
-            events.memory = self._service.hold_memory(user_id)
+            events.count_in(self._service.hold_memory(user_id))
         return UIMessageStreamResponse(events, keep_alive=self._keep_alive)
 
 

@@ -242,7 +242,7 @@ class EventBuffer:
 
         A reader that is slow here keeps no other events in memory.
         """
-        cursor.reads_joined = True
+        cursor.begin_joined()
         while self._joined_count < self.count:
             self._join(self.count)
             await asyncio.sleep(0)
@@ -259,8 +259,7 @@ class EventBuffer:
             if cursor.cut_off.is_set():
                 return
         last = [*events, *self._joined.growing]
-        cursor.reads_joined = False
-        cursor.position, cursor.read_bytes = self._joined_count, self._joined_weight - _weight(last)
+        cursor.end_joined(self._joined_count, self._joined_weight - _weight(last))
         while last and not cursor.cut_off.is_set():
             events = _piece(last, 0)
             piece = _bytes(events)
@@ -275,7 +274,7 @@ class EventBuffer:
         if len(self._cursors) >= self._bounds.max_readers:
             logger.warning("A reader was cut off: %s others read the response.", self._bounds.max_readers)
             self._cut_off(max(self._cursors, key=self._unread), "too_many")
-        cursor.max_unread = max(self._bounds.max_backlog, 2 * self.size)
+        cursor.limit(max(self._bounds.max_backlog, 2 * self.size))
         self._cursors[cursor] = None
         active_readers.add(1)
         self._tell_readers()
@@ -375,6 +374,20 @@ class _Cursor:
     """It is cut off if it has more bytes than this left to read."""
     cut_off: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def limit(self, max_unread: int) -> None:
+        """Sets how many bytes it may have left to read."""
+        self.max_unread = max_unread
+
+    def begin_joined(self) -> None:
+        """It reads the joined events now."""
+        self.reads_joined = True
+
+    def end_joined(self, position: int, read_bytes: int) -> None:
+        """It reads the events as they were appended now, from this one on."""
+        self.reads_joined = False
+        self.position = position
+        self.read_bytes = read_bytes
+
     def go_on(self, count: int, size: int) -> None:
         """Moves the cursor over so many events and bytes."""
         self.position += count
@@ -394,8 +407,16 @@ class RunReader(AsyncGenerator[bytes, None]):
         self.kept_bytes = kept_bytes
         """Returns the bytes of a response that has ended, which are in memory for its readers alone; 0 before its end.
         """
-        self.memory: ByteShare | None = None
+        self._memory: ByteShare | None = None
+
+    @property
+    def memory(self) -> ByteShare | None:
         """Counts these bytes, if the client reads on for long. If there is no room for them, it is cut off."""
+        return self._memory
+
+    def count_in(self, memory: ByteShare) -> None:
+        """Counts the bytes in this share."""
+        self._memory = memory
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         """The pieces, each without a detour through this object."""

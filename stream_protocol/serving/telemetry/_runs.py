@@ -92,7 +92,7 @@ class RunObserver:
     def written(self, events: Sequence[bytes]) -> None:
         """The run has written these SSE events, a chunk each."""
         self._chunks += len(events)
-        chunks.number += len(events)
+        chunks.add(len(events))
         for event in events:
             if event.startswith(_TOOL_CALLS):
                 tool_calls.add(1)

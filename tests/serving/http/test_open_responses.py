@@ -411,7 +411,7 @@ async def test_a_response_that_has_ended_counts_while_a_slow_client_keeps_it(
     reads = []
     for log, one in zip(logs, (first, second), strict=True):
         reader = log.read()
-        reader.memory = budget.share("ann")
+        reader.count_in(budget.share("ann"))
         reads.append(one.reads(reader))
         if one is first:
             while not budget.taken:  # noqa: ASYNC110 - nobody tells of it
@@ -445,7 +445,7 @@ async def test_a_response_that_goes_on_counts_nothing(
 
     reader = going_on.read()
     kept_bytes, reader.kept_bytes = reader.kept_bytes, watched_bytes
-    reader.memory = budget.share("ann")
+    reader.count_in(budget.share("ann"))
     reading = SlowClient().reads(reader)
     while looks < 5:  # noqa: ASYNC110 - nobody tells of it
         await asyncio.sleep(0.001)
