@@ -36,7 +36,7 @@ PRELOADED: Final = [
     "stream_protocol.serving._service",
     "stream_protocol.serving.adk_runner._load_target",
     "stream_protocol.serving.adk_runner._session_services",
-    "stream_protocol.serving.http._uvicorn_server",
+    "stream_protocol.server._uvicorn_server",
     "stream_protocol.testing",
 ]
 """What servers need."""

@@ -16,7 +16,7 @@ OF_OTHER_LIBRARIES: Final = {
     "durable/_held_agents.py": {"model", "before_model_callback", "tools"},  # of the agents of a tree that was copied
     "durable/_held_model.py": {"id"},  # ADK gives an id to a call without one, too
     "durable/_dbos_engine.py": {"propagate"},  # a logger has no method for it
-    "serving/_agent_helpers.py": {"render_ui_widgets"},  # of ADK actions: an update takes the place of a widget
+    "agents/_agent_helpers.py": {"render_ui_widgets"},  # of ADK actions: an update takes the place of a widget
     "serving/adk_runner/_memory_sessions.py": {"events"},  # of sessions that ADK's service has copied
     "serving/adk_runner/_models.py": {"disabled"},  # a logger has no method for it
     "serving/adk_runner/_run_plugin.py": {"plugins"},  # of the copied manager of a copied runner
@@ -28,7 +28,7 @@ OF_OTHER_LIBRARIES: Final = {
         "long_running_tool_ids",
         "artifact_delta",
     },
-    "serving/errors/_lost_errors.py": {"excepthook", "unraisablehook"},  # Python has no other way
+    "server/_lost_errors.py": {"excepthook", "unraisablehook"},  # Python has no other way
     "serving/telemetry/_log_ids.py": {"chat_id", "run_id", "user_id", "trace_id", "span_id"},  # a log record's filter
 }
 """Objects of ADK, of Python's logging and of the interpreter that have no method for it."""
@@ -78,7 +78,7 @@ class Run:
 
 def test_the_service_sets_no_foreign_attribute() -> None:
     found: dict[str, set[str]] = {}
-    for folder in ("serving", "durable"):
+    for folder in ("agents", "durable", "server", "serving"):
         for module in (PACKAGE / folder).rglob("*.py"):
             tree = ast.parse(module.read_text(encoding="utf-8"))
             if attributes := {*foreign_attributes(tree)}:

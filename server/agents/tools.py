@@ -10,7 +10,7 @@ from google.genai import types
 from pydantic import BaseModel
 
 from server.agents.chart import bar_chart
-from stream_protocol.serving import client_tool, emit_data
+from stream_protocol.agents import client_tool, emit_data
 
 Json: TypeAlias = dict[str, Any]
 

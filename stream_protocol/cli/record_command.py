@@ -59,7 +59,8 @@ def _record(target: str, texts: tuple[str, ...], file: Path, *, ai_sdk: str, ver
     """Return how many turns failed."""
     from stream_protocol.cli._targets import load_or_refuse
     from stream_protocol.recording.write import FileRecorder
-    from stream_protocol.serving import ChatService, log_to_terminal
+    from stream_protocol.server import log_to_terminal
+    from stream_protocol.serving import ChatService
 
     version = ai_sdk_version(ai_sdk)
     if file.exists():

@@ -9,13 +9,20 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from stream_protocol.serving._byte_budget import ByteShare
-from stream_protocol.serving._in_progress import InProgress, in_progress
-from stream_protocol.serving._limits import ARTIFACTS_AT_ONCE, RequestRates, ServiceLimits, UserReads
-from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
-from stream_protocol.serving._service_options import OnBusy, ServiceOptions, check_request
-from stream_protocol.serving._time_limit import HOOK_TIMEOUT
-from stream_protocol.serving._times import DEFAULT_TIMES, ServiceTimes
+from stream_protocol.serving.base import (
+    ARTIFACTS_AT_ONCE,
+    DEFAULT_TIMES,
+    HOOK_TIMEOUT,
+    NO_OVERRIDES,
+    ByteShare,
+    InProgress,
+    RequestRates,
+    RunOverrides,
+    ServiceLimits,
+    ServiceTimes,
+    UserReads,
+    in_progress,
+)
 from stream_protocol.serving.chats import (
     PAGE_SIZE,
     ChatChanges,
@@ -27,7 +34,15 @@ from stream_protocol.serving.chats import (
     list_chats,
     load_artifact,
 )
-from stream_protocol.serving.requests import Histories, RequestLifecycle, assemble, delete_chat
+from stream_protocol.serving.requests import (
+    Histories,
+    OnBusy,
+    RequestLifecycle,
+    ServiceOptions,
+    assemble,
+    check_request,
+    delete_chat,
+)
 from stream_protocol.serving.runs import RUN_TIMEOUT, STOPPING_WAIT
 from stream_protocol.wire import ChatRequestError, check_count, check_flag, check_instance, check_text
 from stream_protocol.wire.client import parse_sse
@@ -37,12 +52,11 @@ if TYPE_CHECKING:
     from google.adk.sessions import BaseSessionService
     from google.genai import types
 
-    from stream_protocol.serving._audit import OnAudit
-    from stream_protocol.serving._on_finish import OnFinish
-    from stream_protocol.serving._recorder_protocol import Recorder
     from stream_protocol.serving.adk_runner import Target
+    from stream_protocol.serving.base import OnAudit, Recorder
     from stream_protocol.serving.engine import Engine
     from stream_protocol.serving.run_logs import RunLog
+    from stream_protocol.serving.runs import OnFinish
     from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode
     from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import AnyChunk, ChatRequest, UIMessage

@@ -10,8 +10,8 @@ import click
 import yaml
 
 from stream_protocol.cli import main
-from stream_protocol.serving._times import DEFAULT_TIMES
-from stream_protocol.serving.http._uvicorn_server import GRACEFUL_SECONDS
+from stream_protocol.server._uvicorn_server import GRACEFUL_SECONDS
+from stream_protocol.serving.base._times import DEFAULT_TIMES
 from tests.processes import ROOT
 
 FOLDER: Final = ROOT / "examples" / "deploy"

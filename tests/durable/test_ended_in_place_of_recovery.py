@@ -13,8 +13,8 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.models import LlmRequest
 
 from stream_protocol.serving import ChatService, RunOverrides, create_app
-from stream_protocol.serving._overrides import NO_OVERRIDES
-from stream_protocol.serving._times import ServiceTimes
+from stream_protocol.serving.base._overrides import NO_OVERRIDES
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.chats import load_saved_files
 from stream_protocol.serving.engine import _records
 from stream_protocol.serving.engine._orphaned_runs import MAX_FAILURES

@@ -21,7 +21,7 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from stream_protocol.serving import ChatService, FilePolicy, create_app
-from stream_protocol.serving._times import ServiceTimes
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Turn
 from tests.comparable_messages import comparable
 from tests.durable.test_every_event import NEVER, EndingSessions, no_end

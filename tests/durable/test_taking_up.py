@@ -11,7 +11,7 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent
 
 from stream_protocol.serving import ChatService, RunOverrides
-from stream_protocol.serving._times import DEFAULT_TIMES
+from stream_protocol.serving.base._times import DEFAULT_TIMES
 from stream_protocol.serving.engine import ExecutionState
 from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT

@@ -15,8 +15,8 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.tool_context import ToolContext
 
 from stream_protocol.serving import ChatService, MemoryRunLog, PostgresRunLog, RunOverrides
-from stream_protocol.serving._overrides import NO_OVERRIDES
-from stream_protocol.serving._times import DEFAULT_TIMES, ServiceTimes
+from stream_protocol.serving.base._overrides import NO_OVERRIDES
+from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import ScriptedLlm, Turn
 from stream_protocol.wire import parse_chat_request
 from stream_protocol.wire.client import parse_sse

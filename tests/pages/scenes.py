@@ -13,7 +13,7 @@ from google.genai.types import Part
 from server.agents.chart import bar_chart
 from server.agents.question import Question, read_question
 from server.agents.tools import get_location, get_time_zone, set_theme
-from stream_protocol.serving import emit_data
+from stream_protocol.agents import emit_data
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 
 BEGINNING: Final = "Once upon a time there was a stream,"

@@ -22,7 +22,7 @@ from google.genai import types as genai
 
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import AuditRecord, ChatService, create_app
-from stream_protocol.serving._times import ServiceTimes
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
 from tests.serving.fake_engine import FakeEngine

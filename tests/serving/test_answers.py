@@ -15,8 +15,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai.types import Content, Part
 from starlette.applications import Starlette
 
-from stream_protocol.serving import ChatService, _audit, create_app
-from stream_protocol.serving.requests import INTERRUPTED_TEXT
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.base import _audit
+from stream_protocol.serving.requests._stored_response import INTERRUPTED_TEXT
 from stream_protocol.serving.runs import _history_policy, _job
 from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
 from stream_protocol.session import Transcript, fingerprint

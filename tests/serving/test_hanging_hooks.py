@@ -12,7 +12,7 @@ from google.adk.sessions import InMemorySessionService
 
 from stream_protocol import StreamProtocolError
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving._times import ServiceTimes
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.redis_server import RedisServer

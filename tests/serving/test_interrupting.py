@@ -13,7 +13,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from stream_protocol import StreamProtocolError
 from stream_protocol.serving import MemoryRunLog, create_app
-from stream_protocol.serving._times import ServiceTimes
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
 from tests.serving.support import (

@@ -13,7 +13,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from stream_protocol.serving import MemoryRunLog, create_app
-from stream_protocol.serving._times import ServiceTimes
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page

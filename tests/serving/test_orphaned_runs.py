@@ -17,8 +17,9 @@ from google.adk.events import Event
 from google.adk.models import LlmRequest
 from google.adk.sessions import InMemorySessionService, Session
 
-from stream_protocol.serving import MemoryRunLog, client_tool
-from stream_protocol.serving._times import ServiceTimes
+from stream_protocol.agents import client_tool
+from stream_protocol.serving import MemoryRunLog
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.engine import ExecutionState, OrphanedRun, RunRecord
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._recovery import CRASHES_TEXT

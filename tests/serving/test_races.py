@@ -9,7 +9,7 @@ from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import create_app
-from stream_protocol.serving._times import DEFAULT_TIMES, ServiceTimes
+from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import ScriptedLlm, Wait
 from stream_protocol.testing.run_log_conformance import eventually
 from tests.serving.support import HANG, begin, chat, chunks, client, post, said, soon, stream

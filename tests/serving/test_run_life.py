@@ -9,7 +9,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving._times import ServiceTimes
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.run_logs import EventBuffer, LogBounds
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import StreamProtocolError, parse_chat_request

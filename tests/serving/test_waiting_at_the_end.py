@@ -10,7 +10,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 
 from stream_protocol.serving import create_app
-from stream_protocol.serving._times import DEFAULT_TIMES, ServiceTimes
+from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable

@@ -21,7 +21,7 @@ from mcp.types import CallToolResult, TextContent, Tool
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from stream_protocol.serving import client_tool, data_part, emit_data
+from stream_protocol.agents import client_tool, data_part, emit_data
 from stream_protocol.testing import Call, ScriptedLlm
 
 

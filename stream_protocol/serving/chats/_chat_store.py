@@ -6,9 +6,14 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from stream_protocol.serving._limits import UserReads
-from stream_protocol.serving._refusals import ENGINE, SESSION_STORE, unreachable_refusal
-from stream_protocol.serving._time_limit import HookTimeoutError, in_time
+from stream_protocol.serving.base import (
+    ENGINE,
+    SESSION_STORE,
+    HookTimeoutError,
+    UserReads,
+    in_time,
+    unreachable_refusal,
+)
 from stream_protocol.serving.chats._chat_details import WITHOUT_EVENTS
 from stream_protocol.serving.chats._sessions import find_session
 from stream_protocol.serving.errors import is_unreachable, log_error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from google.adk.agents.invocation_context import new_invocation_context_id
 
-from stream_protocol.serving._refusals import ENGINE
+from stream_protocol.serving.base import ENGINE
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving._times import ServiceTimes
+    from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.chats import ChatKey, ChatStore
     from stream_protocol.serving.engine._engine import Deployment, Engine, Execution
     from stream_protocol.serving.runs import ActiveRuns, Claim, Job, Planner, Run, RunWork, Settled

@@ -8,8 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving._tasks import Tasks
-from stream_protocol.serving._time_limit import HookTimeoutError
+from stream_protocol.serving.base import HookTimeoutError, Tasks
 from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.engine._shown import told_end
 from stream_protocol.serving.errors import is_unreachable, log_error
@@ -19,7 +18,7 @@ from stream_protocol.wire import ChatRequestError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from stream_protocol.serving._times import ServiceTimes
+    from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.engine._engine import Engine, ExecutionState, RunRecord
     from stream_protocol.serving.runs import ActiveRuns, Run

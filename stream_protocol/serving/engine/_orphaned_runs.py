@@ -8,7 +8,7 @@ from collections import Counter
 from contextvars import Context
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from stream_protocol.serving._overrides import RunOverrides
+from stream_protocol.serving.base import RunOverrides
 from stream_protocol.serving.engine._local_runs import is_away, log_absence
 from stream_protocol.serving.engine._records import planned_again
 from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools, job_runner
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from google.adk.runners import Runner
 
-    from stream_protocol.serving._times import ServiceTimes
+    from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.chats import ChatKey, ChatStore
     from stream_protocol.serving.engine._engine import Engine, OrphanedRun, RunRecord
     from stream_protocol.serving.engine._isolation import Isolation

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_jsonable_python
 
-from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving.adk_runner import resumed_agent
+from stream_protocol.serving.base import long_work
 from stream_protocol.serving.chats import load_saved_files
 from stream_protocol.serving.engine._engine import RunRecord
 from stream_protocol.serving.errors import log_error
@@ -28,7 +28,7 @@ from stream_protocol.wire import ChatRequestError, parse_chat_request
 if TYPE_CHECKING:
     from google.adk.runners import Runner
 
-    from stream_protocol.serving._overrides import RunOverrides
+    from stream_protocol.serving.base import RunOverrides
     from stream_protocol.serving.engine._engine import Deployment
     from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
     from stream_protocol.serving.runs import Job, Run

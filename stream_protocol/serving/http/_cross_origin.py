@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stream_protocol._origins import ANY_ORIGIN
-from stream_protocol.serving.http._limited_http import RareWarning
+from stream_protocol.serving.base import RareWarning
 from stream_protocol.serving.http._trusted_origins import CROSS_ORIGIN_SCOPE
 from stream_protocol.wire import shown
 
@@ -42,7 +42,7 @@ class CrossOrigin:
         self._app = app
         self._origins = frozenset(origins)
         self._methods = methods
-        self._warning = RareWarning()
+        self._warning = RareWarning(logger)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or CROSS_ORIGIN_SCOPE in scope:

@@ -6,15 +6,11 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving._audit import AuditTrail
-from stream_protocol.serving._limits import RunSlots, ServiceLimits
-from stream_protocol.serving._readiness import Readiness
-from stream_protocol.serving._recorder_protocol import as_one_recorder
-from stream_protocol.serving._response_memory import ResponseMemory
-from stream_protocol.serving._tasks import Tasks
 from stream_protocol.serving.adk_runner import as_runner, default_run_config, delegation_tools
+from stream_protocol.serving.base import AuditTrail, ResponseMemory, RunSlots, ServiceLimits, Tasks, as_one_recorder
 from stream_protocol.serving.chats import ChatStore
 from stream_protocol.serving.engine import DurableExecutor, deployment_of
+from stream_protocol.serving.requests._readiness import Readiness
 from stream_protocol.serving.run_logs import MemoryRunLog
 from stream_protocol.serving.runs import (
     ActiveRuns,
@@ -33,10 +29,10 @@ from stream_protocol.wire import StreamProtocolError
 if TYPE_CHECKING:
     from google.adk.runners import Runner
 
-    from stream_protocol.serving._service_options import OnBusy, ServiceOptions
-    from stream_protocol.serving._times import ServiceTimes
     from stream_protocol.serving.adk_runner import Target
+    from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.engine import Engine
+    from stream_protocol.serving.requests._service_options import OnBusy, ServiceOptions
     from stream_protocol.serving.run_logs import RunLog
     from stream_protocol.serving.runs import Executor, HistoryPolicy
     from stream_protocol.stream import ConverterOptions

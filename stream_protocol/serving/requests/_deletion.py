@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving._limits import RunSlot
-from stream_protocol.serving._refusals import RUN_LOG, unreachable_refusal
+from stream_protocol.serving.base import RUN_LOG, RunSlot, unreachable_refusal
 from stream_protocol.serving.chats import delete_session
 from stream_protocol.serving.runs import DELETION, Claim
 from stream_protocol.wire import ChatRequestError

@@ -6,14 +6,13 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving._limits import HISTORIES_AT_ONCE, UserReads
-from stream_protocol.serving._long_work import long_work
+from stream_protocol.serving.base import HISTORIES_AT_ONCE, UserReads, long_work
 from stream_protocol.session import Transcript, transcript_to_messages
 
 if TYPE_CHECKING:
     from google.adk.sessions import Session
 
-    from stream_protocol.serving._byte_budget import ByteShare
+    from stream_protocol.serving.base import ByteShare
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.requests._context import ServiceContext
     from stream_protocol.stream import ConverterOptions

@@ -11,9 +11,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from stream_protocol.serving._limits import RunSlot
-from stream_protocol.serving._long_work import long_work
-from stream_protocol.serving._refusals import ENGINE, busy_refusal, unreachable_refusal
+from stream_protocol.serving.base import ENGINE, RunSlot, busy_refusal, long_work, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._stored_response import stored_response
 from stream_protocol.serving.runs import Claim, Incoming, late_response, refusal_as_events
@@ -24,8 +22,7 @@ from stream_protocol.wire import ChatRequestError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from stream_protocol.serving._audit import Attempt
-    from stream_protocol.serving._overrides import RunOverrides
+    from stream_protocol.serving.base import Attempt, RunOverrides
     from stream_protocol.serving.requests._context import ServiceContext
     from stream_protocol.serving.run_logs import RunInfo
     from stream_protocol.serving.runs import Planned, Run, Settled

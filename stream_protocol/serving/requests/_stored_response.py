@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving._long_work import long_work
+from stream_protocol.serving.base import long_work
 from stream_protocol.serving.runs import with_error, without_loop
 from stream_protocol.stream import iter_sse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from stream_protocol.serving._byte_budget import ByteShare
+    from stream_protocol.serving.base import ByteShare
     from stream_protocol.serving.requests._context import ServiceContext
     from stream_protocol.serving.runs import Incoming
     from stream_protocol.session import NothingToRun

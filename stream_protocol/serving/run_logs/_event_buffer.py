@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, Final
 from weakref import ref
 
-from stream_protocol.serving._byte_budget import ByteShare
+from stream_protocol.serving.base import ByteShare
 from stream_protocol.serving.telemetry import active_readers, count_cut_reader
 from stream_protocol.wire import JoinedStream, check_callable, check_count, check_instance
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving._refusals import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
+from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.serving.runs._claim import Claim
 from stream_protocol.serving.runs._run import Run
@@ -20,9 +20,7 @@ from stream_protocol.serving.telemetry import observed_resume
 if TYPE_CHECKING:
     from opentelemetry.trace import SpanContext
 
-    from stream_protocol.serving._limits import RunSlot
-    from stream_protocol.serving._tasks import Tasks
-    from stream_protocol.serving._times import ServiceTimes
+    from stream_protocol.serving.base import RunSlot, ServiceTimes, Tasks
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.run_logs import RunInfo, RunLog, RunReader
     from stream_protocol.serving.runs._run import RunLimits

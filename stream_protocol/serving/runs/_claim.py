@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.serving._refusals import ENGINE, RUN_LOG, stopped_refusal, unreachable_refusal
+from stream_protocol.serving.base import ENGINE, RUN_LOG, stopped_refusal, unreachable_refusal
 from stream_protocol.serving.runs._run import LeaseLostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Self
 
-    from stream_protocol.serving._limits import RunSlot
-    from stream_protocol.serving._tasks import Tasks
+    from stream_protocol.serving.base import RunSlot, Tasks
     from stream_protocol.serving.runs._run import Run
 
 

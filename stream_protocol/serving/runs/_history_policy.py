@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving.adk_runner import resumed_agent
+from stream_protocol.serving.base import long_work
 from stream_protocol.serving.chats import artifact_urls, load_saved_files, restore_session
 from stream_protocol.session import NewUserTurn, NothingToRun, Transcript, plan
 

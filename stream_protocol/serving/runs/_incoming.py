@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stream_protocol.serving._audit import Attempt
-    from stream_protocol.serving._overrides import RunOverrides
+    from stream_protocol.serving.base import Attempt, RunOverrides
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.wire import ChatRequest
 

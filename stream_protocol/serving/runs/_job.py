@@ -18,8 +18,8 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.adk import NO_IDS, USER, CallIds, raising_calls
-from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving.adk_runner import RunPlugin, announces_user_message, with_cheap_telemetry, with_plugin
+from stream_protocol.serving.base import long_work
 from stream_protocol.serving.chats import WITHOUT_EVENTS, ObservedSessions, find_session, title_delta
 from stream_protocol.serving.runs._run import NOT_FAILURES, StartedResponse
 from stream_protocol.session import (
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving._overrides import RunOverrides
-    from stream_protocol.serving._recorder_protocol import TurnRecorder
+    from stream_protocol.serving.base import RunOverrides, TurnRecorder
     from stream_protocol.session import CallAnswer, RunInput
     from stream_protocol.wire import ChatRequest, UIMessage
 

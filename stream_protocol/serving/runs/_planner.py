@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving.adk_runner import delegation_tools, runner_for
+from stream_protocol.serving.base import long_work
 from stream_protocol.serving.chats import create_session, repair_session, rewind_session
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.session import NewUserTurn, events_before_words
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving._overrides import RunOverrides
-    from stream_protocol.serving._recorder_protocol import Recorder
+    from stream_protocol.serving.base import Recorder, RunOverrides
     from stream_protocol.serving.runs._history_policy import HistoryPolicy, Planned
     from stream_protocol.serving.runs._incoming import Incoming
     from stream_protocol.session import AnsweredCalls, CallAnswer

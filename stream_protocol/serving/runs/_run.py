@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
 from stream_protocol.adk import read
-from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecorder
-from stream_protocol.serving._times import DEFAULT_TIMES, ServiceTimes
+from stream_protocol.serving.base import DEFAULT_TIMES, FailsafeRecorder, NoRecorder, ServiceTimes
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._loop_guard import without_loop
@@ -33,7 +32,7 @@ from stream_protocol.wire import SSE_DONE
 if TYPE_CHECKING:
     from google.adk.events import Event
 
-    from stream_protocol.serving._recorder_protocol import TurnRecorder
+    from stream_protocol.serving.base import TurnRecorder
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
     from stream_protocol.wire import ChatRequest, UIMessage
 

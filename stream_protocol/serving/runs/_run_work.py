@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving._on_finish import notify
-from stream_protocol.serving._time_limit import HookTimeoutError, in_time
+from stream_protocol.serving.base import HookTimeoutError, in_time
 from stream_protocol.serving.chats import Completion
 from stream_protocol.serving.errors import is_unreachable, log_error
+from stream_protocol.serving.runs._on_finish import notify
 from stream_protocol.serving.telemetry import LoopLag
 from stream_protocol.session import AnsweredCalls
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from google.adk.events import Event
     from google.adk.runners import Runner
 
-    from stream_protocol.serving._on_finish import OnFinish
-    from stream_protocol.serving._times import ServiceTimes
+    from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.runs._active_runs import ActiveRuns
     from stream_protocol.serving.runs._history_policy import HistoryPolicy
     from stream_protocol.serving.runs._job import Job
+    from stream_protocol.serving.runs._on_finish import OnFinish
     from stream_protocol.serving.runs._run import Run
     from stream_protocol.wire import AiSdkVersion
 

@@ -32,11 +32,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 from uvicorn.server import ServerState
 
-from stream_protocol.serving import ChatService, ServerLimits, ServiceLimits
-from stream_protocol.serving._byte_budget import UNCOUNTED_BYTES
-from stream_protocol.serving._limits import HISTORIES_AT_ONCE, response_budget
-from stream_protocol.serving._times import ServiceTimes
-from stream_protocol.serving.http._limited_http import limited_http
+from stream_protocol.server import ServerLimits
+from stream_protocol.server._limited_http import limited_http
+from stream_protocol.serving import ChatService, ServiceLimits
+from stream_protocol.serving.base._byte_budget import UNCOUNTED_BYTES
+from stream_protocol.serving.base._limits import HISTORIES_AT_ONCE, response_budget
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._sliced_response import SlicedResponse, history_json
 from stream_protocol.serving.http._stream_response import UIMessageStreamResponse

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving._held_size import held_size
-from stream_protocol.serving._limits import response_budget
-from stream_protocol.serving._long_work import long_work
+from stream_protocol.serving.base._held_size import held_size
+from stream_protocol.serving.base._limits import response_budget
+from stream_protocol.serving.base._long_work import long_work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from google.adk.events import Event
 
-    from stream_protocol.serving._byte_budget import ByteShare
+    from stream_protocol.serving.base._byte_budget import ByteShare
 
 
 class ResponseMemory:

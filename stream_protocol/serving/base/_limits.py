@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakValueDictionary
 
-from stream_protocol.serving._byte_budget import ByteBudget
+from stream_protocol.serving.base._byte_budget import ByteBudget
 from stream_protocol.wire import ChatRequestError, check_count
 
 if TYPE_CHECKING:

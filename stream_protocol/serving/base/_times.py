@@ -1,11 +1,16 @@
 """``ServiceTimes``: the seconds for which a service waits where its app has no option."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from stream_protocol.wire import check_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceTimes:
-    """Seconds. The defaults suit every app; a test takes shorter ones."""
+    """Seconds. The defaults suit every app; a test takes shorter ones.
+
+    Raises ``StreamProtocolError`` for a value that is not a number from 0.
+    """
 
     stop: float = 5.0
     """A stopped run may take so long to end by itself before its task is cancelled."""
@@ -42,6 +47,10 @@ class ServiceTimes:
     alone: float = 10.0
     """New runs wait so long for a suspect: until the worker is empty, and as long again while the suspect is executed.
     Most runs that crash their worker do so at once."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            check_seconds(field.name, getattr(self, field.name), zero=True)
 
 
 DEFAULT_TIMES = ServiceTimes()

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from google.adk.agents.run_config import RunConfig
 
-from stream_protocol.serving._limits import ServiceLimits
-from stream_protocol.serving._overrides import RunOverrides
-from stream_protocol.serving._recorder_protocol import check_recorder
-from stream_protocol.serving._times import ServiceTimes
+from stream_protocol.serving.base import RunOverrides, ServiceLimits, ServiceTimes, check_recorder
 from stream_protocol.serving.engine import Engine
 from stream_protocol.serving.run_logs import RunLog
 from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode
@@ -29,9 +26,8 @@ if TYPE_CHECKING:
 
     from google.adk.sessions import BaseSessionService
 
-    from stream_protocol.serving._audit import OnAudit
-    from stream_protocol.serving._on_finish import OnFinish
-    from stream_protocol.serving._recorder_protocol import Recorder
+    from stream_protocol.serving.base import OnAudit, Recorder
+    from stream_protocol.serving.runs import OnFinish
 
 OnBusy: TypeAlias = Literal["interrupt", "reject"]
 

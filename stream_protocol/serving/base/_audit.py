@@ -22,8 +22,8 @@ import anyio
 import anyio.to_thread
 
 from stream_protocol._private_files import open_private
-from stream_protocol.serving._long_work import long_work
-from stream_protocol.serving._time_limit import HookTimeoutError, in_time
+from stream_protocol.serving.base._long_work import long_work
+from stream_protocol.serving.base._time_limit import HookTimeoutError, in_time
 from stream_protocol.session import AttemptedDecisions, Decision, Transcript, attempted_decisions
 from stream_protocol.wire import ChatRequestError, check_path
 

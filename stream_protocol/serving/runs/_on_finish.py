@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import anyio.to_thread
 
-from stream_protocol.serving._long_work import long_work
-from stream_protocol.serving._time_limit import HookTimeoutError, in_time
+from stream_protocol.serving.base import HookTimeoutError, in_time, long_work
 from stream_protocol.wire import ClientStreamError, UIMessage
 from stream_protocol.wire.client import MessageReducer, parse_sse
 
