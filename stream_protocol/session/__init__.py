@@ -9,9 +9,9 @@ from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
 from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
-from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import session_to_messages, transcript_to_messages
 from stream_protocol.session._history_cut import HistoryCut
+from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events
 from stream_protocol.session._page_messages import PageMessages, fold_response

@@ -168,7 +168,7 @@ async def test_a_failure_before_the_message_is_stored_is_a_status_and_leaves_not
     failing = False
     assert text(await stream(app, chat(said("hi")))) == "Hi."
     await service.aclose()
-    assert finished == ["finished"]
+    assert finished == ["finish"]
 
 
 async def test_a_failure_after_the_message_is_stored_is_a_stream() -> None:

@@ -20,7 +20,7 @@ from stream_protocol.serving.base import _audit
 from stream_protocol.serving.requests._stored_response import INTERRUPTED_TEXT
 from stream_protocol.serving.runs import _history_policy, _job
 from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
-from stream_protocol.session import Transcript, fingerprint
+from stream_protocol.session import Transcript, idempotency_key
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import parse_chat_request
 from tests.serving.support import answered, approval, begin, chat, only, post, said, soon, stream, text, types
@@ -148,7 +148,7 @@ async def test_a_denied_call_does_not_run_and_the_reason_is_stored() -> None:
     assert session is not None
     stored = [event.custom_metadata or {} for event in session.events if event.author == "user"]
     assert stored[-1]["adk_ui_stream"] == {
-        "request": fingerprint(parse_chat_request(answer)),
+        "request": idempotency_key(parse_chat_request(answer)),
         "reasons": {request["approvalId"]: "too much"},
     }
 

@@ -312,6 +312,6 @@ async def test_what_on_finish_gets_is_made_beside_the_loop() -> None:
 
     sent = [b'data: {"type":"start","messageId":"a"}\n\n', encode_sse({"type": "data-x", "data": LARGE_TEXT})]
     hook = lambda messages, *_: said_before.extend(messages)  # noqa: E731 - one line
-    await notify(hook, sent, stored=(), before=before, continues=False, ai_sdk=6, timeout=None)
+    await notify(hook, sent, stored=(), before=before, continues=False, ending="finish", ai_sdk=6, timeout=None)
     assert [message["id"] for message in said_before] == ["u", "a"]
     assert here not in threads

@@ -64,7 +64,7 @@ async def test_a_request_that_is_stopped_before_its_run_begins_ends_in_abort_for
     for answer in (await first, await second):
         assert chunks(answer.text) == [{"type": "start"}, {"type": "abort"}]
     await service.runs.free()
-    assert told == ["aborted"]
+    assert told == ["abort"]
 
 
 async def test_a_reader_that_comes_before_the_run_has_begun_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ async def test_who_leaves_with_the_whole_response_cancels_nothing() -> None:
         await exchange.status()
         await exchange.until("finish")
     await service.runs.free()
-    assert told == ["finished"]
+    assert told == ["finish"]
 
 
 async def test_a_run_that_has_lost_its_chat_frees_nothing_of_its_successor() -> None:

@@ -66,7 +66,7 @@ async def resumed(*stored: Event) -> tuple[InMemorySessionService, ResumedSessio
         user_id="ann",
         chat_id="c1",
         request={},
-        digest="",
+        idempotency_key="",
         chat_was_busy=False,
         invocation_id=RUN,
         found_events=1,

@@ -127,8 +127,8 @@ class DurableExecutor:
         try:
             async with asyncio.timeout(self._times.engine):
                 orphans = await self._orphans.in_chat(key)
-            stored = {EventMetadata.of(event).request for event in session.events}
-            if all(orphan.record.digest in stored for orphan in orphans):
+            stored = {EventMetadata.of(event).idempotency_key for event in session.events}
+            if all(orphan.record.idempotency_key in stored for orphan in orphans):
                 return False
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -147,10 +147,10 @@ class DurableExecutor:
     async def _settle(self, key: ChatKey, claim: Claim) -> Settled:
         others, idempotency_key = False, claim.run.idempotency_key
         for each in self._local.in_chat(key):  # it has lost the chat's lease, and is about to be left
-            if each.record.digest == idempotency_key:
+            if each.record.idempotency_key == idempotency_key:
                 await each.is_over.wait()
         for orphan in await self._orphans.in_chat(key):
-            if orphan.record.digest != idempotency_key:
+            if orphan.record.idempotency_key != idempotency_key:
                 others = True
             elif await self._orphans.recover(claim, orphan):
                 return "recovered"
@@ -192,7 +192,7 @@ class DurableExecutor:
                 if orphan.told_end is None:
                     await self._engine.mark(orphan.record, orphan.log_id, "stopped")
             # Another worker may have begun to recover one of them before that.
-            await self._runs.stop_if_answering(key, {orphan.record.digest for orphan in orphans})
+            await self._runs.stop_if_answering(key, {orphan.record.idempotency_key for orphan in orphans})
         return is_ours or stopped or bool(local)
 
     async def _wait_until_recovered(self, key: ChatKey) -> None:

@@ -176,7 +176,7 @@ class LocalRuns:
 
     async def _forget_refused(self, local: LocalRun) -> None:
         """Forgets the record of a request that was refused, unless the request was sent again and is answered now."""
-        claim = await self._runs.claim_free(local.key, local.record.digest)
+        claim = await self._runs.claim_free(local.key, local.record.idempotency_key)
         if claim is None:
             raise _ChatTakenError
         with claim:  # nobody begins to recover the run meanwhile

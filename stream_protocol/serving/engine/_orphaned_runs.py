@@ -109,7 +109,7 @@ class OrphanedRuns:
         """Recovers the run if its chat is free: its worker has lost the lease, or given it back."""
         record = orphan.record
         key = (record.user_id, record.chat_id)
-        claim = await self._runs.claim_free(key, record.digest)
+        claim = await self._runs.claim_free(key, record.idempotency_key)
         if claim is None:
             return
         with claim:

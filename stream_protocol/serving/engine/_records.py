@@ -52,7 +52,7 @@ def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
         user_id=job.session.user_id,
         chat_id=job.session.id,
         request=_body_of(job.request),
-        digest=run.idempotency_key,
+        idempotency_key=run.idempotency_key,
         chat_was_busy=run.chat_was_busy,
         invocation_id=job.invocation_id,
         found_events=len(job.session.events),
@@ -108,7 +108,7 @@ def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tu
         Transcript(sessions.found.events),
         resumed_agent=partial(resumed_agent, runner),
         chat_was_busy=record.chat_was_busy,
-        digest=record.digest,
+        known_key=record.idempotency_key,
         said=None if record.words is None else words_from_record(record.words, request.target, events),
     )
     return request, turn

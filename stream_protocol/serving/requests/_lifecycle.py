@@ -16,7 +16,7 @@ from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._stored_response import stored_response
 from stream_protocol.serving.runs import Claim, Incoming, late_response, refusal_as_events
 from stream_protocol.serving.telemetry import interrupts
-from stream_protocol.session import NewUserTurn, NothingToRun, fingerprint
+from stream_protocol.session import NewUserTurn, NothingToRun, idempotency_key
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class RequestLifecycle:
             user_id=self._user_id,
             overrides=self._overrides,
             attempt=self._attempt,
-            idempotency_key=await long_work(lambda: fingerprint(self._request), size=self._request.size),
+            idempotency_key=await long_work(lambda: idempotency_key(self._request), size=self._request.size),
             requested_at=requested_at,
         )
         return CLAIMING

@@ -90,7 +90,7 @@ class ServerHistory:
             resumed_agent=partial(resumed_agent, runner),
             chat_was_busy=chat_was_busy,
             history_cut=self._history_cut,
-            digest=incoming.idempotency_key,
+            known_key=incoming.idempotency_key,
         )
         turn = await long_work(lambda: planning(transcript), size=request.size, events=events)
         return Planned(runner, session, turn, transcript)

@@ -22,7 +22,7 @@ class Incoming:
     attempt: Attempt
     """For the audit trail."""
     idempotency_key: str
-    """Equal requests have the same: the fingerprint of the request."""
+    """Equal requests have the same: see ``stream_protocol.session.idempotency_key``."""
     requested_at: float = field(default_factory=time.perf_counter)
     """When the request came."""
 

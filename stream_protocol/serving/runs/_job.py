@@ -222,7 +222,7 @@ class Job:
         refusing = False
 
         def is_input(event: Event) -> bool:
-            return event.author == USER and EventMetadata.of(event).request == idempotency_key
+            return event.author == USER and EventMetadata.of(event).idempotency_key == idempotency_key
 
         def before_storing(event: Event) -> None:
             nonlocal refusing

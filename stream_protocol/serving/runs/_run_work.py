@@ -121,6 +121,7 @@ class RunWork:
                 stored=job.session.events,
                 before=partial(self._history.messages_before, job),
                 continues=isinstance(job.turn, AnsweredCalls),
+                ending=run.outcome,
                 ai_sdk=self._ai_sdk,
                 timeout=self._hook_timeout,
             )
