@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from stream_protocol.serving.base import (
-    ARTIFACTS_AT_ONCE,
     DEFAULT_TIMES,
     HOOK_TIMEOUT,
     NO_OVERRIDES,
     ByteShare,
     InProgress,
-    RequestRates,
     RunOverrides,
     ServiceLimits,
     ServiceTimes,
-    UserReads,
     in_progress,
 )
 from stream_protocol.serving.chats import (
@@ -28,23 +21,20 @@ from stream_protocol.serving.chats import (
     ChatChanges,
     ChatListPage,
     ListedChat,
-    change_chat,
     chat_key,
-    checked_changes,
-    list_chats,
-    load_artifact,
 )
 from stream_protocol.serving.requests import (
-    Histories,
+    ChatReads,
     OnBusy,
     RequestLifecycle,
     ServiceOptions,
     assemble,
     check_request,
     delete_chat,
+    stop_chat,
 )
 from stream_protocol.serving.runs import RUN_TIMEOUT, STOPPING_WAIT
-from stream_protocol.wire import ChatRequestError, check_count, check_flag, check_instance, check_text
+from stream_protocol.wire import check_count, check_flag, check_instance, check_text
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
@@ -60,8 +50,6 @@ if TYPE_CHECKING:
     from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode
     from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import AnyChunk, ChatRequest, UIMessage
-
-logger = logging.getLogger(__name__)
 
 
 class ChatService:
@@ -156,11 +144,7 @@ class ChatService:
         )
         self._context = context = assemble(target, service_options, options)
         self.runner = context.runner
-        per_minute = (limits or ServiceLimits()).max_requests_per_minute
-        self._rates = RequestRates(per_minute)
-        self._foreign_rates = RequestRates(per_minute)
-        self._histories = Histories(context)
-        self._artifacts = UserReads(per_worker=ARTIFACTS_AT_ONCE)
+        self._reads = ChatReads(context)
         self.in_progress = InProgress()
         """The calls that ask the stores now. ``aclose`` waits for them."""
         self._draining = False
@@ -193,7 +177,7 @@ class ChatService:
         """
         check_text("user_id", user_id)
         check_flag("foreign", foreign)
-        (self._foreign_rates if foreign else self._rates).count(user_id)
+        (self._context.foreign_rates if foreign else self._context.rates).count(user_id)
 
     def hold_memory(self, user_id: str) -> ByteShare:
         """Returns an empty share of ``ServiceLimits.max_response_bytes``, for a response to this user.
@@ -257,7 +241,7 @@ class ChatService:
         """
         check_text("artifact_base", artifact_base, or_none=True)
         check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
-        return await self._histories.read(chat_key(user_id, chat_id), artifact_base, memory)
+        return await self._reads.history(chat_key(user_id, chat_id), artifact_base, memory)
 
     @in_progress
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
@@ -271,11 +255,7 @@ class ChatService:
         """
         check_text("name", name)
         check_count("version", version, minimum=0, or_none=True)
-        session = await self._context.store.session_without_events(chat_key(user_id, chat_id))
-        if session is None:
-            raise ChatRequestError("There is no such artifact.", status=404)
-        async with self._artifacts.turn(user_id):
-            return await load_artifact(self.runner, session, name, version)
+        return await self._reads.artifact(chat_key(user_id, chat_id), name, version)
 
     @in_progress
     async def chats(
@@ -301,11 +281,7 @@ class ChatService:
         check_text("cursor", cursor, or_none=True)
         check_text("search", search)
         check_flag("archived", archived)
-        read = partial(list_chats, self.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived)
-        page = await self._context.store.read(user_id, read)
-        running = await self._context.runs.running([(user_id, chat["id"]) for chat in page.chats])
-        chats: list[ListedChat] = [{**chat, "running": (user_id, chat["id"]) in running} for chat in page.chats]
-        return replace(page, chats=tuple(chats))
+        return await self._reads.page(user_id, limit=limit, cursor=cursor, search=search, archived=archived)
 
     @in_progress
     async def update(self, chat_id: str, *, user_id: str, changes: ChatChanges) -> ListedChat:
@@ -314,10 +290,7 @@ class ChatService:
         Also while a run goes on, which takes no notice. Returns the chat as it is in the list. Raises
         ``ChatRequestError``: 404 if this user has no such chat, 422 for wrong changes.
         """
-        change = partial(change_chat, self.runner, *chat_key(user_id, chat_id), checked_changes(changes))
-        chat = await self._context.store.read(user_id, change)
-        running = await self._context.runs.running([(user_id, chat["id"])])
-        return {**chat, "running": bool(running)}
+        return await self._reads.change(chat_key(user_id, chat_id), changes)
 
     @in_progress
     async def stop(self, chat_id: str, *, user_id: str) -> None:
@@ -327,11 +300,7 @@ class ChatService:
         (404) if this user has no such chat.
         """
         check_text("chat_id", chat_id)
-        with self._context.audit.acting(user_id, chat_id, "stop"):
-            key = chat_key(user_id, chat_id)
-            stopped = await self._context.executor.stop(key)
-            if not stopped and await self._context.store.session_without_events(key) is None:
-                raise ChatRequestError("There is no such chat.", status=404)
+        await stop_chat(self._context, user_id, chat_id)
 
     @in_progress
     async def delete(self, chat_id: str, *, user_id: str) -> None:
@@ -340,8 +309,7 @@ class ChatService:
         Raises ``ChatRequestError``: 404 if this user has no such chat, 503 if the run does not end in time.
         """
         check_text("chat_id", chat_id)
-        with self._context.audit.acting(user_id, chat_id, "delete"):
-            await delete_chat(self._context, chat_key(user_id, chat_id))
+        await delete_chat(self._context, user_id, chat_id)
 
     def error_text(self, error: BaseException) -> str:
         """Returns what a client sees of an error: the text of ``on_error``, by default a masked one."""
@@ -355,27 +323,16 @@ class ChatService:
         histories. To be called when the server is told to end; then ``aclose``. How long a run may still take is up to
         the caller: ``asyncio.wait_for(service.drain(), 30)``.
         """
-        context = self._context
         self._draining = True
-        context.executor.drain()
-        while context.tasks or context.runs.any_here or context.waiting:  # noqa: ASYNC110 - three things, and once in a life
-            await asyncio.sleep(context.times.drain_check)
+        await self._context.drain()
 
     async def aclose(self) -> None:
         """Stops all runs and waits for them, up to ten seconds. Later requests are refused (503).
 
         Requests that are being answered, such as histories, get their answer before the run log is closed.
         """
-        context = self._context
         self._draining = True
-        context.runs.close()
-        if late := await context.tasks.wait(context.times.shutdown):
-            text = "The end of %s may be lost: it was not stored within %s seconds."
-            logger.error(text, "1 run" if late == 1 else f"{late} runs", context.times.shutdown)
-        await context.audit.aclose()
-        await context.executor.aclose()
-        await self.in_progress.wait(context.times.answering)
-        await context.run_log.aclose()
+        await self._context.aclose(self.in_progress)
 
 
 async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:

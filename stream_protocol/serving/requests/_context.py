@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.adk_runner import as_runner, default_run_config, delegation_tools
-from stream_protocol.serving.base import AuditTrail, ResponseMemory, RunSlots, ServiceLimits, Tasks, as_one_recorder
+from stream_protocol.serving.base import (
+    AuditTrail,
+    RequestRates,
+    ResponseMemory,
+    RunSlots,
+    ServiceLimits,
+    Tasks,
+    as_one_recorder,
+)
 from stream_protocol.serving.chats import ChatStore
 from stream_protocol.serving.engine import DurableExecutor, deployment_of
 from stream_protocol.serving.requests._readiness import Readiness
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
 
     from stream_protocol.serving.adk_runner import Target
-    from stream_protocol.serving.base import ServiceTimes
+    from stream_protocol.serving.base import InProgress, ServiceTimes
     from stream_protocol.serving.engine import Engine
     from stream_protocol.serving.requests._service_options import OnBusy, ServiceOptions
     from stream_protocol.serving.run_logs import RunLog
@@ -55,6 +64,9 @@ class ServiceContext:
     audit: AuditTrail
     memory: ResponseMemory
     readiness: Readiness
+    rates: RequestRates
+    foreign_rates: RequestRates
+    """The requests that pages of other sites send."""
     tasks: Tasks
     """The tasks of runs, and of requests whose response has begun before they are answered."""
     slots: RunSlots
@@ -64,6 +76,23 @@ class ServiceContext:
     on_busy: OnBusy
     stopping_wait: float
     times: ServiceTimes
+
+    async def drain(self) -> None:
+        """Recovers no more runs, and waits until nothing goes on."""
+        self.executor.drain()
+        while self.tasks or self.runs.any_here or self.waiting:  # noqa: ASYNC110 - three things, and once in a life
+            await asyncio.sleep(self.times.drain_check)
+
+    async def aclose(self, in_progress: InProgress) -> None:
+        """Stops the runs and closes all stores. ``in_progress``: calls that get their answer before that."""
+        self.runs.close()
+        if late := await self.tasks.wait(self.times.shutdown):
+            text = "The end of %s may be lost: it was not stored within %s seconds."
+            logger.error(text, "1 run" if late == 1 else f"{late} runs", self.times.shutdown)
+        await self.audit.aclose()
+        await self.executor.aclose()
+        await in_progress.wait(self.times.answering)
+        await self.run_log.aclose()
 
 
 def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
@@ -116,6 +145,8 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         audit=AuditTrail(runner.app_name, given.on_audit, timeout=given.hook_timeout),
         memory=ResponseMemory(limits.max_response_bytes, with_state=settings.options["send_state"]),
         readiness=Readiness(runner, run_log, engine),
+        rates=RequestRates(limits.max_requests_per_minute),
+        foreign_rates=RequestRates(limits.max_requests_per_minute),
         tasks=tasks,
         slots=RunSlots(limits.max_runs_per_user, limits.max_runs, patience=given.stopping_wait),
         waiting=RunSlots(limits.max_waiting_per_user, limits.max_runs),
