@@ -90,7 +90,7 @@ node-missing:
 	@echo "Node 20.19 or later is not here$(if $(NODE_VERSION), ($(NODE_VERSION) is)): the tests that need it will be skipped."
 
 demo: $(PYTHON_READY)  ## talk with the demo agent in a browser: http://127.0.0.1:$PORT
-	@$(BIN)/python -m server --host $(HOST) --port $(PORT) --show-errors --inspect $(ARGS)
+	@$(BIN)/adk-ui-stream demo --host $(HOST) --port $(PORT) $(ARGS)
 
 test: setup  ## every test; make test ARGS="-k name" for some
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "$(LIGHT)" -n 4 $(BY_FILE))

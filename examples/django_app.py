@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 import django
 from django.conf import settings
 from django.core.asgi import get_asgi_application
+from django.core.exceptions import ImproperlyConfigured
+from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
@@ -78,6 +80,11 @@ async def user_id(request: HttpRequest) -> str:
 
 def from_django(request: HttpRequest) -> Request:
     """The request as Starlette's. Django has read its body, into a file if it is large."""
+    if not isinstance(request, ASGIRequest):
+        raise ImproperlyConfigured(
+            "These views need ASGI: run `uvicorn examples.django_app:application`, or add daphne for `runserver`. "
+            "Under WSGI use SyncChatService."
+        )
 
     async def receive() -> Message:
         piece = request.read(2**16)

@@ -1,1 +1,1 @@
-"""The app that is deployed and shown: the library around a demo agent."""
+"""The demo as an app that is deployed: the library around the agent of `stream_protocol.demo`."""

@@ -1,4 +1,4 @@
-"""``python -m server``: the demo on this machine."""
+"""``python -m server``: the demo as it is deployed, with settings from the environment."""
 
 import dataclasses
 
@@ -22,19 +22,15 @@ from stream_protocol.server import (
 @click.option("--host", help="Instead of HOST from the environment.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Instead of PORT from the environment.")
 @click.option("--allowed-host", "allowed_hosts", multiple=True, help="Host name to answer to, besides loopback's.")
-@click.option("--show-errors", is_flag=True, help="Show the cause of an error on the page, as SHOW_ERRORS=1.")
-@click.option("--inspect", is_flag=True, help="Show on the page how an answer came to be, as INSPECT=1.")
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
 def main(
     host: str | None,
     port: int | None,
     allowed_hosts: tuple[str, ...],
     *,
-    show_errors: bool,
-    inspect: bool,
     verbose: bool,
 ) -> None:
-    """Serve the demo agent and its page."""
+    """Serve the demo agent and its page. `adk-ui-stream demo` is the same for one developer."""
     try:
         settings = Settings.from_env()
     except ValueError as error:
@@ -43,8 +39,6 @@ def main(
         settings,
         host=host or settings.host,
         port=settings.port if port is None else port,
-        show_errors=show_errors or settings.show_errors,
-        inspect=inspect or settings.inspect,
     )
     log_to_terminal(verbose=verbose)
     app, service = create_demo(settings)

@@ -2,9 +2,9 @@
 
 from starlette.applications import Starlette
 
-from server.agents import SUGGESTIONS, demo_agent
 from server.settings import Settings
 from stream_protocol import ConverterOptions
+from stream_protocol.demo import SUGGESTIONS, demo_agent
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.serving import (
     ChatService,

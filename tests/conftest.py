@@ -65,8 +65,9 @@ WITH_LITELLM = (
 )
 """The files outside of `samples` that import litellm, which takes three seconds: one worker gets them all."""
 
-SUITES = {"attacks", "fleet", "frontends", "kills", "pages", "release", "samples"}
-"""Folders all of whose tests have the marker of the same name."""
+SUITES = {name: name for name in ("attacks", "fleet", "frontends", "kills", "pages", "release", "samples")}
+SUITES["durable"] = "fleet"
+"""Folders all of whose tests have this marker."""
 
 TEST_BY_TEST = ("tests/fleet/test_durable.py", "tests/durable/test_every_event.py")
 """The files whose tests take minutes together: any worker gets the next one."""
@@ -85,6 +86,9 @@ UNCOUNTED = {
     "soak",
 }
 """Folders whose tests drive the whole. `make coverage` leaves them out: each line has tests of its own."""
+
+YOUNG_OBJECTS = 20_000
+"""New objects after which the garbage collector looks at them. At Python's 700 it takes 6 % of the tests' time."""
 
 SHRINKING_SECONDS = 900
 """For a property that was refuted, to find the smallest example: that takes minutes."""
@@ -126,8 +130,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leaves out the folders of heavy suites where nobody wants them: to import their modules takes seconds."""
     is_litellm = collection_path in {TESTS.parent / file for file in WITH_LITELLM}
-    suite = "samples" if is_litellm else collection_path.name if collection_path.parent == TESTS else ""
-    return True if suite in SUITES and f"not {suite}" in config.option.markexpr else None
+    folder = collection_path.name if collection_path.parent == TESTS else ""
+    suite = "samples" if is_litellm else SUITES.get(folder)
+    return True if suite and f"not {suite}" in config.option.markexpr else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -138,6 +143,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(YOUNG_OBJECTS)
         gc.enable()
 
 
@@ -160,7 +166,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _place(item: pytest.Item) -> int:
-    name = item.path.relative_to(TESTS).as_posix()
+    name = item.nodeid.partition("::")[0].removeprefix("tests/")
     return FIRST.index(name) if name in FIRST else len(FIRST)
 
 

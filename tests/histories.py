@@ -37,7 +37,11 @@ class Histories:
         if not asked:
             return []
         run = subprocess.run(
-            [node, _SCRIPT], input="\n".join(map(json.dumps, asked)), capture_output=True, text=True, check=True
+            [node, _SCRIPT],
+            input="\n".join(json.dumps(one, default=str) for one in asked),
+            capture_output=True,
+            text=True,
+            check=True,
         )
         answers = map(json.loads, run.stdout.rstrip("\n").split("\n"))
         return [

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 from tests.serve_settings import on_command_line
 
@@ -93,14 +93,22 @@ class PythonModule:
 def _become(
     module: str, arguments: Sequence[str], cwd: str, env: Mapping[str, str], output: Connection, log: str
 ) -> None:
+    with Path(log).open("ab") as file:
+        run_forked(module, arguments, cwd, env, output, file)
+
+
+def run_forked(
+    module: str, arguments: Sequence[str], cwd: str, env: Mapping[str, str], stdout: Connection, stderr: Any
+) -> None:
+    """Makes this process the program: what it writes goes to these files."""
     multiprocessing.current_process().daemon = False  # as every program it may start processes
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
-    os.dup2(output.fileno(), sys.stdout.fileno())
-    output.close()
-    with Path(log).open("ab") as file:
-        os.dup2(file.fileno(), sys.stderr.fileno())
+    os.dup2(stdout.fileno(), sys.stdout.fileno())
+    os.dup2(stderr.fileno(), sys.stderr.fileno())
+    stdout.close()
+    stderr.close()
     sys.argv[1:] = arguments
     sys.path.insert(0, cwd)
     runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -9,7 +9,7 @@ from google.adk.sessions import BaseSessionService, DatabaseSessionService, Sess
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.utils.yaml_utils import dump_pydantic_to_yaml
 
-from stream_protocol.recording import load_recording, replay_messages
+from stream_protocol.recording import Recording, load_recording, replay_messages
 from stream_protocol.wire import UIMessage
 
 
@@ -45,12 +45,22 @@ STORES: Final[Mapping[str, Callable[[Path], BaseSessionService]]] = MappingProxy
 
 def replayed(path: Path, *, session: str | None = None, **options: Any) -> list[UIMessage]:
     """The messages that ``replay --to messages`` prints."""
-    recording = load_recording(path, session=session)
+    return messages_of(load_recording(path, session=session), **options)
+
+
+def messages_of(recording: Recording, **options: Any) -> list[UIMessage]:
+    """The same for a recording that is loaded."""
     return replay_messages(recording.stream_turns(), delegated=recording.delegated, **options)
 
 
-def replays(session: Session, folder: Path, **options: Any) -> Iterator[tuple[str, list[UIMessage]]]:
-    """What the replay of each form says, and the form's name. A session without events has none."""
+def recordings(session: Session, folder: Path) -> Iterator[tuple[str, Recording]]:
+    """The session in each form, loaded, and the form's name. A session without events has none."""
     for form, write in WRITERS.items() if session.events else ():
         write(session, folder / form)
-        yield form, replayed(folder / form, **options)
+        yield form, load_recording(folder / form)
+
+
+def replays(session: Session, folder: Path, **options: Any) -> Iterator[tuple[str, list[UIMessage]]]:
+    """What the replay of each form says, and the form's name."""
+    for form, recording in recordings(session, folder):
+        yield form, messages_of(recording, **options)

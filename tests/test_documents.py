@@ -36,6 +36,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
     ("docs/cli.md", "adk-ui-stream check"): _HELP,
+    ("docs/cli.md", "adk-ui-stream demo"): _HELP,
     ("docs/cli.md", "adk-ui-stream init"): _HELP,
     ("docs/cli.md", "adk-ui-stream record"): _HELP,
     ("docs/cli.md", "adk-ui-stream replay"): _HELP,

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import httpx
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from fastapi import FastAPI
 from waitress.server import create_server
 
@@ -87,6 +88,13 @@ def _signed_in(name: str) -> str:
     browser.force_login(User.objects.create_user(name))
     cookie: str = browser.cookies["sessionid"].value
     return cookie
+
+
+def test_the_django_example_says_that_it_needs_asgi(django_app: Any) -> None:
+    from django.test import Client  # noqa: PLC0415  # once the example has set Django up
+
+    with pytest.raises(ImproperlyConfigured, match="These views need ASGI"):
+        Client().post("/api/chat", {}, content_type="application/json")  # Django's own client is one of WSGI
 
 
 @pytest.fixture(scope="module")

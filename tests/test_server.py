@@ -1,10 +1,13 @@
 """The demo server around the library."""
 
+from typing import Any
+
 import pytest
 
-from server.agents import MODEL, SUGGESTIONS, demo_agent
 from server.app import chat_service, create_app, from_env
 from server.settings import Settings
+from stream_protocol.demo import SUGGESTIONS, demo_agent
+from stream_protocol.demo._agent import MODEL
 from stream_protocol.serving.adk_runner import model_names
 from tests.serving.support import begin, chat, client, said
 
@@ -45,7 +48,11 @@ async def test_the_demo_shows_its_page_and_answers(monkeypatch: pytest.MonkeyPat
     app = create_app(Settings())
     async with client(app) as http:
         assert "<!doctype html>" in (await http.get("/")).text
-        told = {"agent": "guide", "models": ["scripted"], "suggestions": list(SUGGESTIONS), "inspector": False}
+        told: dict[str, Any] = {
+            "agent": "guide",
+            "description": "Plans city trips: weather, hotels, itineraries and bookings.",
+        }
+        told |= {"models": ["scripted"], "tools": [], "suggestions": list(SUGGESTIONS), "inspector": False}
         assert (await http.get("/page.json")).json() == told
     async with app.router.lifespan_context(app), begin(app, chat(said("hi"))) as exchange:
         assert await exchange.status() == 200

@@ -5,7 +5,10 @@ known of each call is what its complete event says, and how many responses it ha
 on what a client was sent, since stored events have neither.
 """
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stream_protocol.adk._call_ids import CallIds
@@ -210,6 +213,47 @@ class KnownCalls:
             known.mentioned = True
             self._mentioned.append(known)
         self._changed.append((known, known.same_id))
+
+
+class ToolUse(NamedTuple):
+    """A call that a tool is run for, as its model asked for it."""
+
+    agent: str
+    branch: str | None
+    call_id: str
+    confirmed: bool
+    """Whether the user has confirmed it: ADK runs a tool again under the same id then."""
+    tool: str
+    args: Mapping[str, Any]
+    """Plain JSON."""
+
+
+class UsedCalls:
+    """Names the calls that tools are run for, so that each has the same name in each execution of its run.
+
+    Some providers number the calls of each answer from 0, so an id alone names several calls of a run. As for
+    ``KnownCalls``, a call is another one if its speaker, its tool or its arguments are others; of equal calls the n-th
+    is the n-th. The names are stored. ``names_by_id``: an older release has begun the run, which named the first call
+    under an id by that alone.
+    """
+
+    def __init__(self, *, names_by_id: bool = False) -> None:
+        self._names_by_id = names_by_id
+        self._uses = Counter[str]()
+
+    def name(self, use: ToolUse) -> str:
+        """The name of the next call like this one."""
+        phase = "confirmed" if use.confirmed else "called"
+        if self._names_by_id:
+            name = f"tool/{use.call_id}/{phase}"
+            self._uses[name] += 1
+            if self._uses[name] == 1:
+                return name
+        asked = json.dumps([use.tool, use.args], sort_keys=True)
+        digest = hashlib.sha256(asked.encode()).hexdigest()[:16]
+        name = f"tool/{use.agent}/{use.branch or ''}/{use.call_id}/{phase}/{digest}"
+        self._uses[name] += 1
+        return f"{name}/{self._uses[name]}"
 
 
 def _differ(one: str, other: str) -> bool:

@@ -11,6 +11,7 @@ import click
 
 from stream_protocol.cli._program import Program
 from stream_protocol.cli.check_command import check
+from stream_protocol.cli.demo_command import demo
 from stream_protocol.cli.init_command import init
 from stream_protocol.cli.record_command import record
 from stream_protocol.cli.replay_command import replay
@@ -30,6 +31,7 @@ def main(ctx: click.Context) -> None:
 
 
 main.add_command(check)
+main.add_command(demo)
 main.add_command(init)
 main.add_command(record)
 main.add_command(replay)

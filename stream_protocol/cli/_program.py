@@ -117,6 +117,15 @@ def color_choice() -> bool | None:
     return True if os.environ.get("FORCE_COLOR") else None
 
 
+def glyph(character: str, plain: str) -> str:
+    """Return the character, or the plain text where stdout cannot print it."""
+    try:
+        character.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return plain
+    return character
+
+
 class Refusal(SystemExit):
     """The end of a command that has said why on stderr: ``text``. Its exit code is 2.
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import socket
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
+from time import monotonic
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import anyio.to_thread
@@ -16,6 +19,7 @@ from google.adk.sessions import BaseSessionService, InMemorySessionService
 from starlette.types import ASGIApp
 
 from stream_protocol.cli._program import refuse, warn
+from stream_protocol.cli._run_lines import RunLines
 from stream_protocol.cli._serve_options import ServeOptions
 from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.cli._targets import load_or_refuse
@@ -31,7 +35,7 @@ from stream_protocol.server import (
     only_allowed_hosts,
     run_server,
 )
-from stream_protocol.serving import AuditFile, ChatService, ServiceLimits, explain_error
+from stream_protocol.serving import AuditFile, ChatService, ServiceLimits, Suggestion, explain_error
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
     Target,
@@ -85,6 +89,12 @@ class AgentServer:
 
     target: str
     options: ServeOptions
+    began: float
+    """When the command began, by the monotonic clock."""
+    name: str | None = None
+    """The name on the screen, if it is not the target."""
+    suggestions: Sequence[Suggestion] = ()
+    """What the page offers to say first."""
 
     def load(self) -> Loaded:
         """Loads the agent, and opens the stores. Ends the process with exit code 2 if one of them cannot be used."""
@@ -124,6 +134,7 @@ class AgentServer:
                 recorder=[
                     *([ChatRecorder(self.options.record_folder)] if self.options.record_folder else ()),
                     *([inspector] if inspector else ()),
+                    *([RunLines()] if self._prints_runs() else ()),
                 ],
                 **converting,
             )
@@ -135,7 +146,11 @@ class AgentServer:
 
     def set_up_log(self) -> None:
         """Lets this process print its log as it was asked for."""
-        log_to_terminal(verbose=self.options.verbose, log_format=self.options.log_format, whole=self.options.log_whole)
+        log_to_terminal(
+            verbose=self.options.verbosity == "verbose",
+            log_format=self.options.log_format,
+            whole=self.options.log_whole,
+        )
 
     def warn(self, text: str) -> None:
         """Tells those who run it: a line of the log if that is JSON."""
@@ -150,6 +165,10 @@ class AgentServer:
             logger.info(text)
         else:
             click.echo(text)
+
+    def _prints_runs(self) -> bool:
+        """Return True on a terminal. A log has its own records, and a pipe that nobody reads would block the server."""
+        return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
 
     def _run_log(self, url: str) -> RunLog:
         try:
@@ -188,7 +207,13 @@ class AgentServer:
         """
         service, inspector = loaded
         identify = header_user(self.options.user_header) if self.options.user_header else local_user
-        app = create_app(service, identify=identify, allow_origins=self.options.origins, page=self.options.page)
+        app = create_app(
+            service,
+            identify=identify,
+            allow_origins=self.options.origins,
+            page=self.options.page,
+            suggestions=self.suggestions,
+        )
         if inspector is not None:  # before the page's own files
             app.routes[:0] = inspector_routes(inspector, service, identify=identify)
         try:
@@ -202,13 +227,13 @@ class AgentServer:
             self.warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
 
         def announce(url: str) -> None:
-            headline = f"Serving {self.target} at {url}"
+            headline = f"Serving {self.name or self.target}"
             if self.options.log_format == "json":
-                self._log_start(headline, service, shows)
+                self._log_start(f"{headline} at {url}", service, shows)
             elif shows == "screen":
                 self._show_screen(headline, service, url)
             elif shows == "address":
-                click.echo(headline)
+                click.echo(f"{headline} at {url}")
             if opens_page:
                 click.launch(url)
             if announced is not None:
@@ -243,11 +268,16 @@ class AgentServer:
         root = service.runner.agent
         models = used_models(root)
         others = sum(isinstance(node, BaseAgent) and node is not root for node in agent_tree(root))
+        links = {
+            "Page": url if self.options.page else "",
+            "Inspector": self._inspector_hint(),
+            "API": f"{url}/api/chat",
+        }
         rows = {
             "Agent": root.name + (f" and {others} more below it" if others else ""),
             "Model": ", ".join(models.names),
             "Chats": self._place_of_chats(service),
-            "Chat API": f"{url}/api/chat" + ("" if self.options.page else ", without a page"),
+            "Reload": "when a file of the agent changes" if self.options.reload else "",
             "Workers": f"{self.options.workers} processes" if self.options.workers > 1 else "",
             "Runs": f"shared by the workers of {without_password(self.options.run_log_url)}"
             if self.options.run_log_url
@@ -256,7 +286,19 @@ class AgentServer:
             "Recorded": f"into {self.options.record_folder}" if self.options.record_folder else "",
             "Audited": f"into {self.options.audit_file}" if self.options.audit_file else "",
         }
-        show_screen(headline, {label: text for label, text in rows.items() if text}, missing=models.missing)
+        show_screen(
+            headline,
+            url,
+            {label: text for label, text in links.items() if text},
+            {label: text for label, text in rows.items() if text},
+            seconds=monotonic() - self.began,
+            missing=models.missing,
+        )
+
+    def _inspector_hint(self) -> str:
+        if not self.options.page or self.options.user_header or self.options.workers > 1:
+            return ""
+        return "Ctrl+I on the page" if self.options.inspect else "--inspect adds it to the page"
 
     def _place_of_chats(self, service: ChatService) -> str:
         store = service.runner.session_service

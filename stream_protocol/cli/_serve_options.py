@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
@@ -153,8 +153,12 @@ class ServeOptions:
         show_default=True,
         help="json: a line of JSON each, with the ids of chat, run, user and trace, and no word of a message.",
     )
-    verbose: bool = _option(
-        beside_replay=True, is_flag=True, help="Print the tracebacks of errors, not only their causes."
+    verbosity: Literal["quiet", "normal", "verbose"] = _option(
+        "--verbose/--quiet",
+        beside_replay=True,
+        default=None,
+        callback=lambda context, option, value: {True: "verbose", None: "normal", False: "quiet"}[value],
+        help="Print the tracebacks of errors, not only their causes; or, on a terminal, no line for each run.",
     )
     recordings: str | None = _option(
         "--replay",
@@ -235,9 +239,9 @@ def _options(*, in_file: bool) -> Iterator[tuple[Field[Any], click.Option]]:
             yield declared, _click_option(declared)
 
 
-def command_line_options() -> list[click.Parameter]:
-    """Return the options of the command line, in the order of the help."""
-    return [option for _, option in _options(in_file=False)]
+def command_line_options(names: Container[str] | None = None) -> list[click.Parameter]:
+    """Return the options of the command line, in the order of the help. ``names``: those fields alone."""
+    return [option for declared, option in _options(in_file=False) if names is None or declared.name in names]
 
 
 def file_options() -> dict[str, click.Option]:
@@ -266,6 +270,13 @@ def read_options(context: click.Context, command_line: Mapping[str, Any]) -> Ser
             _refuse(_unknown(key, known))
     values = {option.name: _value(context, key, option, table) for key, option in known.items()}
     return ServeOptions(**command_line, **values)
+
+
+def default_options(**given: Any) -> ServeOptions:
+    """Return the given options, and the defaults of all others. The file is not read."""
+    every: list[click.Parameter] = [option for in_file in (False, True) for _, option in _options(in_file=in_file)]
+    defaults = click.Command("serve", params=every).make_context("serve", []).params
+    return ServeOptions(**{**defaults, **given})
 
 
 def _value(context: click.Context, key: str, option: click.Option, table: Mapping[str, Any]) -> Any:

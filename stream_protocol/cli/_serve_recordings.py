@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 import click
 
 from stream_protocol.cli._program import refuse, warn
@@ -21,8 +23,8 @@ from stream_protocol.server import (
 from stream_protocol.wire import StreamProtocolError
 
 
-def serve_recordings(path: str, options: ServeOptions) -> None:
-    """Serves the recordings in a file or folder until the process is stopped."""
+def serve_recordings(path: str, options: ServeOptions, *, began: float) -> None:
+    """Serves the recordings in a file or folder until the process is stopped. ``began``: when the command did."""
     try:
         library = load_library(path, session=options.session)
         chats = Chats(library, options.pace, options.ai_sdk)
@@ -36,11 +38,12 @@ def serve_recordings(path: str, options: ServeOptions) -> None:
         refuse(str(error))
     if (meaning := exposure_warning(listener)) is not None:
         warn(f"{meaning}.")
-    log_to_terminal(verbose=options.verbose)
+    log_to_terminal(verbose=options.verbosity == "verbose")
 
     def announce(url: str) -> None:
-        rows = {"Chats": f"{len([*library])} recorded", "Chat API": f"{url}/api/chat"}
-        show_screen(f"Replaying {path} at {url}", rows)
+        links = {**({"Page": url} if options.page else {}), "API": f"{url}/api/chat"}
+        rows = {"Chats": f"{len([*library])} recorded"}
+        show_screen(f"Replaying {path}", url, links, rows, seconds=monotonic() - began, missing=())
         if options.opens_page:
             click.launch(url)
 

@@ -8,26 +8,43 @@ from collections.abc import Iterable, Mapping
 
 import click
 
-from stream_protocol.cli._program import color_choice
+from stream_protocol.cli._program import color_choice, glyph
 
-_LABEL_WIDTH = 10
+_LABEL_WIDTH = 11
 
 
-def show_screen(headline: str, rows: Mapping[str, str], *, missing: Iterable[str] = ()) -> None:
-    """Prints the headline, then the rows: what each is about -> what it says. ``missing``: what an answer needs yet.
+def show_screen(
+    headline: str,
+    url: str,
+    links: Mapping[str, str],
+    rows: Mapping[str, str],
+    *,
+    seconds: float,
+    missing: Iterable[str],
+) -> None:
+    """Print the headline, then the links and the rows: what each is about -> what it says.
 
-    On a terminal long lines are wrapped beside their label; elsewhere a row is one line.
+    ``seconds``: how long the start took. ``missing``: what an answer needs yet. On a terminal long lines are wrapped
+    beside their label. Elsewhere a row is one line, and the headline ends with ``url``, for scripts.
     """
     color = color_choice()  # also in the processes of `--reload`, which have no command line
-    click.echo(click.style(headline, bold=True), color=color)
-    lines = [_row(label, text, "cyan") for label, text in rows.items()]
-    lines += [_row("Missing", text, "yellow") for text in missing]
-    click.echo("\n".join(["", *lines, "", click.style("Ctrl+C stops it.", dim=True)]), color=color)
+    on_terminal = sys.stdout.isatty()
+    headline = click.style(headline if on_terminal else f"{headline} at {url}", bold=True)
+    if on_terminal:
+        headline += click.style(f"  ready in {seconds:.1f} s", dim=True)
+    arrow = glyph("\N{HEAVY ROUND-TIPPED RIGHTWARDS ARROW}", ">")
+    lines = [headline, ""]
+    lines += [
+        _row(f"{click.style(arrow, fg='green')} ", label, click.style(text, fg="cyan")) for label, text in links.items()
+    ]
+    lines += ["", *(_row("  ", label, text) for label, text in rows.items())]
+    lines += [_row("  ", "Missing", text, fg="yellow") for text in missing]
+    click.echo("\n".join([*lines, "", click.style("Ctrl+C stops it.", dim=True)]), color=color)
 
 
-def _row(label: str, text: str, color: str) -> str:
-    indent = " " * (_LABEL_WIDTH + 2)
+def _row(mark: str, label: str, text: str, fg: str | None = None) -> str:
+    indent = " " * (_LABEL_WIDTH + 4)
     if sys.stdout.isatty():
         width = max(shutil.get_terminal_size().columns, len(indent) + 20)
         text = click.wrap_text(text, width, initial_indent=indent, subsequent_indent=indent).removeprefix(indent)
-    return f"  {click.style(f'{label:{_LABEL_WIDTH}}', fg=color)}{text}"
+    return f"  {mark}{click.style(f'{label:{_LABEL_WIDTH}}', fg=fg, bold=fg is None)}{text}"

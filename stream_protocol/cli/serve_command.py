@@ -1,5 +1,6 @@
 """``adk-ui-stream serve``: serves an agent, or recordings, at the chat endpoint."""
 
+from time import monotonic
 from typing import Any, Final
 
 import click
@@ -46,12 +47,13 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
     Further options, such as limits, are read from [tool.adk-ui-stream.serve] of pyproject.toml in the current folder:
     see docs/cli.md.
     """
+    began = monotonic()
     options = read_options(context, command_line)
     if options.recordings is not None and target is None:
         from stream_protocol.cli._serve_recordings import serve_recordings
 
         refuse_beside("--replay", BESIDE_REPLAY)
-        serve_recordings(options.recordings, options)
+        serve_recordings(options.recordings, options, began=began)
         return
     if target is None or options.recordings is not None:
         refuse("serve takes a TARGET or --replay, one of them")
@@ -63,7 +65,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
     with progress("Loading ADK"):
         from stream_protocol.cli._serve_agent import AgentServer, bound_socket
 
-    server = AgentServer(target, options)
+    server = AgentServer(target, options, began)
     if options.reload:
         from stream_protocol.cli._reload import serve_with_reload
 

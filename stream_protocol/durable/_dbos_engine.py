@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from sqlalchemy import Engine as Connections
 
-    from stream_protocol.serving.engine import Deployment, Execution, ExecutionState, OrphanedRun, RunRecord
+    from stream_protocol.serving.engine import Deployment, Execution, LiveState, OrphanedRun, RunRecord, ToldEnd
 
 NAME: Final = "adk-ui-stream"
 """Of the application, as DBOS calls whose workflows these are."""
@@ -241,9 +241,9 @@ class DbosEngine:
         calls = KeptCalls(self._here, run_id, again=True, names_by_id=kept.format == OLDEST_FORMAT)
         await self._here.run_again(run_id, self._do(runner, last_log, calls, work))
 
-    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState, error_text: str = "") -> None:
+    async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
         """See ``Engine``."""
-        noted = execution_attributes(log_id, state, error_text)
+        noted = execution_attributes(log_id, state)
         await self._store.update_workflow_attributes_async(workflow_id(record), noted, merge=True)
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:

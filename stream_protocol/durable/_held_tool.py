@@ -10,7 +10,8 @@ from google.adk.events import EventActions
 from google.genai import types
 from pydantic_core import to_jsonable_python
 
-from stream_protocol.durable._kept_calls import ToolUse, UnfinishedCallError, current_calls
+from stream_protocol.adk import ToolUse
+from stream_protocol.durable._kept_calls import UnfinishedCallError, current_calls
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -75,7 +76,7 @@ def _use(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context: ToolC
         call_id=call_id,
         confirmed=tool_context.tool_confirmation is not None,
         tool=tool.name,
-        args=_asked_args(tool, call_id, args, tool_context),
+        args=to_jsonable_python(_asked_args(tool, call_id, args, tool_context), fallback=str),
     )
 
 

@@ -7,20 +7,19 @@ before it begins, so a call that began and did not end is known.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dbos import DBOS
-from pydantic_core import to_jsonable_python
+
+from stream_protocol.adk import UsedCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator
 
+    from stream_protocol.adk import ToolUse
     from stream_protocol.durable._workflows import Workflows
 
 
@@ -28,24 +27,10 @@ class UnfinishedCallError(Exception):
     """The call began in an earlier execution. Whether it has done its work is not known."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolUse:
-    """A call of a tool, as its model asked for it."""
-
-    agent: str
-    branch: str | None
-    call_id: str
-    confirmed: bool
-    """Whether the user has confirmed it: ADK calls a tool again under the same id then."""
-    tool: str
-    args: Mapping[str, Any]
-
-
 class KeptCalls:
     """The calls of one execution of a run.
 
-    ``again``: the run was executed before. ``names_by_id``: it was begun by a release that named the call of a tool by
-    its id alone.
+    ``again``: the run was executed before. ``names_by_id``: as for ``UsedCalls``.
     """
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
@@ -53,9 +38,8 @@ class KeptCalls:
         self._workflows = workflows
         self._run_id = run_id
         self._again = again
-        self._names_by_id = names_by_id
         self._model_calls = Counter[str]()
-        self._tool_calls = Counter[str]()
+        self._used = UsedCalls(names_by_id=names_by_id)
 
     @property
     def is_live(self) -> bool:
@@ -82,23 +66,8 @@ class KeptCalls:
         return f"{name}/{self._model_calls[name]}"
 
     def tool_call(self, use: ToolUse) -> str:
-        """The name of the next call like this one, which is the same in each execution.
-
-        Some providers number the calls of each answer from 0, so an id alone names several calls of a run. What was
-        kept under an id counts only for the same tool with the same arguments. Of equal calls the n-th gets what the
-        n-th got.
-        """
-        phase = "confirmed" if use.confirmed else "called"
-        if self._names_by_id:
-            name = f"tool/{use.call_id}/{phase}"
-            self._tool_calls[name] += 1
-            if self._tool_calls[name] == 1:
-                return name
-        asked = json.dumps([use.tool, to_jsonable_python(use.args, fallback=str)], sort_keys=True)
-        digest = hashlib.sha256(asked.encode()).hexdigest()[:16]
-        name = f"tool/{use.agent}/{use.branch or ''}/{use.call_id}/{phase}/{digest}"
-        self._tool_calls[name] += 1
-        return f"{name}/{self._tool_calls[name]}"
+        """The name of the next call like this one: see ``UsedCalls``."""
+        return self._used.name(use)
 
     async def kept(self, name: str) -> str | None:
         """The result of a call of an earlier execution; ``None`` if there is none."""

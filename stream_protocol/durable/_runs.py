@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.serving.engine import STATES, OrphanedRun, RunRecord
+from stream_protocol.serving.engine import STATES, OrphanedRun, RunRecord, ToldEnd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dbos import WorkflowStatus
 
-    from stream_protocol.serving.engine import Deployment, ExecutionState
+    from stream_protocol.serving.engine import Deployment, ExecutionState, LiveState
 
 FORMAT: Final = 2
 """Of what is kept of a run, and of the names of its calls."""
@@ -39,6 +39,9 @@ EXECUTION: Final = "execution "
 
 ERROR_TEXT: Final = "error"
 """The attribute with the text of the error that the page was told. See ``ToldEnd``."""
+
+SHOWN: Final = "shown"
+"""The attribute with the ids of the events that the page was shown before its end. See ``ToldEnd``."""
 
 LOG: Final = "log"
 """The attribute with the run's id in the log when it was executed last."""
@@ -128,9 +131,15 @@ class KeptRun:
             executions=executions,
             log_id=noted.get(LOG, self.log_id),
             error_text=noted.get(ERROR_TEXT, ""),
+            shown=tuple(noted[SHOWN]) if SHOWN in noted else None,
         )
 
 
-def execution_attributes(log_id: str, state: ExecutionState, error_text: str = "") -> dict[str, str]:
+def execution_attributes(log_id: str, state: LiveState | ToldEnd) -> dict[str, Any]:
     """Return the change of a workflow's attributes that notes the state of one execution."""
-    return {f"{EXECUTION}{log_id}": state, **({ERROR_TEXT: error_text} if error_text else {})}
+    name = f"{EXECUTION}{log_id}"
+    if not isinstance(state, ToldEnd):
+        return {name: state}
+    error = {ERROR_TEXT: state.error_text} if state.error_text else {}
+    shown = {SHOWN: list(state.shown)} if state.shown is not None else {}
+    return {name: state.state, **error, **shown}

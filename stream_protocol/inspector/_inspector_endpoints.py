@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 import anyio.to_thread
+import orjson
 from anyio import CapacityLimiter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from stream_protocol.inspector._agent_info import agent_info
 from stream_protocol.inspector._chat_view import chat_recording, check_chat, newest_entries
 from stream_protocol.inspector._dropped_file import recording_of_file, shown_file, test_of_file
 from stream_protocol.inspector._file_process import Reading, convert_in_process, refuse_if_crowded
@@ -65,6 +67,10 @@ class InspectorEndpoints:
         """A test of that recording."""
         _, test = await _converted(named_test, await self._recording(request, user_id))
         return self._text(test, user_id)
+
+    async def agents(self, _request: Request, user_id: str) -> Response:
+        """The tree of agents."""
+        return self._json(orjson.dumps(agent_info(self._service.runner.agent)), user_id)
 
     async def file(self, request: Request, user_id: str) -> Response:
         """A file: its entries, its messages, and what ``check`` says of it."""

@@ -39,6 +39,8 @@ def inspector_routes(
     ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat behind number N, for a page that asks again
     and again. ``…/inspect/recording``, ``…/inspect/pytest`` and ``…/inspect/findings``: the chat as a recording, a test
     of that recording, and what ``check`` says of the chat.
+    ``GET /api/inspect/agents``: the service's agent and those below it, each with its model, its tools and its
+    description.
     ``POST`` of a file to ``/api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest`` (beside ``path``):
     the same of a recording in any form, or of a capture. It is stored nowhere. ``?session=ID`` chooses one of several.
     The page of ``create_app`` offers the panel where the app has these routes.
@@ -51,7 +53,7 @@ def inspector_routes(
     check_route_path("path", path)
     check_callable("identify", identify, ("request",))
     endpoints = InspectorEndpoints(inspector, service)
-    json_endpoints = (endpoints.chat, endpoints.chat_findings)
+    json_endpoints = (endpoints.chat, endpoints.chat_findings, endpoints.agents)
 
     def route(
         method: str, path: str, endpoint: Callable[[Request, str], Awaitable[Response]], name: str | None = None
@@ -74,6 +76,7 @@ def inspector_routes(
         route("GET", chat + "/findings", endpoints.chat_findings),
         route("GET", chat + "/recording", endpoints.chat_recording),
         route("GET", chat + "/pytest", endpoints.chat_test),
+        route("GET", files + "/agents", endpoints.agents),
         route("POST", files, endpoints.file),
         route("POST", files + "/recording", endpoints.file_recording),
         route("POST", files + "/pytest", endpoints.file_test),

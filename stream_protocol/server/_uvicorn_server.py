@@ -38,6 +38,9 @@ BACKLOG = 100
 
 MAX_PORT = 65535
 
+PORTS_TRIED = 20
+"""Ports that are looked at behind one that is taken."""
+
 OTHER_FILES = 50
 """Files that the process opens beside its connections: stores, connections to Redis and to models."""
 
@@ -187,12 +190,21 @@ def bind_socket(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (")[0]  # Python appends the address again
-        offer = "; --port 0 takes a free port" if error.errno == errno.EADDRINUSE else ""
+        free = _free_port(host, port, family) if error.errno == errno.EADDRINUSE else None
+        offer = f"; --port {free} is free" if free is not None else ""
         raise AddressError(f"cannot listen on {host}:{port}: {reason}{offer}") from error
     # Its connections inherit it. asyncio sets it only where the socket names its protocol, which this one does not:
     # without it each chunk but the first waits until the client has acknowledged the one before, some 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
+
+
+def _free_port(host: str, port: int, family: socket.AddressFamily) -> int | None:
+    """Return one of the next ports that is free; ``None`` if all are taken."""
+    for other in range(port + 1, min(port + PORTS_TRIED, MAX_PORT) + 1):
+        with suppress(OSError), socket.create_server((host, other), family=family):
+            return other
+    return None
 
 
 def server_address(listener: socket.socket) -> str:

@@ -230,7 +230,13 @@ class ChatService:
 
     @in_progress
     async def history(
-        self, chat_id: str, *, user_id: str, artifact_base: str | None = None, memory: ByteShare | None = None
+        self,
+        chat_id: str,
+        *,
+        user_id: str,
+        artifact_base: str | None = None,
+        memory: ByteShare | None = None,
+        encoded: bool = True,
     ) -> list[UIMessage] | None:
         """Returns the messages of a chat as its client has them; ``None`` if this user has no such chat.
 
@@ -238,10 +244,13 @@ class ChatService:
         its calls without a result are left open.
         ``memory``: counts the messages before they exist: see ``hold_memory``. Raises ``ChatRequestError`` (429, 503)
         if there is no room for them, after some seconds.
+        ``encoded``: the URLs of files are texts. The chat routes, which send a history in pieces, encode each file when
+        its turn comes.
         """
         check_text("artifact_base", artifact_base, or_none=True)
+        check_flag("encoded", encoded)
         check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
-        return await self._reads.history(chat_key(user_id, chat_id), artifact_base, memory)
+        return await self._reads.history(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
 
     @in_progress
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:

@@ -1,7 +1,7 @@
 """A stored session: its exchanges, its pending calls, what a request asks of it, and its history.
 
 Pure: no I/O, no clock. Read it in this order: the room ``transcript`` (``_transcript_reader`` and ``_metadata``, then
-``_transcript`` and ``_external_calls``), ``_files`` and ``_user_message``, then ``_planning`` (what a request
+``_transcript`` and ``_exchange_calls``), ``_files`` and ``_user_message``, then ``_planning`` (what a request
 asks for) and ``_run_input`` (what ADK is given for it), ``_page_messages`` and ``_history``, and ``_interrupted_runs``.
 """
 
@@ -26,7 +26,7 @@ from stream_protocol.session._run_input import (
     run_config_for_turn,
     run_inputs,
 )
-from stream_protocol.session._run_output import RunOutput
+from stream_protocol.session._run_output import RunOutput, for_page_alone, unshown_events
 from stream_protocol.session._storable_events import make_storable, storable_state
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._user_message import artifact_path, user_message
@@ -44,6 +44,7 @@ from stream_protocol.session.transcript import (
     Transcript,
     TranscriptReader,
     external_calls,
+    is_appended,
     is_repeated_fragment,
     message_id,
     shown_facts,

@@ -11,7 +11,7 @@ from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
     from stream_protocol.session._submitted_answers import SubmittedAnswer
-    from stream_protocol.session.transcript import ExternalCall, Transcript
+    from stream_protocol.session.transcript import StoredCall, Transcript
     from stream_protocol.wire import ChatRequest
 
 DecisionKind: TypeAlias = Literal["approve", "deny", "answer", "sign-in"]
@@ -44,7 +44,7 @@ class AttemptedDecisions:
     """How many there are beyond these."""
 
 
-def decision(call: ExternalCall, response: dict[str, Any]) -> Decision:
+def decision(call: StoredCall, response: dict[str, Any]) -> Decision:
     """What the answer decides about its call. ``response``: as ADK stores it."""
     match call.kind:
         case CallKind.APPROVAL:
@@ -57,7 +57,7 @@ def decision(call: ExternalCall, response: dict[str, Any]) -> Decision:
             kind = "sign-in"
         case CallKind.INPUT | CallKind.CLIENT_TOOL:
             kind = "answer"
-    return Decision(kind=kind, call_id=call.call_id, tool=call.answer_name, arguments=call.args)
+    return Decision(kind=kind, call_id=call.call_id, tool=call.name, arguments=call.args)
 
 
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
@@ -98,7 +98,7 @@ def _claimed_kind(answer: SubmittedAnswer) -> DecisionKind:
     return "approve" if answer.response["confirmed"] is True else "deny"
 
 
-def _is_repeated(answer: SubmittedAnswer, call: ExternalCall) -> bool:
+def _is_repeated(answer: SubmittedAnswer, call: StoredCall) -> bool:
     try:
         return is_stored_answer(answer, call)
     except ChatRequestError:  # credentials that do not fit the call

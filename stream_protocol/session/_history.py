@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stream_protocol.adk import WarnOnce, find_task_agents, read_events
-from stream_protocol.session._page_messages import PageMessages
+from stream_protocol.session._page_messages import HistorySettings, PageMessages
 from stream_protocol.session.transcript import Transcript
 from stream_protocol.stream import ConverterOptions, Settings, hide_tools
 from stream_protocol.wire import argument_error, check_flag
@@ -43,11 +43,18 @@ def session_to_messages(
 
 
 def transcript_to_messages(
-    transcript: Transcript, *, running: bool = False, **options: Unpack[ConverterOptions]
+    transcript: Transcript,
+    *,
+    running: bool = False,
+    encoded: bool = True,
+    **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
-    """``session_to_messages`` of a session that was read before."""
+    """``session_to_messages`` of a session that was read before. ``encoded``: if not, the URL of a file is a
+    ``DataUrl``, for ``history_json``. With ``transform``, all are texts."""
     options.pop("on_error", None)  # a message has no place for an error's text
-    settings = Settings(**hide_tools(find_task_agents(transcript.stored), options))
+    options = hide_tools(find_task_agents(transcript.stored), options)
+    has_hook = options.get("transform") is not None  # it must see the files
+    settings = Settings(**options) if has_hook else HistorySettings(encoded=encoded, **options)
     page = PageMessages()
     shown = [exchange for exchange in transcript.exchanges if exchange.events]
     for exchange in shown:

@@ -130,7 +130,7 @@ def _missing_responses(
         call
         for call in exchange.calls
         if not (call.has_placeholder or _is_answered(call, hidden))
-        and (closes_pending or call.known.id in failed or (call.call.kind is None and call.call.id not in delegated))
+        and (closes_pending or call.known.id in failed or (call.kind is None and call.call.id not in delegated))
     )
     for _, calls in groupby(unanswered, key=lambda call: call.index):
         texts = [(call, TOOL_FAILED_TEXT if call.known.id in failed else error_text) for call in calls]
@@ -138,7 +138,7 @@ def _missing_responses(
 
 
 def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
-    return any(call.call.kind is None or response.said.id not in hidden for response in call.responses)
+    return any(call.kind is None or response.said.id not in hidden for response in call.responses)
 
 
 def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
@@ -150,7 +150,7 @@ def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
     unread = (
         call
         for call in exchange.calls
-        if call.call.name not in HIDDEN_FROM_MODEL and call.responses and not any(map(_is_readable, call.responses))
+        if call.name not in HIDDEN_FROM_MODEL and call.responses and not any(map(_is_readable, call.responses))
     )
     for _, calls in groupby(unread, key=lambda call: call.index):
         copy = _responses_event([(call, call.responses[-1].result.value) for call in calls])
@@ -165,8 +165,7 @@ def _is_readable(response: StoredResponse) -> bool:
 def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
     """An event with the responses to calls of one event."""
     responses = [
-        types.FunctionResponse(id=stored.call.id, name=stored.call.name, response=outcome)
-        for stored, outcome in outcomes
+        types.FunctionResponse(id=stored.call.id, name=stored.name, response=outcome) for stored, outcome in outcomes
     ]
     content = types.Content(role="user", parts=[types.Part(function_response=response) for response in responses])
     return event_like(outcomes[0][0].event, content)

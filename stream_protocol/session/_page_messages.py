@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Unpack, cast
+
+from typing_extensions import override
 
 from stream_protocol.adk import (
     NO_IDS,
@@ -18,24 +20,53 @@ from stream_protocol.adk import (
 from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.session._user_message import user_message
 from stream_protocol.session.transcript import EventMetadata, is_repeated_fragment
-from stream_protocol.stream import chunk_conversion
+from stream_protocol.stream import DataUrl, Settings, chunk_conversion
 from stream_protocol.wire import ClientStreamError, is_tool_part
 from stream_protocol.wire.client import MessageReducer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from google.adk.events import Event
 
-    from stream_protocol.stream import Settings
+    from stream_protocol.adk import Blob
+    from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import AnyChunk, UIMessage
 
 _WITHOUT_QUESTION: Final = ("input-available", "output-available", "output-error")
 """States of a call that nobody is asked about, or was before the call went on."""
 
+_FILE_PLACE: Final = "adk-ui-stream-file:"
+"""Begins no URL of a file: those of agents are links, data and artifacts."""
 
 _WAITING: Final = ("input-available", "approval-requested")
 """The states of a call that nobody has answered yet."""
+
+
+class HistorySettings(Settings):
+    """Settings by which an agent's file is a place in a list of files, until the messages are made.
+
+    So no file is encoded before its turn, and none is copied each time that its message goes on. ``encoded``: its URL
+    is a text then, else a ``DataUrl``.
+    """
+
+    def __init__(self, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
+        super().__init__(**options)
+        self.encode: Final[Callable[[DataUrl], Any]] = str if encoded else lambda url: url
+        self._files: list[Blob] = []
+
+    @override
+    def file_url(self, file: Blob) -> str:
+        self._files.append(file)
+        return f"{_FILE_PLACE}{len(self._files) - 1}"
+
+    def fill(self, message: UIMessage) -> None:
+        """Gives the files of an assistant's message their own URLs."""
+        parts: list[dict[str, Any]] = cast("Any", message["parts"])
+        for part in parts:
+            if part["type"] == "file" and part["url"].startswith(_FILE_PLACE):
+                file = self._files[int(part["url"].removeprefix(_FILE_PLACE))]
+                part["url"] = self.encode(DataUrl(file.media_type, file.data))
 
 
 class PageMessages:
@@ -156,11 +187,14 @@ class _PageExchange:
 
         The client refuses a message without parts when it validates messages (``validateUIMessages``).
         """
-        events = self._events
+        events, settings = self._events, self._settings
         if events and is_user_message(events[0]):
-            yield user_message(events[0], events, self._settings.options["artifact_url"])
+            encode = settings.encode if isinstance(settings, HistorySettings) else str
+            yield user_message(events[0], events, settings.options["artifact_url"], encode)
         if self._message is not None and self._message["parts"]:
             _drop_unanswered_approvals(self._message)
+            if isinstance(settings, HistorySettings):
+                settings.fill(self._message)
             yield self._message
 
 

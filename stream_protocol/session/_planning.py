@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.session._files import TextOrFile
     from stream_protocol.session._history_cut import HistoryCut
-    from stream_protocol.session.transcript import Exchange, ExternalCall, Transcript
+    from stream_protocol.session.transcript import Exchange, StoredCall, Transcript
     from stream_protocol.wire import ChatRequest, UIMessage
 
 
@@ -255,7 +255,7 @@ def _new_user_turn(
     )
 
 
-def _rejection(approval: ExternalCall, exchange: Exchange) -> CallAnswer:
+def _rejection(approval: StoredCall, exchange: Exchange) -> CallAnswer:
     """What the agent says of a call that was denied, as ADK says it."""
     call = gated_call(approval.args)
     event = exchange.stored[approval.response_index]
@@ -331,10 +331,10 @@ def _plan_continuation(
     )
 
 
-def _call_answer(call: ExternalCall, response: dict[str, Any], *, resumes: str | None = None) -> CallAnswer:
+def _call_answer(call: StoredCall, response: dict[str, Any], *, resumes: str | None = None) -> CallAnswer:
     return CallAnswer(
         id=call.answer_id,
-        name=call.answer_name,
+        name=call.name,
         response=response,
         event=call.event,
         resumes=resumes,
@@ -342,7 +342,7 @@ def _call_answer(call: ExternalCall, response: dict[str, Any], *, resumes: str |
     )
 
 
-def _agent_waits_for(call: ExternalCall, answered: Iterable[ExternalCall], resumed: Mapping[str, str]) -> bool:
+def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: Mapping[str, str]) -> bool:
     """Whether the agent goes on from these answers only when this call is answered, too.
 
     It does so for all calls of one model response, but a credential may come by another way. Two calls under one id ADK
@@ -383,7 +383,7 @@ def _superseded_answers(
 
 
 def _answered_before(
-    target_id: str, matched: list[tuple[SubmittedAnswer, ExternalCall]], exchange: Exchange
+    target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], exchange: Exchange
 ) -> NothingToRun:
     """What followed from answers that are stored already. Raises ``ChatRequestError`` unless they are the same."""
     if any(not is_stored_answer(answer, call) for answer, call in matched):

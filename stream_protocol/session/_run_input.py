@@ -116,7 +116,7 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
             response = call.answer
         else:
             continue
-        event = _answer_event(CallAnswer(id=call.answer_id, name=call.answer_name, response=response), call.event)
+        event = _answer_event(CallAnswer(id=call.answer_id, name=call.name, response=response), call.event)
         update_metadata(event, hidden_events=(event.id,))
         added.append(event)
     return added

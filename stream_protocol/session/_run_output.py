@@ -51,6 +51,11 @@ class RunOutput:
         return [one for one in self._shown_earlier.values() if one.id not in shown and not is_user_event(one)]
 
     @property
+    def shown_ids(self) -> frozenset[str]:
+        """The ids of the complete events that the page was shown, by this execution or an earlier one."""
+        return frozenset((*self._shown, *self._shown_earlier))
+
+    @property
     def is_stored(self) -> bool:
         """Whether all that the page was shown is stored."""
         return not self._unconfirmed
@@ -60,12 +65,7 @@ class RunOutput:
 
         They came after the end of the response, or not at all: a run can be cancelled while ADK stores an event.
         """
-        shown = {*self._shown, *self._shown_earlier}
-        return [
-            event
-            for event in stored
-            if event.id not in shown and event.error_code != ABORTED and not is_user_event(event)
-        ]
+        return unshown_events(stored, self.shown_ids)
 
     def unstored_events(self, of_run: Sequence[Event], hidden: Iterable[Event]) -> list[Event]:
         """Events with what the page was shown and ADK has not stored, in the order in which it came.
@@ -84,6 +84,24 @@ class RunOutput:
             for stream in self._unconfirmed
             if stream.newest is not None
         ]
+
+
+def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Event]:
+    """The events of a run that its page was not shown. ``shown``: the ids of those that it was shown.
+
+    The user's own count as shown; so do those with which ADK closes the calls of a stopped run, as the page has done.
+    """
+    return [
+        event for event in stored if event.id not in shown and event.error_code != ABORTED and not is_user_event(event)
+    ]
+
+
+def for_page_alone(event: Event) -> Event:
+    """The event as it is stored if the model has its content already."""
+    stored = event.model_copy(update={"content": None})
+    if event.content is not None:
+        update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
+    return stored
 
 
 def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | None, for_model: bool) -> Event:

@@ -18,7 +18,7 @@ from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from stream_protocol.session.transcript import Exchange, ExternalCall
+    from stream_protocol.session.transcript import Exchange, StoredCall
     from stream_protocol.wire import ChatRequest, ToolPart, UIMessage
 
 CONFLICT: Final = 409
@@ -35,7 +35,7 @@ class SubmittedAnswer:
     """What a part of the client's message says about a call."""
 
     page_id: str
-    """The ``ExternalCall.page_id`` that the part names."""
+    """The ``StoredCall.page_id`` that the part names."""
     response: dict[str, Any]
     """The answer as ADK stores a function response."""
     output: Any = None
@@ -47,7 +47,7 @@ class SubmittedAnswer:
     """Whether the client has received nothing yet of what follows from the answer."""
 
 
-def calls_by_page_id(exchange: Exchange | None) -> dict[str, ExternalCall]:
+def calls_by_page_id(exchange: Exchange | None) -> dict[str, StoredCall]:
     """The calls of the exchange that need, or needed, an answer from outside."""
     return {call.page_id: call for call in exchange.external_calls} if exchange is not None else {}
 
@@ -80,9 +80,7 @@ def submitted_answers(message: UIMessage, exchange: Exchange | None) -> Iterator
             )
 
 
-def _renamed_calls(
-    parts: list[ToolPart], calls: Mapping[str, ExternalCall], tools: Mapping[str, str]
-) -> dict[str, str]:
+def _renamed_calls(parts: list[ToolPart], calls: Mapping[str, StoredCall], tools: Mapping[str, str]) -> dict[str, str]:
     """Call ids that only the client knows -> the ids by which we know these calls.
 
     A model adapter without call ids of its own has ADK make one up for the fragment, which the client saw, and another
@@ -94,7 +92,7 @@ def _renamed_calls(
     unmatched = [call for call in calls.values() if call.kind in _ANSWERED_BY_PAGE and call.page_id not in known]
     renamed: dict[str, str] = {}
     for part in strange:
-        call = next((call for call in unmatched if call.answer_name == tool_name(part)), None)
+        call = next((call for call in unmatched if call.name == tool_name(part)), None)
         if call is not None:
             renamed[part["toolCallId"]] = call.page_id
             unmatched.remove(call)
@@ -109,11 +107,11 @@ def _output_response(part: ToolPart) -> dict[str, Any]:
     return output if isinstance(output, dict) and output.keys() != {RESULT} else {RESULT: output}
 
 
-def _takes_output(call: ExternalCall | None) -> bool:
+def _takes_output(call: StoredCall | None) -> bool:
     return call is not None and call.kind is not CallKind.APPROVAL and (call.is_pending or call.answer is not None)
 
 
-def answered_call(answer: SubmittedAnswer, calls: Mapping[str, ExternalCall]) -> ExternalCall:
+def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> StoredCall:
     """The stored call that is answered. Raises ``ChatRequestError`` (409) unless it takes, or took, such an answer."""
     call = calls.get(answer.page_id)
     if call is None or answer.is_approval is not (call.kind is CallKind.APPROVAL):
@@ -123,7 +121,7 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, ExternalCall]) ->
     return call
 
 
-def answers_with_words(message: UIMessage, exchange: Exchange | None) -> Iterator[tuple[SubmittedAnswer, ExternalCall]]:
+def answers_with_words(message: UIMessage, exchange: Exchange | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
     """The answers in an assistant message that count though the user said something new after them: those that only
     tell the agent something. Denials do, and what a page's tool or an input gave. Approvals and credentials do not: the
     call would run, and the user has gone on without it. What is no answer to a pending call is left out.
@@ -143,7 +141,7 @@ def answers_with_words(message: UIMessage, exchange: Exchange | None) -> Iterato
             yield answer, call
 
 
-def _is_usable(answer: SubmittedAnswer, call: ExternalCall, budget: Budget) -> bool:
+def _is_usable(answer: SubmittedAnswer, call: StoredCall, budget: Budget) -> bool:
     try:
         adk_response(answer, call, {}, budget)
     except ChatRequestError:
@@ -160,7 +158,7 @@ def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
 
 
 def adk_response(
-    answer: SubmittedAnswer, call: ExternalCall, payloads: Mapping[str, Any], budget: Budget
+    answer: SubmittedAnswer, call: StoredCall, payloads: Mapping[str, Any], budget: Budget
 ) -> dict[str, Any]:
     """The function response for ADK. ``budget``: what checking the answers of the request may take.
 
@@ -173,7 +171,7 @@ def adk_response(
 
 
 def _checked_response(
-    answer: SubmittedAnswer, call: ExternalCall, payloads: Mapping[str, Any], budget: Budget
+    answer: SubmittedAnswer, call: StoredCall, payloads: Mapping[str, Any], budget: Budget
 ) -> dict[str, Any]:
     match call.kind:
         case CallKind.APPROVAL if call.answer_id in payloads:
@@ -185,7 +183,7 @@ def _checked_response(
     return answer.response
 
 
-def is_stored_answer(answer: SubmittedAnswer, call: ExternalCall) -> bool:
+def is_stored_answer(answer: SubmittedAnswer, call: StoredCall) -> bool:
     """Whether the answer is the same as the one that is stored."""
     stored = call.answer or {}
     if call.kind is CallKind.APPROVAL:  # the stored payload may hold more than a page can say

@@ -7,7 +7,6 @@ artifact if a model can load it. The page still has the files; history has a lin
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -18,7 +17,7 @@ from google.genai import types
 from stream_protocol.adk import is_user_message
 from stream_protocol.session._files import FilePlace, InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session.transcript import EventMetadata, SentFile
-from stream_protocol.stream import UNKNOWN_MEDIA_TYPE
+from stream_protocol.stream import UNKNOWN_MEDIA_TYPE, DataUrl
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -160,29 +159,35 @@ def stored_texts_and_files(
             yield LinkedFile(media_type=link.mime_type or "", url=link.file_uri or "", name=link.display_name)
 
 
-def user_message(event: Event, exchange: Sequence[Event] = (), artifact_url: ArtifactUrl | None = None) -> UIMessage:
+def user_message(
+    event: Event,
+    exchange: Sequence[Event] = (),
+    artifact_url: ArtifactUrl | None = None,
+    file_url: Callable[[DataUrl], Any] = str,
+) -> UIMessage:
     """The UI message of a stored user event, with the id that its client gave it, or else the event's.
 
     ``exchange``: as for ``stored_parts``. ``artifact_url``: name and version of an artifact -> its URL; without a URL
-    a saved file is its line of text.
+    a saved file is its line of text. ``file_url``: how the URL of a file that has its bytes stands in the message.
     """
     event = _whole_speech(event, exchange)
-    parts = [ui_part for part in stored_parts(event, exchange) if (ui_part := _ui_part(part, artifact_url))]
+    parts = [ui_part for part in stored_parts(event, exchange) if (ui_part := _ui_part(part, artifact_url, file_url))]
     message_id = EventMetadata.of(event).message_id or event.id
     # A client refuses a user's message without a part when it validates messages (`validateUIMessages`).
     return cast("UIMessage", {"id": message_id, "role": "user", "parts": parts or [_ui_text("")]})
 
 
-def _ui_part(part: types.Part | SavedFile, artifact_url: ArtifactUrl | None) -> dict[str, Any] | None:
+def _ui_part(
+    part: types.Part | SavedFile, artifact_url: ArtifactUrl | None, file_url: Callable[[DataUrl], Any]
+) -> dict[str, Any] | None:
     if isinstance(part, SavedFile):
         url = artifact_url(part.artifact, part.version) if artifact_url is not None else None
         return _ui_text(part.line) if url is None else _ui_file(part.media_type, url, part.name)
     if part.text is not None:
         return _ui_text(part.text)
     if (blob := part.inline_data) is not None:
-        media_type = blob.mime_type or UNKNOWN_MEDIA_TYPE
-        data_url = f"data:{media_type};base64,{b64encode(blob.data or b'').decode()}"
-        return _ui_file(media_type, data_url, blob.display_name)
+        url = file_url(DataUrl(blob.mime_type, blob.data or b""))
+        return _ui_file(blob.mime_type or UNKNOWN_MEDIA_TYPE, url, blob.display_name)
     if (link := part.file_data) is not None:
         return _ui_file(link.mime_type or UNKNOWN_MEDIA_TYPE, link.file_uri or "", link.display_name)
     return None
@@ -192,7 +197,7 @@ def _ui_text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _ui_file(media_type: str, url: str, name: str | None) -> dict[str, Any]:
+def _ui_file(media_type: str, url: Any, name: str | None) -> dict[str, Any]:
     return {"type": "file", "mediaType": media_type, "url": url, **({"filename": name} if name else {})}
 
 

@@ -5,7 +5,7 @@ from stream_protocol.stream._converter import StreamProtocolConverter, call_ids,
 from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, AgentRunError, RunLimitError
 from stream_protocol.stream._function_responses import TOOL_FAILED_TEXT
-from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl
+from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl, DataUrl
 from stream_protocol.stream._options import (
     CONTROL_TOOLS,
     ConverterOptions,
@@ -14,40 +14,6 @@ from stream_protocol.stream._options import (
     options_from_json,
     options_to_json,
 )
-from stream_protocol.stream._part_kinds import PartKind
 from stream_protocol.stream._steps import CALL_NOT_FINISHED_TEXT
 from stream_protocol.stream._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
-from stream_protocol.stream._unconfirmed import StreamedPart, UnconfirmedStream
-
-__all__ = [
-    "CALL_NOT_FINISHED_TEXT",
-    "CONTROL_TOOLS",
-    "DATA_WIDGET_PROVIDER",
-    "DEFAULT_ERROR_TEXT",
-    "RUN_FAILED_TEXT",
-    "RUN_STOPPED_TEXT",
-    "TOOL_FAILED_TEXT",
-    "UNKNOWN_MEDIA_TYPE",
-    "AgentRunError",
-    "ArtifactUrl",
-    "Conversion",
-    "ConverterOptions",
-    "Ending",
-    "PartKind",
-    "RunLimitError",
-    "Settings",
-    "StreamProtocolConverter",
-    "StreamedPart",
-    "UnconfirmedStream",
-    "call_ids",
-    "chunk_conversion",
-    "fail_response",
-    "hide_tools",
-    "iter_chunks",
-    "iter_sse",
-    "options_from_json",
-    "options_to_json",
-    "sse_conversion",
-    "stream_chunks",
-    "stream_sse",
-]
+from stream_protocol.stream._unconfirmed import PartKind, StreamedPart, UnconfirmedStream

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from stream_protocol.adk import EventFacts, Part, Text
-from stream_protocol.stream._part_kinds import PartKind
 from stream_protocol.stream._streamed_texts import StreamedTexts, texts_by_kind
+from stream_protocol.stream._unconfirmed import PartKind
 
 STOP: Final = "STOP"
 """google-genai's reason of a stream that came to its own end."""

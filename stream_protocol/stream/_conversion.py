@@ -44,14 +44,12 @@ from stream_protocol.stream._data_parts import write_actions, write_artifacts, w
 from stream_protocol.stream._endings import AgentRunError, RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
-from stream_protocol.stream._media import write_media
+from stream_protocol.stream._media import Sources, write_media
 from stream_protocol.stream._options import Settings
-from stream_protocol.stream._part_kinds import PartKind
-from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import NO_SPEAKER, Speaker
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream._streamed_texts import ToldText
-from stream_protocol.stream._unconfirmed import UnconfirmedStream
+from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
 from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, StreamProtocolError, json_value
 
@@ -474,7 +472,7 @@ class Conversion(Generic[T]):
         match part:
             case File():
                 self._steps.begin_content(speaker)
-                write_media(self._sink, part, self._settings.options["artifact_url"])
+                write_media(self._sink, part, self._settings)
             case ProviderPart(value=ProviderCall() as call):
                 self._calls.add_provider_call(speaker, call)
             case ProviderPart(value=ProviderResult() as result):

@@ -120,7 +120,7 @@ class FunctionResponses:
         else:
             self._add_output(call, result.value, preliminary=result.will_continue)
             for file in () if call.hidden else result.files:
-                write_media(self._sink, file, self._settings.options["artifact_url"])
+                write_media(self._sink, file, self._settings)
 
     def add_provider_result(self, said: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
         """Takes the result of a tool that the model's provider ran. ``said``: ``None`` for a fragment."""
@@ -152,7 +152,7 @@ class FunctionResponses:
             self._add_output(call, output.value, preliminary=True)
         for part in () if call.hidden else said.parts:
             if isinstance(part, File):
-                write_media(self._sink, part, self._settings.options["artifact_url"])
+                write_media(self._sink, part, self._settings)
         return True
 
     def add_delegation(self, event: "Event") -> None:

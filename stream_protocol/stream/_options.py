@@ -5,8 +5,9 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, Final, Literal, TypedDict, Unpack, cast
 
+from stream_protocol.adk import Blob
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, RunLimitError
-from stream_protocol.stream._media import ArtifactUrl
+from stream_protocol.stream._media import ArtifactUrl, DataUrl
 from stream_protocol.wire import (
     AI_SDK_VERSIONS,
     AiSdkVersion,
@@ -119,6 +120,10 @@ class Settings:
 
     def is_dynamic(self, tool: str) -> bool:
         return _selects(self.options["dynamic_tools"], tool)
+
+    def file_url(self, file: Blob) -> str:
+        """The URL of a file that is no artifact."""
+        return str(DataUrl(file.media_type, file.data))
 
     def error_text(self, error: BaseException) -> str:
         """What the client sees of the error: the text of ``on_error``, or the default if that raises."""

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from stream_protocol.adk import EventOrDict, Part, SpeakerKey, text_reader
-from stream_protocol.stream._part_kinds import PartKind
 from stream_protocol.stream._streamed_texts import StreamedTexts, ToldText
+from stream_protocol.stream._unconfirmed import PartKind
 from stream_protocol.stream.calls import ToolCall
 from stream_protocol.wire import MakeDelta, ProviderMetadata, Sink, WriteDelta
 

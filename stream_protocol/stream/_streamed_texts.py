@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from stream_protocol.adk import Part
-from stream_protocol.stream._part_kinds import PartKind
-from stream_protocol.stream._unconfirmed import UnconfirmedStream
+from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
 
 BLOCK: Final = 4096
 """Characters that become one step of the hash."""

@@ -5,9 +5,16 @@ alone keeps no more of a stream than it needs for comparing it: see ``StreamedTe
 """
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 from stream_protocol.adk import CODE_EXECUTION, EventFacts, File, Part, ProviderPart, Text
-from stream_protocol.stream._part_kinds import PartKind
+
+
+class PartKind(IntEnum):
+    """The kinds of parts that grow; indices, since a member's hash is slow."""
+
+    TEXT = 0
+    REASONING = 1
 
 
 @dataclass(slots=True)

@@ -18,16 +18,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, I
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.utils.streaming_utils import StreamingResponseAggregator
 from google.genai import types
-from pydantic import Field, PrivateAttr, SkipValidation
+from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 from typing_extensions import override
 
+from stream_protocol.recording import Recording
+from stream_protocol.testing._recorded_answers import RecordedAnswer, recorded_answers
 from stream_protocol.wire import (
     InvalidArgumentError,
     argument_error,
@@ -108,7 +110,7 @@ Closing: TypeAlias = types.FinishReason | types.GenerateContentResponseUsageMeta
 Step: TypeAlias = Spoken | Closing | Wait | Exception
 """One step of an answer. An exception is raised after the steps before it were streamed."""
 
-Turn: TypeAlias = Step | Sequence[Step]
+Turn: TypeAlias = Step | Sequence[Step] | RecordedAnswer
 """One answer of the model."""
 
 _STEPS: Final = (
@@ -164,6 +166,8 @@ def _check_turns(name: str, turns: object) -> None:
         if callable(turn) and not isinstance(turn, type):
             check_callable(f"{name}[{number - 1}]", turn, ("request",), plain=True)
             continue
+        if isinstance(turn, RecordedAnswer):
+            continue
         steps = turn if isinstance(turn, Sequence) and not isinstance(turn, str | bytes) else [turn]
         for step in steps:
             if not isinstance(step, _STEPS):
@@ -193,6 +197,8 @@ class ScriptedLlm(BaseLlm):
     arguments into fragments. Without streaming (``StreamingMode.NONE``) the answer is one response.
     """
 
+    model_config = ConfigDict(extra="forbid")
+
     model: str = "scripted"
     turns: SkipValidation[Sequence[Turn | Respond]] = ()
     respond: SkipValidation[Respond | None] = None
@@ -211,6 +217,16 @@ class ScriptedLlm(BaseLlm):
             if bool(self.turns) == (self.respond is not None):
                 raise InvalidArgumentError("Give either `turns` or `respond`.")
 
+    @classmethod
+    def from_recording(cls, recording: Recording, *, author: str | None = None, **options: Any) -> Self:
+        """Makes a model that answers what the model answered when the conversation was recorded.
+
+        The answers are used in order, with the recorded call ids and, if the recording has them, fragments. ``author``
+        is the name of an agent: only its answers are used. Give it where several agents have a model each. ``options``
+        are other fields, such as ``delay``. Raises ``InvalidArgumentError`` if the recording holds no such answer.
+        """
+        return cls(turns=recorded_answers(recording, author), **options)
+
     @property
     def requests(self) -> Sequence[LlmRequest]:
         """The requests that were answered from ``turns``, in order: what the model would have got."""
@@ -221,7 +237,12 @@ class ScriptedLlm(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Yields the next turn: partial responses and their aggregate with ``stream``, one response without."""
-        steps = self._steps(llm_request)
+        steps = self._turn(llm_request)
+        if isinstance(steps, RecordedAnswer):
+            for recorded in steps.replay(stream=stream):
+                await asyncio.sleep(self.delay)
+                yield recorded
+            return
         if not stream:
             parts = [part async for part in self._play(steps, fragment=_whole)]
             yield LlmResponse.create(self._response(parts, closing=steps))
@@ -235,7 +256,7 @@ class ScriptedLlm(BaseLlm):
         if aggregate is not None:
             yield aggregate
 
-    def _steps(self, request: LlmRequest) -> Sequence[Step]:
+    def _turn(self, request: LlmRequest) -> Sequence[Step] | RecordedAnswer:
         turn: Turn | Respond
         if self.respond is not None:
             turn = self.respond
@@ -245,6 +266,8 @@ class ScriptedLlm(BaseLlm):
             turn = self.turns[len(self._requests)]
             self._requests.append(request)
         answer = turn(request) if callable(turn) else turn
+        if isinstance(answer, RecordedAnswer):
+            return answer
         return answer if isinstance(answer, Sequence) and not isinstance(answer, str) else [answer]
 
     async def _stream(self, steps: Sequence[Step]) -> AsyncGenerator[types.GenerateContentResponse, None]:

@@ -373,9 +373,10 @@ class RunLogConformance:
 
     async def test_a_run_has_so_many_readers_and_the_newest_gets_in(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])
-        readers = [await reader(workers[1]) for _ in range(workers[1].bounds.max_readers + 3)]
-        for each in readers:
-            await until(each, TEXT)
+        readers: list[RunReader] = []
+        for _ in range(workers[1].bounds.max_readers + 3):
+            readers.append(await reader(workers[1]))
+            await until(readers[-1], TEXT)
         assert sum(each.cut_off.is_set() for each in readers) == 3
         owner.finish()
         assert (await rest(readers[-1])).endswith(END + SSE_DONE)

@@ -1,8 +1,8 @@
 """Sinks: the converter writes to one. Chunks are built nowhere else.
 
-A ``Sink`` has one method per chunk type; each builds the chunk and hands it to ``emit``. ``ChunkSink`` keeps the
-dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first. All values given to a sink are
-plain JSON already.
+A ``Sink`` has one method per chunk type; each builds the chunk, with the keys that ``_chunks`` types, and hands it to
+``emit``. ``ChunkSink`` keeps the dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first.
+All values given to a sink are plain JSON already.
 
 Nearly all chunks of a stream are deltas, so each part has a function that makes its deltas (``delta_maker``), and
 ``text_start``, ``reasoning_start`` and ``tool_input_start`` return one that writes them. ``SseSink`` encodes the
@@ -18,29 +18,7 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, cast
 
 import orjson
 
-from stream_protocol.wire._chunks import (
-    AnyChunk,
-    CustomChunk,
-    DataChunk,
-    FileChunk,
-    FinishChunk,
-    FinishReason,
-    ProviderMetadata,
-    ReasoningEndChunk,
-    ReasoningFileChunk,
-    ReasoningStartChunk,
-    SourceDocumentChunk,
-    SourceUrlChunk,
-    StartChunk,
-    TextEndChunk,
-    TextStartChunk,
-    ToolApprovalResponseChunk,
-    ToolInputAvailableChunk,
-    ToolInputErrorChunk,
-    ToolInputStartChunk,
-    ToolOutputAvailableChunk,
-    ToolOutputErrorChunk,
-)
+from stream_protocol.wire._chunks import AnyChunk, FinishReason, ProviderMetadata
 from stream_protocol.wire._errors import StreamProtocolError
 from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._sse import encode_sse
@@ -95,25 +73,19 @@ class Sink(ABC, Generic[T]):
         emit, make = self.emit, _chunk_maker(kind, part_id)
         return lambda delta: emit(make(delta))
 
+    def _write(self, type_: str, required: dict[str, Any], **optional: Any) -> None:
+        """Emits a chunk of this type. An optional key whose value is ``None`` is left out."""
+        present = {key: value for key, value in optional.items() if value is not None}
+        self.emit(cast("AnyChunk", {"type": type_, **required, **present}))
+
     def start(self, message_id: str | None, metadata: Any = None) -> None:
-        chunk: StartChunk = {"type": "start"}
-        if message_id is not None:
-            chunk["messageId"] = message_id
-        if metadata is not None:
-            chunk["messageMetadata"] = metadata
-        self.emit(chunk)
+        self._write("start", {}, messageId=message_id, messageMetadata=metadata)
 
     def finish(self, reason: FinishReason, metadata: Any = None) -> None:
-        chunk: FinishChunk = {"type": "finish", "finishReason": reason}
-        if metadata is not None:
-            chunk["messageMetadata"] = metadata
-        self.emit(chunk)
+        self._write("finish", {"finishReason": reason}, messageMetadata=metadata)
 
     def abort(self, reason: str | None) -> None:
-        if reason is None:
-            self.emit({"type": "abort"})
-        else:
-            self.emit({"type": "abort", "reason": reason})
+        self._write("abort", {}, reason=reason)
 
     def error(self, text: str) -> None:
         self.emit({"type": "error", "errorText": text})
@@ -128,30 +100,18 @@ class Sink(ABC, Generic[T]):
         self.emit({"type": "finish-step"})
 
     def text_start(self, part_id: str, provider: ProviderMetadata | None = None) -> WriteDelta:
-        chunk: TextStartChunk = {"type": "text-start", "id": part_id}
-        if provider is not None:
-            chunk["providerMetadata"] = provider
-        self.emit(chunk)
+        self._write("text-start", {"id": part_id}, providerMetadata=provider)
         return self._delta_writer("text-delta", part_id)
 
     def text_end(self, part_id: str, provider: ProviderMetadata | None = None) -> None:
-        chunk: TextEndChunk = {"type": "text-end", "id": part_id}
-        if provider is not None:
-            chunk["providerMetadata"] = provider
-        self.emit(chunk)
+        self._write("text-end", {"id": part_id}, providerMetadata=provider)
 
     def reasoning_start(self, part_id: str, provider: ProviderMetadata | None = None) -> WriteDelta:
-        chunk: ReasoningStartChunk = {"type": "reasoning-start", "id": part_id}
-        if provider is not None:
-            chunk["providerMetadata"] = provider
-        self.emit(chunk)
+        self._write("reasoning-start", {"id": part_id}, providerMetadata=provider)
         return self._delta_writer("reasoning-delta", part_id)
 
     def reasoning_end(self, part_id: str, provider: ProviderMetadata | None = None) -> None:
-        chunk: ReasoningEndChunk = {"type": "reasoning-end", "id": part_id}
-        if provider is not None:
-            chunk["providerMetadata"] = provider
-        self.emit(chunk)
+        self._write("reasoning-end", {"id": part_id}, providerMetadata=provider)
 
     def tool_input_start(
         self,
@@ -163,16 +123,14 @@ class Sink(ABC, Generic[T]):
         title: str | None = None,
         provider: ProviderMetadata | None = None,
     ) -> WriteDelta:
-        chunk: ToolInputStartChunk = {"type": "tool-input-start", "toolCallId": call_id, "toolName": name}
-        if provider_executed:
-            chunk["providerExecuted"] = True
-        if dynamic:
-            chunk["dynamic"] = True
-        if title is not None:
-            chunk["title"] = title
-        if provider is not None:
-            chunk["providerMetadata"] = provider
-        self.emit(chunk)
+        self._write(
+            "tool-input-start",
+            {"toolCallId": call_id, "toolName": name},
+            providerExecuted=provider_executed or None,
+            dynamic=dynamic or None,
+            title=title,
+            providerMetadata=provider,
+        )
         return self._delta_writer("tool-input-delta", call_id)
 
     def tool_input_available(
@@ -186,21 +144,14 @@ class Sink(ABC, Generic[T]):
         title: str | None = None,
         provider: ProviderMetadata | None = None,
     ) -> None:
-        chunk: ToolInputAvailableChunk = {
-            "type": "tool-input-available",
-            "toolCallId": call_id,
-            "toolName": name,
-            "input": value,
-        }
-        if provider_executed:
-            chunk["providerExecuted"] = True
-        if dynamic:
-            chunk["dynamic"] = True
-        if title is not None:
-            chunk["title"] = title
-        if provider is not None:
-            chunk["providerMetadata"] = provider
-        self.emit(chunk)
+        self._write(
+            "tool-input-available",
+            {"toolCallId": call_id, "toolName": name, "input": value},
+            providerExecuted=provider_executed or None,
+            dynamic=dynamic or None,
+            title=title,
+            providerMetadata=provider,
+        )
 
     def tool_input_error(
         self,
@@ -213,34 +164,20 @@ class Sink(ABC, Generic[T]):
         provider_executed: bool = False,
         title: str | None = None,
     ) -> None:
-        chunk: ToolInputErrorChunk = {
-            "type": "tool-input-error",
-            "toolCallId": call_id,
-            "toolName": name,
-            "input": value,
-            "errorText": error_text,
-        }
-        if provider_executed:
-            chunk["providerExecuted"] = True
-        if dynamic:
-            chunk["dynamic"] = True
-        if title is not None:
-            chunk["title"] = title
-        self.emit(chunk)
+        self._write(
+            "tool-input-error",
+            {"toolCallId": call_id, "toolName": name, "input": value, "errorText": error_text},
+            providerExecuted=provider_executed or None,
+            dynamic=dynamic or None,
+            title=title,
+        )
 
     def tool_approval_request(self, approval_id: str, call_id: str) -> None:
         self.emit({"type": "tool-approval-request", "approvalId": approval_id, "toolCallId": call_id})
 
     def tool_approval_response(self, approval_id: str, *, approved: bool, reason: str | None = None) -> None:
         """v7 only."""
-        chunk: ToolApprovalResponseChunk = {
-            "type": "tool-approval-response",
-            "approvalId": approval_id,
-            "approved": approved,
-        }
-        if reason is not None:
-            chunk["reason"] = reason
-        self.emit(chunk)
+        self._write("tool-approval-response", {"approvalId": approval_id, "approved": approved}, reason=reason)
 
     def tool_output_available(
         self,
@@ -251,35 +188,25 @@ class Sink(ABC, Generic[T]):
         dynamic: bool = False,
         provider_executed: bool = False,
     ) -> None:
-        chunk: ToolOutputAvailableChunk = {"type": "tool-output-available", "toolCallId": call_id, "output": output}
-        if preliminary:
-            chunk["preliminary"] = True
-        if provider_executed:
-            chunk["providerExecuted"] = True
-        if dynamic:
-            chunk["dynamic"] = True
-        self.emit(chunk)
+        self._write(
+            "tool-output-available",
+            {"toolCallId": call_id, "output": output},
+            preliminary=preliminary or None,
+            providerExecuted=provider_executed or None,
+            dynamic=dynamic or None,
+        )
 
     def tool_output_error(
         self, call_id: str, error_text: str, *, dynamic: bool = False, provider_executed: bool = False
     ) -> None:
-        chunk: ToolOutputErrorChunk = {"type": "tool-output-error", "toolCallId": call_id, "errorText": error_text}
-        if provider_executed:
-            chunk["providerExecuted"] = True
-        if dynamic:
-            chunk["dynamic"] = True
-        self.emit(chunk)
+        chunk = {"toolCallId": call_id, "errorText": error_text}
+        self._write("tool-output-error", chunk, providerExecuted=provider_executed or None, dynamic=dynamic or None)
 
     def tool_output_denied(self, call_id: str) -> None:
         self.emit({"type": "tool-output-denied", "toolCallId": call_id})
 
     def source_url(self, source_id: str, url: str, title: str | None, provider: ProviderMetadata | None = None) -> None:
-        chunk: SourceUrlChunk = {"type": "source-url", "sourceId": source_id, "url": url}
-        if title is not None:
-            chunk["title"] = title
-        if provider is not None:
-            chunk["providerMetadata"] = provider
-        self.emit(chunk)
+        self._write("source-url", {"sourceId": source_id, "url": url}, title=title, providerMetadata=provider)
 
     def source_document(
         self,
@@ -289,37 +216,19 @@ class Sink(ABC, Generic[T]):
         filename: str | None,
         provider: ProviderMetadata | None = None,
     ) -> None:
-        chunk: SourceDocumentChunk = {
-            "type": "source-document",
-            "sourceId": source_id,
-            "mediaType": media_type,
-            "title": title,
-        }
-        if filename is not None:
-            chunk["filename"] = filename
-        if provider is not None:
-            chunk["providerMetadata"] = provider
-        self.emit(chunk)
+        chunk = {"sourceId": source_id, "mediaType": media_type, "title": title}
+        self._write("source-document", chunk, filename=filename, providerMetadata=provider)
 
     def file(self, url: str, media_type: str, provider: ProviderMetadata | None = None) -> None:
-        chunk: FileChunk = {"type": "file", "url": url, "mediaType": media_type}
-        if provider is not None:
-            chunk["providerMetadata"] = provider
-        self.emit(chunk)
+        self._write("file", {"url": url, "mediaType": media_type}, providerMetadata=provider)
 
     def reasoning_file(self, url: str, media_type: str, provider: ProviderMetadata | None = None) -> None:
         """v7 only."""
-        chunk: ReasoningFileChunk = {"type": "reasoning-file", "url": url, "mediaType": media_type}
-        if provider is not None:
-            chunk["providerMetadata"] = provider
-        self.emit(chunk)
+        self._write("reasoning-file", {"url": url, "mediaType": media_type}, providerMetadata=provider)
 
     def custom(self, kind: str, provider: ProviderMetadata | None = None) -> None:
         """v7 only."""
-        chunk: CustomChunk = {"type": "custom", "kind": kind}
-        if provider is not None:
-            chunk["providerMetadata"] = provider
-        self.emit(chunk)
+        self._write("custom", {"kind": kind}, providerMetadata=provider)
 
     def steering_message(self, message_id: str, parts: list[dict[str, Any]]) -> None:
         """v7 only, since 7.0.163."""
@@ -327,12 +236,7 @@ class Sink(ABC, Generic[T]):
 
     def data(self, name: str, value: Any, *, data_id: str | None = None, transient: bool = False) -> None:
         """An app-defined part ``data-<name>``; the same name and id again replace the value."""
-        chunk: DataChunk = {"type": f"data-{name}", "data": value}
-        if data_id is not None:
-            chunk["id"] = data_id
-        if transient:
-            chunk["transient"] = True
-        self.emit(chunk)
+        self._write(f"data-{name}", {"data": value}, id=data_id, transient=transient or None)
 
 
 class _PlainSink(Sink[T]):

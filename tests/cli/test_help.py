@@ -21,7 +21,7 @@ for command in json.loads(sys.argv[1]):
         main([*command, "--help"], standalone_mode=False)
     print(json.dumps([help.getvalue(), [*sys.modules]]))
 """
-COMMANDS = [(), ("check",), ("init",), ("record",), ("replay",), ("serve",), ("types",)]
+COMMANDS = [(), ("check",), ("demo",), ("init",), ("record",), ("replay",), ("serve",), ("types",)]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from stream_protocol.cli import main
 from tests.batch import batch
 from tests.conformance.fixtures import FOLDER
 from tests.processes import COMMAND, ENV, HANG, cli, started
+from tests.terminals import in_terminal
 
 SLOW_AGENT = """
 from google.adk.agents import LlmAgent
@@ -77,28 +77,11 @@ def test_colours_are_as_the_environment_says(
     assert ["\x1b[" in text for text in (found.stdout, refused.stderr)] == [colored, colored]
 
 
-def in_terminal(*arguments: str, **env: str) -> tuple[int, str]:
-    """The exit code of the command, and what it prints on a terminal."""
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, *arguments], stdin=terminal, stdout=terminal, stderr=terminal, env={**ENV, **env}
-    )
-    os.close(terminal)
-    shown = b""
-    try:
-        while piece := os.read(controller, 4096):
-            shown += piece
-    except OSError:  # Linux says so that the terminal has no other end any more
-        pass
-    os.close(controller)
-    return process.wait(HANG), shown.decode()
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize("no_color", ["", "1"])
 def test_a_terminal_has_colours_unless_it_shall_not(no_color: str, tmp_path: Path) -> None:
     (tmp_path / "bad.sse").write_text(BAD_STREAM)
-    code, shown = in_terminal("check", str(tmp_path / "bad.sse"), NO_COLOR=no_color)
+    code, shown = in_terminal("check", str(tmp_path / "bad.sse"), cwd=tmp_path, NO_COLOR=no_color)
     assert (code, "\x1b[31merror\x1b[0m" in shown) == (1, not no_color)
 
 
@@ -126,7 +109,7 @@ def hostile_recording(folder: Path) -> Path:
 @pytest.mark.parametrize("to", ["sse", "chunks", "messages"])
 def test_no_character_of_a_file_controls_the_terminal(to: str, tmp_path: Path) -> None:
     file = hostile_recording(tmp_path)
-    code, shown = in_terminal("replay", str(file), "--to", to, NO_COLOR="1")
+    code, shown = in_terminal("replay", str(file), "--to", to, cwd=tmp_path, NO_COLOR="1")
     assert code == 0
     assert {character for character in shown if not character.isprintable()} <= {"\r", "\n", "\u200d"}
     assert f"Zoë {json.dumps(HOSTILE)[1:-1]} 👩\u200d🚀" in shown

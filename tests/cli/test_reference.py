@@ -82,7 +82,7 @@ async def write_store(events: Iterable[Event], store: Path) -> None:
 def test_the_examples_of_each_command_work(line: str) -> None:
     command, _, output = line.partition(" > ")
     program, *arguments = shlex.split(command)
-    if arguments[0] == "serve":
+    if arguments[0] in ("demo", "serve"):
         arguments += ["--port", "0"]
     done = CliRunner().invoke(main, arguments)
     assert (program, done.exit_code, done.stderr) == ("adk-ui-stream", 0, ""), done.output

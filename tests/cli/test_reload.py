@@ -105,9 +105,8 @@ def test_while_an_agent_cannot_be_loaded_requests_say_why_and_the_next_one_after
             asked = {"access-control-request-method": "POST"}
             assert http.options("/api/chat", headers=asked).status_code == 200
             assert http.get("/", headers={"host": "evil.example"}).status_code == 403
-            for _ in range(2):  # a change that mends nothing, and one that does
-                file.write_text(f"{code}\n")
-                assert_unavailable(http.get("/readyz"), reason)
+            file.write_text(f"{code}\n")
+            assert_unavailable(http.get("/readyz"), reason)  # the change mends nothing
             file.write_text(AGENT.format(words="Mended."))
             assert '"delta":"Mended."' in http.post("/api/chat", json=BODY).raise_for_status().text
         read_until(process, f"Serving my_agent at {url}")

@@ -63,12 +63,15 @@ def test_one_screen_says_where_what_and_what_is_missing(screen_of: Callable[...,
         == """\
 Serving screen_agent:root_agent at http://127.0.0.1:8000
 
-  Agent     chief and 1 more below it
-  Model     gemini-2.5-pro, gemini-2.5-flash
-  Chats     in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps them
-  Chat API  http://127.0.0.1:8000/api/chat
-  Missing   No API key for gemini-2.5-pro: set GOOGLE_API_KEY in the environment of this server.
-  Missing   No API key for gemini-2.5-flash: set GOOGLE_API_KEY in the environment of this server.
+  ➜ Page       http://127.0.0.1:8000
+  ➜ Inspector  --inspect adds it to the page
+  ➜ API        http://127.0.0.1:8000/api/chat
+
+    Agent      chief and 1 more below it
+    Model      gemini-2.5-pro, gemini-2.5-flash
+    Chats      in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps them
+    Missing    No API key for gemini-2.5-pro: set GOOGLE_API_KEY in the environment of this server.
+    Missing    No API key for gemini-2.5-flash: set GOOGLE_API_KEY in the environment of this server.
 
 Ctrl+C stops it.
 """
@@ -87,9 +90,9 @@ root_agent = Workflow(name="flow", edges=[(START, split, node(worker, parallel_w
 
 def test_of_a_workflow_the_agents_are_counted(screen_of: Callable[..., str]) -> None:
     Path("screen_flow.py").write_text(FLOW)
-    assert screen_of("screen_flow:root_agent").splitlines()[2:4] == [
-        "  Agent     flow and 1 more below it",
-        "  Model     gemini-2.5-pro",
+    assert screen_of("screen_flow:root_agent").splitlines()[6:8] == [
+        "    Agent      flow and 1 more below it",
+        "    Model      gemini-2.5-pro",
     ]
 
 
@@ -100,7 +103,7 @@ def test_the_screen_has_the_colours_of_the_environment_without_a_command_line_to
     for name in ("FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(env, "1")
-    show_screen("Serving", {"Agent": "chief"})
+    show_screen("Serving", "http://a", {}, {"Agent": "chief"}, seconds=1, missing=())
     assert ("\x1b[" in capsys.readouterr().out) is colored
 
 
@@ -108,20 +111,25 @@ def test_what_the_options_say_is_on_the_screen(screen_of: Callable[..., str], mo
     monkeypatch.setenv("GOOGLE_API_KEY", "x")
     options = ("--no-page", "--session-service-uri", "sqlite:///chats.db", "--record", "kept")
     write_settings(Path.cwd(), {"audit": "audit.jsonl"})
-    assert screen_of("screen_agent:root_agent", *options).splitlines()[4:-2] == [
-        "  Chats     in sqlite:///chats.db",
-        "  Chat API  http://127.0.0.1:8000/api/chat, without a page",
-        "  Recorded  into kept",
-        "  Audited   into audit.jsonl",
+    assert screen_of("screen_agent:root_agent", *options).splitlines()[2:-2] == [
+        "  ➜ API        http://127.0.0.1:8000/api/chat",
+        "",
+        "    Agent      chief and 1 more below it",
+        "    Model      gemini-2.5-pro, gemini-2.5-flash",
+        "    Chats      in sqlite:///chats.db",
+        "    Recorded   into kept",
+        "    Audited    into audit.jsonl",
     ]
 
 
 def test_recordings_have_a_screen_too(screen_of: Callable[..., str]) -> None:
-    assert screen_of("--replay", "recordings").splitlines()[:4] == [
+    assert screen_of("--replay", "recordings").splitlines()[:6] == [
         "Replaying recordings at http://127.0.0.1:8000",
         "",
-        "  Chats     2 recorded",
-        "  Chat API  http://127.0.0.1:8000/api/chat",
+        "  ➜ Page       http://127.0.0.1:8000",
+        "  ➜ API        http://127.0.0.1:8000/api/chat",
+        "",
+        "    Chats      2 recorded",
     ]
 
 
@@ -141,13 +149,17 @@ def test_a_narrow_terminal_wraps_beside_the_label(
 ) -> None:
     monkeypatch.setattr("stream_protocol.cli._serve_screen.sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((40, 20)))
-    show_screen("Serving", {"Chats": "in memory, until the server ends"}, missing=["a key"])
+    rows = {"Chats": "in memory, until the server ends"}
+    show_screen("Serving", "http://a", {}, rows, seconds=1, missing=["a key"])
     shown = capsys.readouterr().out
     lines = click.unstyle(shown).splitlines()
-    assert lines[2:5] == [
-        "  Chats     in memory, until the server",
-        "            ends",
-        "  Missing   a key",
+    assert lines[2:] == [
+        "",
+        "    Chats      in memory, until the",
+        "               server ends",
+        "    Missing    a key",
+        "",
+        "Ctrl+C stops it.",
     ]
 
 

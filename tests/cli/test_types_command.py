@@ -9,7 +9,7 @@ from google.adk.agents import LlmAgent
 
 from stream_protocol.cli.types_command import types
 from tests.documents import block, install_my_package
-from tests.processes import COMMAND, ENV, HANG
+from tests.processes import COMMAND, ENV, HANG, cli
 
 MODULE = '''
 from typing_extensions import TypedDict
@@ -100,10 +100,10 @@ def test_what_an_agent_prints_goes_to_stderr(target: str, tmp_path: Path) -> Non
     for name, source in sources.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "seats_app.py").write_text(source)
+    quiet = cli("types", target, cwd=tmp_path / "quiet")
     command = [*COMMAND, "types", target]
-    quiet, done = (
-        subprocess.run(command, cwd=tmp_path / name, env=ENV, capture_output=True, text=True, check=False, timeout=HANG)
-        for name in sources
+    done = subprocess.run(
+        command, cwd=tmp_path / "loud", env=ENV, capture_output=True, text=True, check=False, timeout=HANG
     )
     assert (done.returncode, done.stdout) == (0, quiet.stdout)
     assert "export type ChatMessage" in quiet.stdout

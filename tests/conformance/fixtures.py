@@ -93,6 +93,12 @@ def fixture_names() -> list[str]:
     return sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
 
 
+def fixture_options(name: str) -> ConverterOptions:
+    """The options alone: to read all events takes half a second."""
+    options: ConverterOptions = json.loads((FOLDER / name / "fixture.json").read_text(encoding="utf-8"))["options"]
+    return options
+
+
 @cache
 def load_fixture(name: str) -> Fixture:
     """The fixture, read once: who needs other events makes another fixture."""

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import httpx
 import pytest
-from google.adk.cli.fast_api import get_fast_api_app
 
 from stream_protocol import reduce_chunks, stream_chunks
 from stream_protocol.session import session_to_messages
@@ -43,6 +42,8 @@ SESSIONS: Final = "/apps/guide/users/u/sessions"
 @pytest.fixture
 def api_server(tmp_path: Path) -> Iterator[str]:
     """The address of ADK's API server over a folder of agents."""
+    from google.adk.cli.fast_api import get_fast_api_app  # noqa: PLC0415 - it imports much
+
     (tmp_path / "guide").mkdir()
     (tmp_path / "guide" / "__init__.py").write_text("from . import agent\n")
     (tmp_path / "guide" / "agent.py").write_text(AGENT)

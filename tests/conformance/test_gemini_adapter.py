@@ -316,7 +316,7 @@ TOLD: dict[str, tuple[httpx.Response, str]] = {
     "an error in the stream": (
         reply(OVERLOADED),
         (
-            f"The provider of {MODEL} is overloaded (503 UNAVAILABLE: The model is overloaded (key [removed])): "
+            f"The provider of {MODEL} is overloaded (503 UNAVAILABLE: The model is overloaded (key [redacted])): "
             "try again in a moment."
         ),
     ),

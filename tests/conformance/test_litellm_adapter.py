@@ -244,7 +244,7 @@ async def test_a_refused_request_is_one_masked_error(streaming: bool) -> None:
 TOLD = {
     "401 Unauthorized": (
         "Incorrect API key provided: sk-abcde*****wxyz.",
-        "The API key for openai/gpt-x was refused (401: Incorrect API key provided: [removed]): check OPENAI_API_KEY.",
+        "The API key for openai/gpt-x was refused (401: Incorrect API key provided: [redacted]): check OPENAI_API_KEY.",
     ),
     "404 Not Found": (
         "No such model.",

@@ -55,7 +55,7 @@ def workers() -> dict[str, list[str]]:
     }
 
 
-@batch(command=workers())
+@batch(command=workers)
 def test_serve_takes_the_command_of_a_worker(command: list[str]) -> None:
     options = serve_options(command)
     assert (options["target"], options["host"], options["port"]) == ("my_package", "0.0.0.0", PORT)

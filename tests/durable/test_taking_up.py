@@ -12,7 +12,7 @@ from google.adk.agents import BaseAgent, LlmAgent
 
 from stream_protocol.serving import ChatService, RunOverrides
 from stream_protocol.serving.base._times import DEFAULT_TIMES
-from stream_protocol.serving.engine import ExecutionState
+from stream_protocol.serving.engine import LiveState
 from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT
 from stream_protocol.serving.engine._recovery import OTHER_VERSION_TEXT
@@ -131,10 +131,10 @@ async def test_a_run_of_which_a_newer_release_has_noted_more_is_left_alone(world
         await engine.launch()
         (orphan,) = await engine.unfinished()
         assert orphan.told_end is None
-        await engine.mark(orphan.record, orphan.log_id, "timeout", "It took too long.")
+        await engine.mark(orphan.record, orphan.log_id, ToldEnd("timeout", "It took too long.", ("e1", "e2")))
         (orphan,) = await engine.unfinished()
-        assert orphan.told_end == ToldEnd("timeout", "It took too long.")
-        await engine.mark(orphan.record, orphan.log_id, cast("ExecutionState", "ended by a vote"))
+        assert orphan.told_end == ToldEnd("timeout", "It took too long.", ("e1", "e2"))
+        await engine.mark(orphan.record, orphan.log_id, cast("LiveState", "ended by a vote"))
         assert await engine.unfinished() == []
         assert await taken_up(service) == []
     assert world.asked == 1

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.kills.checker import compared
+from tests.kills.checker import begins_with, compared
 
 pytestmark = pytest.mark.kills
 
@@ -20,3 +20,21 @@ def test_an_empty_step_at_the_end_counts_where_a_call_waits(state: str, is_equal
         {"id": "a1", "role": "assistant", "parts": each} for each in (parts, [*parts, {"type": "step-start"}])
     )
     assert (compared(page) == compared(stored)) == is_equal
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown", "begins"),
+    [
+        (["Well. "], ["We"], True),
+        (["Well. ", "Done."], ["Well. "], True),
+        (["Well. ", "Done."], ["We", "Done."], False),
+        (["Well. "], ["Well. ", "Done."], False),
+        (["Well. "], ["Done."], False),
+        (["Well. "], [], True),
+    ],
+)
+def test_what_is_stored_may_go_on_where_a_page_ends(stored: list[str], shown: list[str], begins: bool) -> None:
+    def message(texts: list[str]) -> dict[str, Any]:
+        return {"id": "a1", "role": "assistant", "parts": [{"type": "text", "text": text} for text in texts]}
+
+    assert begins_with(message(stored), message(shown)) == begins

@@ -58,7 +58,8 @@ async def test_nothing_is_lost_and_nothing_is_done_twice(seed: int, tmp_path: Pa
         ended = await asyncio.gather(*lives, return_exceptions=True)
         await asyncio.gather(*harms)
         await house.mend()
-        found = [f"{visitor.id}: {error!r}" for visitor, error in zip(visitors, ended, strict=True) if error]
+        failed = {visitor.id: error for visitor, error in zip(visitors, ended, strict=True) if error}
+        found = [f"{chat}: {error!r}" for chat, error in failed.items()]
         found += await at_rest(house, visitors)
         house.notice_business()
         told: list[str] = []
@@ -66,7 +67,7 @@ async def test_nothing_is_lost_and_nothing_is_done_twice(seed: int, tmp_path: Pa
             readings = await visitor.readings()
             wrong = [*Checker(house, visitor, readings, await stored(house, visitor)).wrong()]
             found += wrong
-            if wrong:
+            if wrong or visitor.id in failed:
                 told += ["", visitor.id, *(reading.told() for reading in readings)]
                 house.dump(visitor.id)
         found += errors_logged(house)

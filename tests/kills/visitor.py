@@ -166,6 +166,7 @@ class Visitor:
         self.deletions: list[Deletion] = []
         self.tabs: list[Tab] = []
         self.wrong: list[str] = []
+        self._supersedings = 0
         self._numbers = count()
         self._keys = count()
 
@@ -189,7 +190,9 @@ class Visitor:
         tab = Tab(self, f"{self.id}/{next(self._numbers)}", worker)
         more = {} if of is None else {"of": of.name}
         where = {"ai": self.chat.ai, "chat": self.id, "ports": self.ports, "worker": worker, "stored": stored}
+        before = self._supersedings
         await tab.do("open", **where, **more)
+        tab.superseded = self._supersedings != before  # what it has loaded may be gone
         self.tabs.append(tab)
         return tab
 
@@ -265,7 +268,8 @@ class Visitor:
         return None
 
     def supersede(self, tab: Tab | None = None) -> None:
-        """All pages but this one are left as they are from now on."""
+        """All pages but this one are left as they are from now on, also those that are about to open."""
+        self._supersedings += 1
         for each in self.tabs:
             each.superseded = each is not tab
 

@@ -9,7 +9,7 @@ from google.adk.agents import LlmAgent
 from google.adk.tools import FunctionTool
 from starlette.applications import Starlette
 
-from server.agents import MODEL
+from stream_protocol.demo._agent import MODEL
 from stream_protocol.serving import ChatService
 from stream_protocol.serving.http._routes import chat_routes
 from tests.serving.chat_client import Message, Page

@@ -10,10 +10,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools import BaseTool, FunctionTool, ToolContext, request_input
 from google.genai.types import Part
 
-from server.agents.chart import bar_chart
-from server.agents.question import Question, read_question
-from server.agents.tools import get_location, get_time_zone, set_theme
 from stream_protocol.agents import emit_data
+from stream_protocol.demo._chart import bar_chart
+from stream_protocol.demo._question import Question, read_question
+from stream_protocol.demo._tools import get_location, get_time_zone, set_theme
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 
 BEGINNING: Final = "Once upon a time there was a stream,"
@@ -40,6 +40,8 @@ $$e^{i\\pi} + 1 = 0$$
 
 GROWING: Final = ("**Before.**\n\nhttps://rivers.example/boom", "erang")
 """An answer whose last paragraph ends with one URL, and then with another."""
+
+SHEET: Final = "city,price\nOslo,130\nRome,110\n"
 
 ARABIC: Final = "مرحبا، كيف يمكنني مساعدتك اليوم؟"
 
@@ -71,6 +73,14 @@ async def manual() -> str:
 async def trains() -> dict[str, Any]:
     """Lists trains."""
     return {"trains": [{"city": "Oslo", "leaves_at": "07:45"}, {"city": "Rome", "leaves_at": "08:15"}]}
+
+
+async def timetable() -> dict[str, Any]:
+    """Gives a timetable, which has many lines."""
+    stops = [
+        {"city": city, "tracks": {"in": 1, "out": number}} for number, city in enumerate(("Oslo", "Rome", "Kyoto"))
+    ]
+    return {"line": "R1", "stops": stops, "prices": list(range(150)), "remarks": {}}
 
 
 async def rooms(tool_context: ToolContext) -> Any:
@@ -125,6 +135,7 @@ class Scenes:
             manual,
             measure,
             trains,
+            timetable,
             rooms,
             request_input,
             *page_tools,
@@ -172,6 +183,10 @@ class Scenes:
                 return ["There."] if answers else [Call("get_location", {})]
             case "list":
                 return ["Two trains."] if answers else [Call("trains", {})]
+            case "timetable":
+                return ["Three stops."] if answers else [Call("timetable", {})]
+            case "sheet":
+                return [Part.from_bytes(data=SHEET.encode(), mime_type="text/csv"), "There."]
             case "both":
                 return ["Both are there."] if answers else [Call("trains", {}), Call("draw", {})]
             case "sail":

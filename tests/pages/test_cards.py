@@ -33,7 +33,7 @@ def test_a_card_is_folded_when_it_is_done_and_opens_by_the_keyboard(page: Page) 
     expect(card.locator("[data-json]")).to_have_count(0)
     summary.press("Enter")
     expect(card.locator("[data-json=output] pre")).to_have_text("measured")  # ADK's `result` around it is not shown
-    expect(card.locator("[data-json=input] span").first).to_have_text('"complete"')
+    expect(card.locator("[data-json=input] pre span").first).to_have_text('"complete"')
     summary.press("Space")
     expect(card.locator("[data-json]")).to_have_count(0)
 

@@ -1,6 +1,7 @@
 """The Inspector in the page: of a live chat, and of what is dropped on it."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -337,7 +338,7 @@ def test_axe_has_nothing_to_say_of_the_inspector(open_page: Open, shots: Path, w
     finished(page)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found: dict[str, list[str]] = {}
-    for each in ("Events", "Message", "Next request", "Check"):
+    for each in ("Events", "Message", "Next request", "State", "Check"):
         tab(page, each)
         if each == "Events":
             rows(page).filter(has_text="call look_up").get_by_role("button").first.click()
@@ -374,10 +375,96 @@ def test_five_thousand_events_hold_nothing_up(page: Page) -> None:
     )
     drop(page, "long.jsonl", as_lines(long_recording()))
     expect(panel(page).get_by_role("heading", name="long.jsonl")).to_be_visible()
-    assert rows(page).count() > EVENTS
+    run = panel(page).locator("[data-run]")
+    expect(run).to_contain_text(f"{EVENTS} fragments")
+    assert rows(page).count() < 10
+    run.get_by_role("button").click()
+    expect(rows(page).nth(EVENTS)).to_be_attached()
     panel(page).locator("[data-row] > button").nth(EVENTS - 1).click()
     expect(panel(page).get_by_role("region", name="JSON of the entry")).to_be_visible()
     print("longest task:", page.evaluate("window.held"), "ms")  # noqa: T201 - to be looked at: nothing asserts a time
+
+
+@whatever_client
+def test_fragments_are_one_line_and_a_turn_says_what_it_took(page: Page, shots: Path) -> None:
+    say(page, "weather?")
+    finished(page)
+    thoughts = panel(page).locator("[data-run]").filter(has_text="thought, 6 fragments")
+    expect(thoughts).to_contain_text("reasoning-delta \u00d7 6")
+    expect(rows(page).filter(has_text="reasoning-delta")).to_have_count(0)
+    thoughts.get_by_role("button").click()
+    expect(rows(page).filter(has_text="reasoning-delta")).to_have_count(6)
+    thoughts.get_by_role("button").click()
+    turn = rows(page).filter(has_text="weather?").first
+    expect(turn).to_contain_text("first event")
+    expect(turn.get_by_role("img")).to_have_accessible_name(re.compile("model from .* look_up from .* model from"))
+    page.screenshot(path=shots / "inspector-runs.png")
+
+
+@whatever_client
+def test_rows_are_found_by_kind_and_by_words(page: Page) -> None:
+    say(page, "pay")
+    finished(page)
+    every = rows(page).count()
+    panel(page).get_by_role("button", name=re.compile("^Approvals")).click()
+    expect(rows(page).filter(has_text="tool-approval-request")).to_have_count(1)
+    assert rows(page).count() < every
+    panel(page).get_by_role("button", name=re.compile("^Approvals")).click()
+    expect(rows(page)).to_have_count(every)
+    search = panel(page).get_by_role("searchbox")
+    search.fill("AMOUNT")
+    expect(rows(page).filter(has_text="tool-input-available")).to_have_count(1)
+    expect(rows(page).filter(has_text="End of the response")).to_have_count(0)
+    search.fill("no such words")
+    expect(panel(page).get_by_text("Nothing matches.")).to_be_visible()
+
+
+@whatever_client
+def test_an_event_without_chunks_says_why(page: Page) -> None:
+    say(page, "pay")
+    finished(page)
+    waiting = rows(page).filter(has_text="result pay")
+    expect(waiting).to_contain_text("Says only that a call waits, or belongs to a hidden one.")
+    expect(rows(page).filter(has_text="nothing to show")).to_contain_text(
+        "Empty: it brings usage or the finish reason."
+    )
+
+
+@whatever_client
+def test_the_panel_keeps_its_width_and_is_open_after_a_reload(page: Page) -> None:
+    edge = panel(page).get_by_role("separator", name="Width of the Inspector")
+    before = panel(page).bounding_box()
+    edge.press("ArrowLeft")
+    edge.press("ArrowLeft")
+    wider = panel(page).bounding_box()
+    assert before is not None
+    assert wider is not None
+    assert wider["width"] > before["width"] + 100
+    page.mouse.move(wider["x"], 400)
+    page.mouse.down()
+    page.mouse.move(wider["x"] + 200, 400, steps=3)
+    page.mouse.up()
+    narrower = panel(page).bounding_box()
+    assert narrower is not None
+    assert abs(narrower["x"] - wider["x"] - 200) < 15
+    page.reload()
+    expect(panel(page)).to_be_visible()
+    assert panel(page).bounding_box() == narrower
+    panel(page).get_by_role("button", name="Close the Inspector").click()
+    expect(panel(page)).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("textbox", name="Message", exact=True)).to_be_visible()
+    expect(panel(page)).to_have_count(0)
+
+
+@whatever_client
+def test_the_agents_are_listed_and_what_changed_the_state(page: Page) -> None:
+    say(page, "weather?")
+    finished(page)
+    tab(page, "State")
+    expect(panel(page).get_by_role("listitem")).to_contain_text("meteo LlmAgent, scripted")
+    expect(panel(page).get_by_role("listitem")).to_contain_text("look_up, seat, pay")
+    expect(panel(page).get_by_text("No event has changed it.")).to_be_visible()
 
 
 def test_where_no_inspector_is_served_the_page_offers_none(browser: Browser) -> None:

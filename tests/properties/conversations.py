@@ -31,7 +31,7 @@ from typing_extensions import override
 
 from stream_protocol import ConverterOptions
 from stream_protocol.agents import emit_data
-from stream_protocol.recording import ChatRecorder, load_recording, replay
+from stream_protocol.recording import ChatRecorder, Recording, load_recording, replay
 from stream_protocol.serving import create_app
 from stream_protocol.serving.chats._artifacts import artifact_url
 from stream_protocol.session import Transcript
@@ -39,7 +39,7 @@ from stream_protocol.testing import Call, ScriptedLlm, Thought, token_usage
 from stream_protocol.wire import SSE_DONE, AiSdkVersion, AnyChunk
 from stream_protocol.wire.client import parse_sse
 from tests.comparable_messages import comparable
-from tests.readings import replayed, replays
+from tests.readings import messages_of, recordings
 from tests.recording.recordings import turns as turns_of
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chunks
@@ -222,9 +222,9 @@ class Summarizer(BaseEventsSummarizer):
         return Event(author="user", actions=EventActions(compaction=compaction))
 
 
-def newest_response(path: Path, **options: Unpack[ConverterOptions]) -> list[AnyChunk]:
+def newest_response(recording: Recording, **options: Unpack[ConverterOptions]) -> list[AnyChunk]:
     """The last turn of a replay."""
-    replayed = b"".join(replay(load_recording(path), **options))
+    replayed = b"".join(replay(recording, **options))
     return [*parse_sse(replayed.split(SSE_DONE)[-2] + SSE_DONE)]
 
 
@@ -404,18 +404,17 @@ class Chat:
             "artifact_url": link,
             "hidden_tools": {"booker"},  # of a delegation that did not begin only the agent tells that it is one
         }
-        if file is not None:
-            assert replayed(file, **options) == one
-            self._assert_order(file, **options)
-        for form, messages in replays(await self.session(), folder, **options):
-            assert messages == one, form
-            self._assert_order(folder / form, **options)
-        for recording in () if self._recordings is None else self._recordings.iterdir():
-            assert_replays_as_recorded(recording, **options)
+        store = () if file is None else (("the store", load_recording(file)),)
+        for form, recording in (*store, *recordings(await self.session(), folder)):
+            assert messages_of(recording, **options) == one, form
+            self._assert_order(recording, **options)
+        for path in () if self._recordings is None else self._recordings.iterdir():
+            assert_replays_as_recorded(path, **options)
 
-    def _assert_order(self, path: Path, **options: Unpack[ConverterOptions]) -> None:
-        """What both the newest response and the end of this file say of calls has one order."""
-        said, replayed = (outcomes(chunks) for chunks in (self.page.responses[-1], newest_response(path, **options)))
+    def _assert_order(self, recording: Recording, **options: Unpack[ConverterOptions]) -> None:
+        """What both the newest response and the end of this recording say of calls has one order."""
+        responses = self.page.responses[-1], newest_response(recording, **options)
+        said, replayed = (outcomes(chunks) for chunks in responses)
         assert [one for one in said if one in replayed] == [one for one in replayed if one in said]
 
     async def aclose(self) -> None:

@@ -10,12 +10,8 @@ import httpx
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
-from google.adk.cli.fast_api import get_fast_api_app
 from google.adk.cli.plugins.recordings_plugin import RecordingsPlugin
 from google.adk.cli.utils.base_agent_loader import BaseAgentLoader
-from google.adk.cli.utils.evals import convert_session_to_eval_invocations
-from google.adk.evaluation.eval_case import EvalCase
-from google.adk.evaluation.eval_set import EvalSet
 from google.adk.events import Event
 from google.adk.runners import InMemoryRunner
 from google.adk.sessions import DatabaseSessionService, Session
@@ -73,6 +69,8 @@ class ApiServer:
     """ADK's API server in this process, with its sessions in an SQLite file."""
 
     def __init__(self, agent: BaseAgent, folder: Path) -> None:
+        from google.adk.cli.fast_api import get_fast_api_app  # noqa: PLC0415 - it imports much
+
         self.store = folder / "store.db"
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)  # ADK about itself
@@ -133,6 +131,10 @@ def _write_lines(folder: Path, capture: bytes) -> None:
 
 
 def write_evalset(path: Path, session: Session) -> None:
+    from google.adk.cli.utils.evals import convert_session_to_eval_invocations  # noqa: PLC0415 - as above
+    from google.adk.evaluation.eval_case import EvalCase  # noqa: PLC0415
+    from google.adk.evaluation.eval_set import EvalSet  # noqa: PLC0415
+
     case = EvalCase(eval_id="c", conversation=convert_session_to_eval_invocations(session))
     evalset = EvalSet(eval_set_id="e", eval_cases=[case])
     path.write_text(evalset.model_dump_json(indent=2, exclude_unset=True, exclude_defaults=True, exclude_none=True))

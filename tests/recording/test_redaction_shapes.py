@@ -12,9 +12,9 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol import iter_chunks
+from stream_protocol._secret_texts import REDACTED
 from stream_protocol.recording import record
 from stream_protocol.recording.write._redaction import redact_chunk, redact_event, redact_request
-from stream_protocol.recording.write._secret_texts import REDACTED
 from tests.recording.recordings import drained, source, turns
 
 S: Final = "hunter2"

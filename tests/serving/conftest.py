@@ -1,5 +1,8 @@
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.adk.sessions import BaseSessionService
@@ -7,6 +10,27 @@ from google.adk.sessions import BaseSessionService
 from stream_protocol.serving.adk_runner import load_session_service
 from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
 from tests.postgres import Postgres
+
+LEAST_WAIT = 0.001
+"""Seconds that the loop may say it has waited, when it only looked: a test that polls must see time pass."""
+
+
+@pytest.fixture
+async def patient_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time passes only while the loop waits: on a busy machine no limit is over before the work that it limits."""
+    loop: Any = asyncio.get_running_loop()
+    now, select = loop.time(), loop._selector.select  # noqa: SLF001 - the loop has no other place where it waits
+
+    def wait(timeout: float | None = None) -> Any:
+        nonlocal now
+        begun = time.monotonic()
+        events = select(timeout)
+        waited = time.monotonic() - begun
+        now += waited if timeout is None else min(waited, max(timeout, LEAST_WAIT))
+        return events
+
+    monkeypatch.setattr(loop._selector, "select", wait)  # noqa: SLF001
+    monkeypatch.setattr(loop, "time", lambda: now)
 
 
 @pytest.fixture(params=["memory", "sqlite", "sqlalchemy", "postgres"])

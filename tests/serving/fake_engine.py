@@ -9,7 +9,7 @@ from typing import Any
 
 from google.adk.runners import Runner
 
-from stream_protocol.serving.engine import Deployment, OrphanedRun, RunRecord
+from stream_protocol.serving.engine import Deployment, LiveState, OrphanedRun, RunRecord, ToldEnd
 
 
 @dataclass
@@ -69,7 +69,7 @@ class FakeEngine:
     ) -> None:
         await self.execute(record, runner, log_id, work)
 
-    async def mark(self, _record: RunRecord, _log_id: str, _state: str, _error_text: str = "") -> None:
+    async def mark(self, _record: RunRecord, _log_id: str, _state: LiveState | ToldEnd) -> None:
         self._fail()
 
     async def unfinished(self, _chat: tuple[str, str] | None = None) -> list[OrphanedRun]:

@@ -9,7 +9,15 @@ from typing import Any
 
 from google.adk.runners import Runner
 
-from stream_protocol.serving.engine import Deployment, ExecutionState, OrphanedRun, OtherVersionError, RunRecord
+from stream_protocol.serving.engine import (
+    Deployment,
+    ExecutionState,
+    LiveState,
+    OrphanedRun,
+    OtherVersionError,
+    RunRecord,
+    ToldEnd,
+)
 
 
 @dataclass
@@ -19,6 +27,7 @@ class KeptRun:
     log_id: str
     executions: dict[str, ExecutionState] = field(default_factory=dict)
     error_text: str = ""
+    shown: tuple[str, ...] | None = None
 
 
 @dataclass
@@ -98,12 +107,16 @@ class KeepingEngine:
         kept.executions[log_id] = "alone" if alone else "running"
         await self._do(record, Execution(runner, last), work)
 
-    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState, error_text: str = "") -> None:
+    async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
         self._fail()
         if not self.is_dead and record.id in self.kept.runs:
             kept = self.kept.runs[record.id]
-            kept.executions[log_id] = state
-            kept.error_text = error_text or kept.error_text
+            if isinstance(state, ToldEnd):
+                kept.executions[log_id] = state.state
+                kept.error_text = state.error_text or kept.error_text
+                kept.shown = kept.shown if state.shown is None else state.shown
+            else:
+                kept.executions[log_id] = state
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
         return [
@@ -112,6 +125,7 @@ class KeepingEngine:
                 executions=dict(kept.executions),
                 log_id=kept.log_id,
                 error_text=kept.error_text,
+                shown=kept.shown,
             )
             for kept in self.kept.runs.values()
             if not self.is_paused

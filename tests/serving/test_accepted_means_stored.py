@@ -28,7 +28,10 @@ from tests.serving.chat_client import Page
 from tests.serving.fake_engine import FakeEngine
 from tests.serving.support import begin, chat, chunks, client, post, said, soon, stream, text, types
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*Agent is deprecated:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*Agent is deprecated:DeprecationWarning"),
+    pytest.mark.usefixtures("patient_clock"),
+]
 
 
 class GatedSessions(InMemorySessionService):

@@ -26,6 +26,8 @@ from tests.documents import block
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chat, client, post, said, soon
 
+pytestmark = pytest.mark.usefixtures("patient_clock")
+
 WHO = {"message": "Who?", "response_schema": {"type": "object", "properties": {"age": {"type": "integer"}}}}
 PAY, WHERE, ASK = Call("pay", {"to": "Max", "amount": 5}), Call("where", {}), Call("adk_request_input", WHO)
 PAY_SHA256 = hashlib.sha256(b'{"amount":5,"to":"Max"}').hexdigest()
@@ -263,7 +265,7 @@ async def test_a_hook_that_fails_or_hangs_is_told_in_the_log_and_harms_nobody(ca
         released.wait()
 
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=["One."] * 3))
-    service = ChatService(agent, on_audit=hook, hook_timeout=0.2)
+    service = ChatService(agent, on_audit=hook, hook_timeout=1.0)
     app = create_app(service)
     async with client(app) as http:
         for _ in range(3):

@@ -24,6 +24,8 @@ from tests.serving.chat_client import Page
 from tests.serving.support import begin, chunks, client, soon
 from tests.serving.watched import WatchedService
 
+pytestmark = pytest.mark.usefixtures("patient_clock")
+
 VERSIONS: tuple[AiSdkVersion, ...] = (6, 7)
 each_version = pytest.mark.parametrize("ai_sdk", VERSIONS)
 

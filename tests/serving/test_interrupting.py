@@ -33,6 +33,8 @@ from tests.serving.support import (
 )
 from tests.serving.watched import WatchedService
 
+pytestmark = pytest.mark.usefixtures("patient_clock")
+
 HALF = ["Half ", Wait(3600), "and whole."]
 """An answer that ends only if somebody ends it."""
 

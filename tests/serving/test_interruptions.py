@@ -20,6 +20,8 @@ from tests.serving.chat_client import Page
 from tests.serving.support import begin, client, post, soon
 from tests.serving.watched import WatchedService
 
+pytestmark = pytest.mark.usefixtures("patient_clock")
+
 
 def pay(amount: int) -> dict[str, int]:
     """Pays."""

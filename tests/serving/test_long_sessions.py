@@ -1,14 +1,17 @@
 """Long sessions and long lists are read in pieces or beside the event loop: other chats go on meanwhile."""
 
 import asyncio
+import hashlib
 import json
 import threading
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from functools import partial
 from typing import Any, Final
 
+import orjson
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events import Event, EventActions
@@ -315,3 +318,31 @@ async def test_what_on_finish_gets_is_made_beside_the_loop() -> None:
     await notify(hook, sent, stored=(), before=before, continues=False, ending="finish", ai_sdk=6, timeout=None)
     assert [message["id"] for message in said_before] == ["u", "a"]
     assert here not in threads
+
+
+FILE_BYTES = 2**21
+
+
+async def test_each_file_of_a_history_is_encoded_when_its_turn_comes() -> None:
+    """Sent and answered with files, in five turns: what is held besides the session is less than one encoded file."""
+    store = MemorySessionService()
+    service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["."])), session_service=store)
+    session = await store.create_session(app_name=service.runner.app_name, user_id="local", session_id="c1")
+    for number in range(5):
+        for author, role in (("user", "user"), ("root", "model")):
+            file = types.Blob(data=bytes([number]) * FILE_BYTES, mime_type="image/png")
+            content = types.Content(role=role, parts=[types.Part(inline_data=file), types.Part(text="x")])
+            event = Event(author=author, invocation_id=f"e-{number}", content=content)
+            await store.append_event(session, event)
+    whole = await service.history("c1", user_id="local")
+    tracemalloc.start()
+    messages = await service.history("c1", user_id="local", encoded=False)
+    assert messages is not None
+    encoded = hashlib.sha256()
+    for piece in history_json(messages):
+        encoded.update(piece)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert encoded.digest() == hashlib.sha256(orjson.dumps({"messages": whole})).digest()
+    assert str(whole).count(";base64,") == 10
+    assert peak < FILE_BYTES

@@ -20,7 +20,7 @@ from google.adk.sessions import InMemorySessionService, Session
 from stream_protocol.agents import client_tool
 from stream_protocol.serving import MemoryRunLog
 from stream_protocol.serving.base._times import ServiceTimes
-from stream_protocol.serving.engine import ExecutionState, OrphanedRun, RunRecord
+from stream_protocol.serving.engine import LiveState, OrphanedRun, RunRecord, ToldEnd
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._recovery import CRASHES_TEXT
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
@@ -33,6 +33,8 @@ from tests.comparable_messages import comparable
 from tests.serving.keeping_engine import KeepingEngine, Kept, KeptRun
 from tests.serving.support import HANG, answered, chat, said, soon
 from tests.serving.watched import WatchedLog, WatchedService, let_time_out
+
+pytestmark = pytest.mark.usefixtures("patient_clock")
 
 USER = "ann"
 
@@ -460,10 +462,10 @@ async def test_a_stop_reaches_a_run_that_another_worker_recovers_meanwhile() -> 
     async with office.worker(launched=False) as worker:
         note = worker.engine.mark
 
-        async def mark(record: RunRecord, log_id: str, state: ExecutionState, error_text: str = "") -> None:
+        async def mark(record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
             marks.set()
             await may_mark.wait()
-            await note(record, log_id, state, error_text)
+            await note(record, log_id, state)
 
         worker.engine.mark = mark  # type: ignore[method-assign]
         await worker.service.drain()  # it recovers nothing itself
@@ -627,7 +629,7 @@ async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monke
         async def unfinished_of_chat(chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
             return await unfinished(chat) if chat else []  # so that the stopper recovers nothing
 
-        async def mark_after_the_recovery(record: RunRecord, log_id: str, state: ExecutionState) -> None:
+        async def mark_after_the_recovery(record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
             asked.set()
             await office.asked_for("c1", 2)
             await mark(record, log_id, state)
@@ -856,8 +858,13 @@ async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_c
 
 @pytest.mark.parametrize(
     ("state", "text", "is_marked"),
-    [("timeout", TOO_SLOW_TEXT, True), ("failed", ERROR_TEXT, True), ("failed", ERROR_TEXT, False)],
-    ids=["a limit", "a failure", "a failure that only the log knows"],
+    [
+        ("timeout", TOO_SLOW_TEXT, True),
+        ("timeout", TOO_SLOW_TEXT, False),
+        ("failed", ERROR_TEXT, True),
+        ("failed", ERROR_TEXT, False),
+    ],
+    ids=["a limit", "a limit that only the log knows", "a failure", "a failure that only the log knows"],
 )
 async def test_the_error_that_a_page_was_told_is_stored_by_another_worker_if_its_own_crashes(
     state: str, text: str, is_marked: bool
@@ -882,6 +889,7 @@ async def test_the_error_that_a_page_was_told_is_stored_by_another_worker_if_its
         office.sessions.stores_ends.clear()
         if state == "timeout":
             await soon(begun)
+            office.sessions.stores.clear()  # ADK stores by itself that the calls of such a run are closed
             let_time_out()
         may_end.set()
         told = await reading
@@ -889,6 +897,7 @@ async def test_the_error_that_a_page_was_told_is_stored_by_another_worker_if_its
         (kept,) = office.kept.runs.values()
         await until(lambda: not is_marked or state in kept.executions.values())
         await worker.die()
+        office.sessions.stores.set()
         office.sessions.stores_ends.set()
         office.log = MemoryRunLog()
         async with office.worker(launched=False, agent=agent()) as other:
@@ -937,3 +946,101 @@ async def test_a_failure_before_the_words_are_stored_leaves_nothing_to_end() -> 
             await other.service.runs.free()
             assert await other.text("c1") == "Hello c1."
             assert office.asked["c1"] == 1
+
+
+@pytest.mark.parametrize("crashes", [1, 2, 3], ids=["executed again", "alone", "given up"])
+async def test_a_run_whose_lease_is_lost_before_its_recovery_begins_is_left(crashes: int) -> None:
+    """A page reads its response already: the worker was too busy to renew the lease."""
+    office, reads = Office(), asyncio.Event()
+    await crash_with(office, crashes, "c1")
+    (kept,) = office.kept.runs.values()
+    executions = {**kept.executions}
+    async with office.worker(launched=False) as worker:
+
+        async def written(_chat: str, _run_id: str) -> list[bytes]:
+            await reads.wait()
+            return []
+
+        with mock.patch.object(worker.service.runs, "written", written):
+            reading = await worker.say("c1")
+            worker.service.runs.run.lease_lost()
+            assert await reading == []
+            reads.set()
+            await worker.service.runs.free()
+    assert [*office.kept.runs.values()] == [kept]
+    assert kept.executions == executions
+    office.log = MemoryRunLog()
+    office.gate("c1").set()
+    async with office.worker() as other:
+        await office.forgotten()
+        await other.service.runs.free()
+        assert await other.text("c1") == ("go to c1" if crashes == 3 else "Hello c1.")
+
+
+async def test_runs_that_wait_for_a_suspect_are_left_when_their_worker_ends() -> None:
+    office = Office()
+    await crash_with(office, 2, "bad")
+    await crash_with(office, 1, "good")
+    async with office.worker() as worker:
+        await office.asked_for("bad", 3)
+        reading = await worker.say("good")
+        await until(lambda: worker.service.runs.running == 2)
+    assert await reading == []
+    assert len(office.kept.runs) == 2
+    office.log = MemoryRunLog()
+    for chat_id in ("bad", "good"):
+        office.gate(chat_id).set()
+    async with office.worker() as other:
+        await office.forgotten()
+        await other.service.runs.free()
+        assert await other.text("good") == "Hello good."
+
+
+@pytest.mark.parametrize("has_log", [True, False], ids=["with the log", "without the log"])
+async def test_what_was_stored_after_the_end_is_hidden_if_the_worker_crashes_then(has_log: bool) -> None:
+    """ADK stores an event while the user stops the run. The page is not shown it any more."""
+    office, stored = Office(), asyncio.Event()
+
+    class Slow(Sessions):
+        async def append_event(self, session: Session, event: Event) -> Event:
+            appended = await super().append_event(session, event)
+            if event.get_function_calls():
+                stored.set()
+                await asyncio.Event().wait()
+            return appended
+
+    async def note() -> str:
+        """Notes it."""
+        return "noted"
+
+    def agent() -> LlmAgent:
+        said: list[Any] = ["Well. "] if has_log else []
+        return LlmAgent(name="root", model=ScriptedLlm(turns=[[*said, Call("note", {})]]), tools=[note])
+
+    office.sessions = Slow()
+    async with office.worker(launched=False, agent=agent()) as worker:
+        reading = await worker.say("c1")
+        await soon(stored)
+        office.sessions.stores_ends.clear()
+        await worker.service.stop("c1", user_id=USER)
+        told = await reading
+        assert told[-1]["type"] == "abort"
+        await worker.die()
+        office.sessions.stores_ends.set()
+    office.log = MemoryRunLog()
+    async with office.worker(launched=False, agent=agent()) as other:
+        log = [encode_sse(chunk) for chunk in told] if has_log else []
+        with mock.patch.object(other.service.runs, "written", AsyncMock(return_value=log)):
+            await other.service.launch()
+            await office.forgotten()
+            await other.service.runs.free()
+        messages = await other.service.history("c1", user_id=USER)
+        assert messages is not None
+        # The page has a call that the model has not ended; no history has one.
+        shown = [part for part in reduce_chunks(told[:-1])["parts"] if part["type"] not in {"tool-note", "step-start"}]
+        kept = [part for message in messages[1:] for part in message["parts"] if part["type"] != "step-start"]
+        assert kept == shown
+        session = await office.sessions.get_session(app_name="root", user_id=USER, session_id="c1")
+        assert session is not None
+        texts = [part.text for event in session.events[1:] for part in (event.content and event.content.parts) or ()]
+        assert texts.count("Well. ") == has_log  # the model reads it once

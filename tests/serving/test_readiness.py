@@ -18,6 +18,8 @@ from stream_protocol.testing import ScriptedLlm
 from tests.serving.fake_engine import FakeEngine
 from tests.serving.support import HANG, client
 
+pytestmark = pytest.mark.usefixtures("patient_clock")
+
 
 class Sessions(InMemorySessionService):
     """A session store that fails or hangs, if it is told to."""

@@ -16,6 +16,8 @@ from stream_protocol.wire import StreamProtocolError, parse_chat_request
 from tests.serving.support import HANG, begin, chat, chunks, post, said, soon, stream, text
 from tests.serving.watched import WatchedService
 
+pytestmark = pytest.mark.usefixtures("patient_clock")
+
 
 def service_for(*turns: Any, tools: Any = (), **options: Any) -> WatchedService:
     return WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=list(tools)), **options)

@@ -21,6 +21,8 @@ from tests.serving.support import begin, said
 from tests.serving.test_answer_endings import SaidLlm
 from tests.serving.watched import WatchedService
 
+pytestmark = pytest.mark.usefixtures("patient_clock")
+
 
 def where() -> None:
     """Only the page knows."""

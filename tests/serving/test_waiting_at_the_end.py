@@ -18,6 +18,8 @@ from tests.serving.chat_client import Message, Page
 from tests.serving.support import begin, chunks, post, soon
 from tests.serving.watched import WatchedService, let_time_out
 
+pytestmark = pytest.mark.usefixtures("patient_clock")
+
 End = Literal["abort", "timeout", "error"]
 
 WAITING = [

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from stream_protocol.session._schema_checks import first_misfit
 from stream_protocol.session._schema_costs import Budget, TooCostlyError
+from tests.batch import batch
 
 N: Final = 6_000
 
@@ -51,64 +52,67 @@ def unevaluated(levels: int) -> dict[str, Any]:
 
 
 TOO_LARGE: Final = "too large"
-KEYS: Final = {"a" * 20 + str(n): n for n in range(N)}
-
-HOSTILE: list[tuple[str, Any, Any, Any]] = [
-    ("unique objects", {"uniqueItems": True}, [{"n": n} for n in range(N)], TOO_LARGE),
-    ("unique integers of one hash", {"uniqueItems": True}, [2**63 - n for n in range(1, N)], TOO_LARGE),
-    ("a nested quantifier", {"pattern": "^(a+)+$"}, "a" * 50_000 + "b", ()),
-    ("an alternative twice", {"pattern": "^(x|x)*y"}, "x" * 40_000, ()),
-    ("names by a pattern", {"propertyNames": {"pattern": "^(a+)+$"}}, KEYS, TOO_LARGE),
-    ("many patterns", {"patternProperties": {f"^(a+)+b{n}$": True for n in range(99)}}, KEYS, TOO_LARGE),
-    (
-        "other names than patterns",
-        {"additionalProperties": False, "patternProperties": {f"(a|b)*x{n}$": True for n in range(99)}},
-        KEYS,
-        TOO_LARGE,
-    ),
-    ("a pattern of many states", {"pattern": "[ab]*a[ab]{900}c"}, "ab" * 10_000, None),
-    ("patterns to compile", {"allOf": [{"pattern": "a{1000}" * 130 + str(n)} for n in range(200)]}, "a", None),
-    ("anyOf by references", chain("anyOf"), "x", None),
-    ("few anyOf by references", chain("anyOf", 11), "x", ()),
-    ("oneOf by references", chain("oneOf"), 5, None),
-    ("few oneOf by references", chain("oneOf", 11), 5, ()),
-    ("allOf by references", chain("allOf"), 5, None),
-    ("nested anyOf", repeated({"type": "integer"}, "anyOf", 6), "x", ()),
-    ("nested not", repeated({"type": "integer"}, "not", 90), 5, None),
-    ("nested unevaluated", unevaluated(40), {"a": 1}, None),
-    ("few nested unevaluated", unevaluated(6), {"a": 1}, ("a",)),
-    ("unevaluated by references", chain("anyOf", 15) | {"unevaluatedItems": False}, 5, None),
-    ("unevaluated contains", repeated_both("contains", "unevaluatedItems", 40), nested(40), None),
-    (
-        "contains of contains",
-        {"contains": {"contains": {"contains": {"const": "x"}}}},
-        [[list(range(50))] * 5] * 20,
-        (),
-    ),
-    ("a long enum for each item", {"items": {"enum": list(range(900))}}, list(range(N)), TOO_LARGE),
-    ("dependent schemas", {"dependentSchemas": {f"a{n}": True for n in range(300)}}, {"a1": 1}, None),
-    ("huge floats", {"items": {"multipleOf": 1e-300}}, [1e300 + n for n in range(N)], None),
-    ("an answer of huge floats", {"items": {"multipleOf": 0.1}}, [1e300 + n for n in range(N)], TOO_LARGE),
-    ("fractions", {"items": {"enum": [n / 7 for n in range(40)]}}, [n / 7e9 for n in range(N)], TOO_LARGE),
-    ("an answer of many digits", {"multipleOf": 7}, 10**100_000, TOO_LARGE),
-    ("a schema of many digits", {"multipleOf": 10**100_000}, 5, None),
-    ("many keys", {"additionalProperties": {"type": "integer"}}, {str(n): n for n in range(10**5)}, TOO_LARGE),
-    ("a deep answer", {"items": {"$ref": "#"}}, nested(900), TOO_LARGE),
-    ("a long text", {"type": "integer"}, "x" * 10**7, ()),
-    ("a large schema", {"enum": list(range(10**5))}, 5, None),
-    ("a long reference", {"$ref": "#" + "/a" * 10**5}, 5, None),
-    ("a reference out for each item", {"items": {"$ref": "http://x/" + "y" * 10**4}}, list(range(9_000)), None),
-    ("a reference of many escapes", {"items": {"$ref": "#/" + "%41" * 330}}, list(range(5_000)), None),
-    ("patterns to read", {"allOf": [{"pattern": r"\d" * 490 + rf"{n}\A"} for n in range(200)]}, "a", None),
-    ("a long text at many levels", {"enum": [nested(90)]}, [["x" * 10**6] * 9] * 9, TOO_LARGE),
-    ("alternatives of a large answer", {"anyOf": [{"type": "integer"}] * 140}, [["y"] * 9] * 1900, ()),
-]
 
 
-@pytest.mark.parametrize(
-    ("schema", "answer", "expected"), [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE]
-)
-def test_whatever_the_schema_the_work_is_counted_and_ends(schema: Any, answer: Any, expected: Any) -> None:
+def hostile() -> dict[str, tuple[Any, Any, Any]]:
+    """Schemas, answers, and what is said of them. They are large, so they are made when they are tried."""
+    keys = {"a" * 20 + str(n): n for n in range(N)}
+    rows: list[tuple[str, Any, Any, Any]] = [
+        ("unique objects", {"uniqueItems": True}, [{"n": n} for n in range(N)], TOO_LARGE),
+        ("unique integers of one hash", {"uniqueItems": True}, [2**63 - n for n in range(1, N)], TOO_LARGE),
+        ("a nested quantifier", {"pattern": "^(a+)+$"}, "a" * 50_000 + "b", ()),
+        ("an alternative twice", {"pattern": "^(x|x)*y"}, "x" * 40_000, ()),
+        ("names by a pattern", {"propertyNames": {"pattern": "^(a+)+$"}}, keys, TOO_LARGE),
+        ("many patterns", {"patternProperties": {f"^(a+)+b{n}$": True for n in range(99)}}, keys, TOO_LARGE),
+        (
+            "other names than patterns",
+            {"additionalProperties": False, "patternProperties": {f"(a|b)*x{n}$": True for n in range(99)}},
+            keys,
+            TOO_LARGE,
+        ),
+        ("a pattern of many states", {"pattern": "[ab]*a[ab]{900}c"}, "ab" * 10_000, None),
+        ("patterns to compile", {"allOf": [{"pattern": "a{1000}" * 130 + str(n)} for n in range(200)]}, "a", None),
+        ("anyOf by references", chain("anyOf"), "x", None),
+        ("few anyOf by references", chain("anyOf", 11), "x", ()),
+        ("oneOf by references", chain("oneOf"), 5, None),
+        ("few oneOf by references", chain("oneOf", 11), 5, ()),
+        ("allOf by references", chain("allOf"), 5, None),
+        ("nested anyOf", repeated({"type": "integer"}, "anyOf", 6), "x", ()),
+        ("nested not", repeated({"type": "integer"}, "not", 90), 5, None),
+        ("nested unevaluated", unevaluated(40), {"a": 1}, None),
+        ("few nested unevaluated", unevaluated(6), {"a": 1}, ("a",)),
+        ("unevaluated by references", chain("anyOf", 15) | {"unevaluatedItems": False}, 5, None),
+        ("unevaluated contains", repeated_both("contains", "unevaluatedItems", 40), nested(40), None),
+        (
+            "contains of contains",
+            {"contains": {"contains": {"contains": {"const": "x"}}}},
+            [[list(range(50))] * 5] * 20,
+            (),
+        ),
+        ("a long enum for each item", {"items": {"enum": list(range(900))}}, list(range(N)), TOO_LARGE),
+        ("dependent schemas", {"dependentSchemas": {f"a{n}": True for n in range(300)}}, {"a1": 1}, None),
+        ("huge floats", {"items": {"multipleOf": 1e-300}}, [1e300 + n for n in range(N)], None),
+        ("an answer of huge floats", {"items": {"multipleOf": 0.1}}, [1e300 + n for n in range(N)], TOO_LARGE),
+        ("fractions", {"items": {"enum": [n / 7 for n in range(40)]}}, [n / 7e9 for n in range(N)], TOO_LARGE),
+        ("an answer of many digits", {"multipleOf": 7}, 10**100_000, TOO_LARGE),
+        ("a schema of many digits", {"multipleOf": 10**100_000}, 5, None),
+        ("many keys", {"additionalProperties": {"type": "integer"}}, {str(n): n for n in range(10**5)}, TOO_LARGE),
+        ("a deep answer", {"items": {"$ref": "#"}}, nested(900), TOO_LARGE),
+        ("a long text", {"type": "integer"}, "x" * 10**7, ()),
+        ("a large schema", {"enum": list(range(10**5))}, 5, None),
+        ("a long reference", {"$ref": "#" + "/a" * 10**5}, 5, None),
+        ("a reference out for each item", {"items": {"$ref": "http://x/" + "y" * 10**4}}, list(range(9_000)), None),
+        ("a reference of many escapes", {"items": {"$ref": "#/" + "%41" * 330}}, list(range(5_000)), None),
+        ("patterns to read", {"allOf": [{"pattern": r"\d" * 490 + rf"{n}\A"} for n in range(200)]}, "a", None),
+        ("a long text at many levels", {"enum": [nested(90)]}, [["x" * 10**6] * 9] * 9, TOO_LARGE),
+        ("alternatives of a large answer", {"anyOf": [{"type": "integer"}] * 140}, [["y"] * 9] * 1900, ()),
+    ]
+    return {name: (schema, answer, expected) for name, schema, answer, expected in rows}
+
+
+@batch(case=hostile)
+def test_whatever_the_schema_the_work_is_counted_and_ends(case: tuple[Any, Any, Any]) -> None:
+    schema, answer, expected = case
     budget = Budget()
     try:
         told: Any = first_misfit(schema, answer, budget)
@@ -162,8 +166,7 @@ NOT_RUN: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("schema", [*CIRCLES, *NOT_RUN], ids=str)
-@pytest.mark.parametrize("answer", [5, "b", ["b"], {"a": "b", "aa": 1}], ids=str)
+@batch(schema=[*CIRCLES, *NOT_RUN], answer=[5, "b", ["b"], {"a": "b", "aa": 1}])
 def test_what_cannot_be_run_refuses_no_answer(schema: Any, answer: Any) -> None:
     assert first_misfit(schema, answer, Budget()) is None
 

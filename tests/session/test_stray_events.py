@@ -15,9 +15,9 @@ from stream_protocol.adk import is_user_event, read
 from stream_protocol.recording import load_recording, replay_messages
 from stream_protocol.session import Place, TranscriptReader, session_to_messages
 from stream_protocol.wire import UIMessage
-from tests.conformance.fixtures import Fixture, Turn, fixture_names, load_fixture, stored_session
+from tests.conformance.fixtures import Fixture, Turn, fixture_names, fixture_options, load_fixture, stored_session
 
-NAMES: Final = [name for name in fixture_names() if not load_fixture(name).options.get("send_state")]
+NAMES: Final = [name for name in fixture_names() if not fixture_options(name).get("send_state")]
 AUTHORS: Final = ("system", "monitor", "user")
 PLACES: Final = 3
 """In how many places of a conversation an update is tried."""

@@ -7,7 +7,8 @@ import orjson
 import pytest
 from google.genai.types import PartialArg
 
-from stream_protocol.stream.calls._streamed_arguments import GrowingText, Path, PathText, RawText, integral, parse_path
+from stream_protocol.stream.calls._argument_paths import Path, parse_path
+from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, RawText, integral
 from stream_protocol.wire import json_value
 from tests.stream.counting import calls_made
 

@@ -12,12 +12,8 @@ from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.events import Event
 from google.adk.tools import AgentTool, BaseTool, LongRunningFunctionTool, ToolContext
 from google.adk.tools.base_toolset import BaseToolset
-from google.adk.tools.mcp_tool.mcp_session_manager import MCPSessionManager, StdioConnectionParams
-from google.adk.tools.mcp_tool.mcp_tool import McpTool
 from google.adk.tools.openapi_tool import OpenAPIToolset
 from google.genai import types
-from mcp import StdioServerParameters
-from mcp.types import CallToolResult, TextContent, Tool
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
@@ -215,37 +211,15 @@ GENAI: Final = types.Schema(
 )
 
 
-class FakeSession:
-    """A session with an MCP server, which answers at once."""
-
-    async def call_tool(self, name: str, **_more: Any) -> CallToolResult:
-        return CallToolResult.model_validate(
-            {
-                "content": [TextContent(type="text", text="5")],
-                "structuredContent": {"price": 5} if name == "price" else None,
-            }
-        )
-
-
-class FakeSessions(MCPSessionManager):
-    async def create_session(self, *_: Any, **__: Any) -> Any:
-        return FakeSession()
-
-
 class FakeMcpToolset(BaseToolset):
     """What an MCP server would list."""
 
     closed = 0
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
-        sessions = FakeSessions(StdioConnectionParams(server_params=StdioServerParameters(command="none")))
-        item = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
-        price = {"type": "object", "properties": {"price": {"type": "number"}}, "required": ["price"]}
-        listed = [
-            {"name": "price", "description": "What it costs.", "inputSchema": item, "outputSchema": price},
-            {"name": "tell", "inputSchema": item},
-        ]
-        return [McpTool(mcp_tool=Tool.model_validate(tool), mcp_session_manager=sessions) for tool in listed]
+        from tests.typescript.mcp_tools import listed_tools  # noqa: PLC0415 - to import MCP takes a second
+
+        return listed_tools()
 
     async def close(self) -> None:
         self.closed += 1

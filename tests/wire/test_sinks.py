@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from stream_protocol.wire import ChunkSink, Sink, SseSink, Transform, TransformedSink, encode_sse
+from stream_protocol.wire.client import unknown_keys
 from stream_protocol.wire.client._chunk_schema import check_chunk
 
 Call = Callable[[Sink[Any]], Any]
@@ -100,13 +101,16 @@ def test_the_bytes_are_those_of_the_chunks(calls: list[Call]) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 @given(data=st.data())
-def test_every_chunk_is_one_that_the_client_accepts(name: str, data: st.DataObject) -> None:
+def test_every_chunk_is_accepted_by_the_client_and_has_only_the_keys_of_its_type(
+    name: str, data: st.DataObject
+) -> None:
     sink = ChunkSink()
     data.draw(CALLS[name])(sink)
     written = sink.take()
     assert written
     for chunk in written:
         check_chunk(chunk, ai_sdk=7)
+        assert not unknown_keys(chunk, ai_sdk=6)
 
 
 @pytest.mark.parametrize("sink", [ChunkSink(), SseSink(), TransformedSink(SseSink())], ids=["chunks", "sse", "hook"])

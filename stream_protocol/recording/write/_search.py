@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from stream_protocol._secret_names import Meaning, meaning
+from stream_protocol._secret_texts import REDACTED, search_work, without_secrets
 from stream_protocol.adk import REQUEST_CREDENTIAL
-from stream_protocol.recording.write._secret_names import Meaning, meaning
-from stream_protocol.recording.write._secret_texts import REDACTED, search_work, without_secrets
 from stream_protocol.session import CREDENTIAL_PROVIDED
 
 if TYPE_CHECKING:

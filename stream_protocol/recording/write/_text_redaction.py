@@ -14,8 +14,8 @@ from typing import Any, Final
 from unicodedata import combining, normalize
 from urllib.parse import quote
 
+from stream_protocol._secret_texts import REDACTED
 from stream_protocol.recording.write._redaction import RecordedKind, Redact
-from stream_protocol.recording.write._secret_texts import REDACTED
 from stream_protocol.wire import StreamProtocolError, argument_error, check_text
 
 _ESCAPES: Final = r"\\{1,64}"

@@ -8,7 +8,9 @@ from stream_protocol.serving.engine._engine import (
     Engine,
     Execution,
     ExecutionState,
+    LiveState,
     OrphanedRun,
     OtherVersionError,
     RunRecord,
+    ToldEnd,
 )

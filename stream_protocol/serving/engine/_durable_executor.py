@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from google.adk.agents.invocation_context import new_invocation_context_id
 
 from stream_protocol.serving.base import ENGINE
+from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
@@ -87,7 +88,7 @@ class DurableExecutor:
                 held_job = job if record.refusal else job.with_runner(execution.runner)
                 await self._work.do(run, held_job, held_job.events(run.abort_signal, run.idempotency_key))
 
-            async with self._isolation.beside_others(run.abort_signal):
+            async with self._isolation.beside_others(run.is_ending):
                 try:
                     await self._local.execute(local, self._engine.execute(record, self._runner, run.id, held))
                 except Exception as error:
@@ -190,7 +191,7 @@ class DurableExecutor:
         if is_ours := bool(orphans) and await self._has_chat(key):
             for orphan in orphans:
                 if orphan.told_end is None:
-                    await self._engine.mark(orphan.record, orphan.log_id, "stopped")
+                    await self._engine.mark(orphan.record, orphan.log_id, ToldEnd("stopped"))
             # Another worker may have begun to recover one of them before that.
             await self._runs.stop_if_answering(key, {orphan.record.idempotency_key for orphan in orphans})
         return is_ours or stopped or bool(local)

@@ -42,6 +42,8 @@ class ToldEnd:
     state: EndState
     error_text: str = ""
     """The text of the ``error``."""
+    shown: tuple[str, ...] | None = None
+    """The ids of the complete events that the page was shown before; ``None`` if nobody knows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +114,8 @@ class OrphanedRun:
     log_id: str
     """The run's id in the run log when it was executed last."""
     error_text: str = ""
-    """See ``ToldEnd``."""
+    shown: tuple[str, ...] | None = None
+    """Both: see ``ToldEnd``."""
 
     @property
     def crashes(self) -> int:
@@ -122,7 +125,9 @@ class OrphanedRun:
     @property
     def told_end(self) -> ToldEnd | None:
         """The end that the page was told. Such a run is only to be ended so."""
-        ends = (ToldEnd(end, self.error_text) for end in get_args(EndState) if end in self.executions.values())
+        ends = (
+            ToldEnd(end, self.error_text, self.shown) for end in get_args(EndState) if end in self.executions.values()
+        )
         return next(ends, None)
 
     @property
@@ -199,9 +204,8 @@ class Engine(Protocol):
         Does nothing if nothing is kept of the run any more. Raises ``OtherVersionError``.
         """
 
-    async def mark(self, record: RunRecord, log_id: str, state: ExecutionState, error_text: str = "") -> None:
-        """Keeps what is known of one execution; ``error_text``: see ``ToldEnd``. Does nothing if nothing is kept of the
-        run any more."""
+    async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
+        """Keeps what is known of one execution. Does nothing if nothing is kept of the run any more."""
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
         """The deployment's runs that have not ended and are not executed by this process; ``chat`` (user id, chat id):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.chats import ChatKey
-    from stream_protocol.serving.engine._engine import Engine, ExecutionState, RunRecord
+    from stream_protocol.serving.engine._engine import Engine, LiveState, RunRecord
     from stream_protocol.serving.runs import ActiveRuns, Run
 
 logger = logging.getLogger(__name__)
@@ -72,14 +72,16 @@ class LocalRun:
     @property
     def told_end(self) -> ToldEnd | None:
         """The end of a run that was ended. ``None`` if it has finished: another execution would finish, too."""
+        shown = tuple(self.run.output.shown_ids) if self.run.log.closed else None
         match self.run.outcome:
             case "finish":
                 return None
             case "error" | "timeout" as outcome:
                 told = told_end(list(self.run.log.events()))
-                return ToldEnd("failed" if outcome == "error" else "timeout", "" if told is None else told.error_text)
+                text = "" if told is None else told.error_text
+                return ToldEnd("failed" if outcome == "error" else "timeout", text, shown)
             case "abort" | None:
-                return ToldEnd("stopped")
+                return ToldEnd("stopped", shown=shown)
 
 
 class LocalRuns:
@@ -146,7 +148,7 @@ class LocalRuns:
         """Tells the engine the end that the page of a run was told."""
         if (end := local.told_end) is not None:
             local.end()
-            await self._engine.mark(local.record, local.log_id, end.state, end.error_text)
+            await self._engine.mark(local.record, local.log_id, end)
 
     async def forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Forgets a run that has ended. The chat waits for that: its page was told the end, so no worker may find the
@@ -166,7 +168,7 @@ class LocalRuns:
         if not local.run.was_left:
             await self._until_done(local.record, partial(self.mark_ended, local))
 
-    async def _mark(self, local: LocalRun, state: ExecutionState) -> None:
+    async def _mark(self, local: LocalRun, state: LiveState) -> None:
         if not local.is_kept or local.is_ended or self._closed.is_set():
             return
         try:

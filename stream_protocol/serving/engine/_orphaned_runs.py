@@ -155,9 +155,10 @@ class OrphanedRuns:
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
         runner = job_runner(self._runner, sessions)
         job = self._planner.job(request, turn, sessions.found, overrides, runner, lambda _: run.open())
+        run.recover()
+        run.allow_recovery()
         if sessions.has_input:
             run.open()
-        run.recover()
         claim.start(Recovery(self._tools, run, job, orphan, sessions, refusal).execute())
         return "recovered"
 

@@ -14,8 +14,9 @@ from google.adk.events import Event
 from stream_protocol.adk import read
 from stream_protocol.serving.engine._engine import OtherVersionError, ToldEnd
 from stream_protocol.serving.engine._local_runs import LocalRun, is_away
-from stream_protocol.serving.engine._shown import shown_and_not_said, told_end
+from stream_protocol.serving.engine._shown import shown_and_not_said, shown_before, told_end
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
+from stream_protocol.session import for_page_alone
 from stream_protocol.stream import RunLimitError
 
 if TYPE_CHECKING:
@@ -79,13 +80,15 @@ class Recovery:
         """Does the work of the run, in the run's own task."""
         first_run = (self._record.id, self._record.trace)
         with self._tools.work.observed(self._run, self._job, first_run=first_run):
-            self._run.output.add_earlier(self._sessions.earlier)
             await self._execute()
 
     async def _execute(self) -> None:
-        orphan, isolation, stopped = self._orphan, self._tools.isolation, self._run.abort_signal
+        orphan, isolation, ending = self._orphan, self._tools.isolation, self._run.is_ending
         log = await self._written(orphan.log_id)
         end = orphan.told_end or told_end(log)
+        if self._run.was_left:
+            return
+        self._run.output.add_earlier(shown_before(end, self._sessions.earlier, log))
         if end is not None and end.state != "stopped" and not self._run.is_open:
             await self._in_turn(self._discard())
         elif end is not None:
@@ -96,11 +99,13 @@ class Recovery:
             await self._in_turn(self._refuse(reason, "refused"))
         elif orphan.is_suspect:
             let_in = partial(self._tools.local.let_others_in, self._local)
-            async with isolation.alone(stopped, let_in) as alone:
-                await self._in_turn(self._execute_again(alone=alone))
+            async with isolation.alone(ending, let_in) as alone:
+                if not self._run.was_left:
+                    await self._in_turn(self._execute_again(alone=alone))
         else:
-            async with isolation.beside_others(stopped):
-                await self._in_turn(self._execute_again(alone=False))
+            async with isolation.beside_others(ending):
+                if not self._run.was_left:
+                    await self._in_turn(self._execute_again(alone=False))
 
     async def _in_turn(self, execution: Coroutine[None, None, None]) -> None:
         await self._tools.local.execute(self._local, execution)
@@ -111,6 +116,8 @@ class Recovery:
         async def held(execution: Execution) -> None:
             nonlocal is_fenced
             self._local.keep()
+            if run.was_left:
+                return
             await self._sessions.fence()
             is_fenced = True
             logger.info("Run %s of chat %s is recovered.", record.id, record.chat_id)
@@ -120,7 +127,6 @@ class Recovery:
             events = job.events(run.abort_signal, run.idempotency_key)
             await self._tools.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
 
-        run.allow_recovery()
         try:
             await self._tools.engine.execute_again(record, self._tools.runner, run.id, held, alone=alone)
             if not self._local.is_kept:
@@ -164,16 +170,16 @@ class Recovery:
         await self._tools.work.do(self._run, self._job, _ending(self._job, log, self._run, self._sessions, end))
 
     async def _fence(self) -> bool:
-        """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away."""
-        self._run.allow_recovery(allowed=False)
+        """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away, or the
+        chat is lost."""
         try:
             await self._sessions.fence()
         except Exception as error:  # noqa: BLE001 - whatever the store raises
             self._tools.note_failure(self._record, error)
             if is_away(error):
                 self._run.leave()
-                return False
-        return True
+        self._run.allow_recovery(allowed=False)
+        return not self._run.was_left
 
     async def _written(self, log_id: str) -> list[bytes]:
         return await self._tools.runs.written(self._local.key, log_id)
@@ -225,13 +231,15 @@ async def _ending(
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)
     author = job.runner.agent.name
-    for event in sessions.earlier:
+    shown = shown_before(end, sessions.earlier, log)
+    for event in shown:
         said = read(event)
         author = author if said.by_user else said.speaker[0]
         yield event
     half = shown_and_not_said(log, [*run.log.events()], author=author, invocation_id=invocation_id)
     if half is not None:
-        await sessions.append_shown(half)
+        # The model reads the whole text, if that is stored.
+        await sessions.append_shown(half if len(shown) == len(sessions.earlier) else for_page_alone(half))
         yield half
     match end.state:
         case "stopped":

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from google.adk.events import Event
 from google.genai import types
 
+from stream_protocol.adk import Text, read
 from stream_protocol.serving.engine._engine import ToldEnd
+from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
+from stream_protocol.session import unshown_events
 from stream_protocol.session.transcript import EventMetadata, update_metadata
 from stream_protocol.wire.client import parse_sse
 
@@ -31,21 +34,39 @@ def shown_and_not_said(log: Sequence[bytes], said: Sequence[bytes], *, author: s
 
 
 def told_end(log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the ``abort`` or ``error`` with which the log of a run ends; ``None`` if it ends in another way."""
+    """Return the ``abort`` or ``error`` with which the log of a run ends; ``None`` if it ends in another way.
+
+    A timeout whose text the app's ``on_error`` has changed is taken for a failure.
+    """
     for events in reversed(log):
         match list(parse_sse(events)):
             case [*_, {"type": "abort"}]:
                 return ToldEnd("stopped")
             case [*_, {"type": "error", "errorText": str(text)}]:
-                return ToldEnd("failed", text)
+                return ToldEnd("timeout" if text in TEXTS_OF_TIMEOUTS else "failed", text)
             case [*_, _]:
                 return None
     return None
 
 
+def shown_before(end: ToldEnd | None, stored: Sequence[Event], log: Sequence[bytes]) -> list[Event]:
+    """The stored events of a run that its page was shown before it was told the end: all, if nobody knows.
+
+    A text that came too late counts if the log is gone: the page may have been shown its beginning.
+    """
+    if end is None or end.shown is None:
+        return [*stored]
+    unshown = [event for event in unshown_events(stored, end.shown) if log or not _has_text(event)]
+    return [event for event in stored if event not in unshown]
+
+
 def is_half(event: Event) -> bool:
     """Whether it is such an event."""
     return EventMetadata.of(event).unfinished
+
+
+def _has_text(event: Event) -> bool:
+    return any(isinstance(part, Text) and part.text for part in read(event).parts)
 
 
 def _texts(events: Sequence[bytes]) -> list[str]:

@@ -158,7 +158,9 @@ class ChatEndpoints:
         await self._admit(request, user_id, chat_id)
         base = artifact_base(request, artifact_path)
         with self._service.hold_memory(user_id) as memory:
-            messages = await self._service.history(chat_id, user_id=user_id, artifact_base=base, memory=memory)
+            messages = await self._service.history(
+                chat_id, user_id=user_id, artifact_base=base, memory=memory, encoded=False
+            )
             if messages is None:
                 count_refusal("not_found")
                 return no_such_chat()

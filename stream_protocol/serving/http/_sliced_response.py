@@ -8,6 +8,7 @@ import orjson
 from starlette.responses import Response
 
 from stream_protocol.serving.http._client_connection import SLICE_BYTES, ClientConnection, send_while_connected
+from stream_protocol.stream import DataUrl
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
@@ -70,7 +71,8 @@ def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]
 def history_json(messages: Iterable[Any]) -> Generator[bytes]:
     """``{"messages": […]}`` in pieces of at most ``SLICE_BYTES``, but for the members of a part.
 
-    A chat may have hundreds of megabytes, and between two pieces others go on.
+    A chat may have hundreds of megabytes, and between two pieces others go on. A file (``DataUrl``) is encoded when its
+    turn comes.
     """
     return _json_texts({"messages": messages}, levels=LEVELS_OF_PARTS)
 
@@ -93,6 +95,10 @@ def _json_texts(value: Any, levels: int) -> Generator[bytes]:
                 yield b"," if number else b"["
                 yield from _json_texts(member, levels - 1)
             yield b"]"
+        case DataUrl():
+            yield b'"' + orjson.dumps(value.head)[1:-1]
+            yield from value.pieces()
+            yield b'"'
         case str() if _is_long(value):
             yield b'"'
             for begin in range(0, len(value), SLICE_BYTES):
@@ -103,4 +109,4 @@ def _json_texts(value: Any, levels: int) -> Generator[bytes]:
 
 
 def _is_long(value: object) -> bool:
-    return isinstance(value, str) and len(value) > SLICE_BYTES
+    return isinstance(value, DataUrl) or (isinstance(value, str) and len(value) > SLICE_BYTES)

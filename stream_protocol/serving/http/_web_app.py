@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Mount, Route
 import stream_protocol
 from stream_protocol._origins import check_origins
 from stream_protocol.serving._service import ChatService
-from stream_protocol.serving.adk_runner import Target, model_names
+from stream_protocol.serving.adk_runner import Target, ToolInfo, model_names, tool_infos
 from stream_protocol.serving.http._chat_router import service_lifespan
 from stream_protocol.serving.http._cross_origin import CrossOrigin
 from stream_protocol.serving.http._hooks import Identify, Prepare, local_user
@@ -43,7 +43,9 @@ class PageInfo(TypedDict, total=False):
     """What the page is told before anything is said: who answers, by which models, and what may be said first."""
 
     agent: str
+    description: str
     models: Sequence[str]
+    tools: Sequence[ToolInfo]
     suggestions: Sequence[str | Suggestion]
 
 
@@ -64,7 +66,8 @@ def create_app(
     ``identify``, ``prepare``: as in ``chat_router``.
     ``allow_origins``: as in ``chat_router``.
     ``page``: whether the page is there. No other site may frame it, and it loads nothing from elsewhere.
-    ``suggestions``: what the page offers to say first, as words or as ``{"title": …, "prompt": …}``.
+    ``suggestions``: messages that the page offers to send first, as texts or as ``{"title": …, "prompt": …}``. Without
+    any the page lists the agent's tools.
 
     Raises ``StreamProtocolError`` for a wrong value.
 
@@ -76,7 +79,13 @@ def create_app(
 
     routes = chat_routes(service, identify=identify, prepare=prepare, allow_origins=allow_origins)
     root = service.runner.agent
-    info: PageInfo = {"agent": root.name, "models": model_names(root), "suggestions": suggestions}
+    info: PageInfo = {
+        "agent": root.name,
+        "description": root.description,
+        "models": model_names(root),
+        "tools": [] if suggestions else tool_infos(root),
+        "suggestions": suggestions,
+    }
     lifespan = service_lifespan(service, allow_origins)
     return app_around(routes, lifespan=lifespan, allow_origins=allow_origins, page=info if page else None)
 

@@ -34,7 +34,7 @@ class ChatReads:
         self._artifacts = UserReads(per_worker=ARTIFACTS_AT_ONCE)
 
     async def history(
-        self, key: ChatKey, artifact_base: str | None, memory: ByteShare | None
+        self, key: ChatKey, artifact_base: str | None, memory: ByteShare | None, *, encoded: bool
     ) -> list[UIMessage] | None:
         """Returns the messages of a chat; ``None`` if this user has no such chat. See ``ChatService.history``."""
         until = time.monotonic() + self._service.times.response_patience
@@ -50,7 +50,8 @@ class ChatReads:
                     if memory is not None:
                         memory.take(size)
                     options = self._service.planner.options_for(key[1], artifact_base)
-                    return await long_work(partial(_messages, session, answered, options), events=session.events)
+                    work = partial(_messages, session, answered, options, encoded=encoded)
+                    return await long_work(work, events=session.events)
                 del session  # what waits for memory takes none
             await memory.wait_for_room(size, left)
 
@@ -97,8 +98,8 @@ class ChatReads:
         return session, answered
 
 
-def _messages(session: Session, answered: str | None, options: ConverterOptions) -> list[UIMessage]:
+def _messages(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> list[UIMessage]:
     """The messages of a session. ``answered``: the idempotency key of the request that a run answers now."""
     transcript = Transcript(session.events)
     running = answered is not None and transcript.is_answering(answered)
-    return transcript_to_messages(transcript, running=running, **options)
+    return transcript_to_messages(transcript, running=running, encoded=encoded, **options)

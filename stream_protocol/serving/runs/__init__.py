@@ -11,5 +11,5 @@ from stream_protocol.serving.runs._late_response import late_response, refusal_a
 from stream_protocol.serving.runs._loop_guard import with_error, without_loop
 from stream_protocol.serving.runs._on_finish import OnFinish, Outcome
 from stream_protocol.serving.runs._planner import Planner
-from stream_protocol.serving.runs._run import RUN_TIMEOUT, Run, RunLimits
+from stream_protocol.serving.runs._run import RUN_TIMEOUT, TEXTS_OF_TIMEOUTS, Run, RunLimits
 from stream_protocol.serving.runs._run_work import RunWork

@@ -46,7 +46,8 @@ class Claim:
 
     def hold(self, slot: RunSlot) -> None:
         """Frees this slot, too, when the claim is released."""
-        slot.used_until(lambda: self.run.log.closed)
+        log = self.run.log
+        slot.used_until(lambda: log.closed)
         self._slots.append(slot)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -56,8 +57,8 @@ class Claim:
     def release(self) -> None:
         """Frees the chat, unless another run has taken it. Called once; ``start`` does it when the work is done."""
         self._free_chat(self.run)
-        for slot in self._slots:
-            slot.free()
+        while self._slots:  # it refers to them no more: a response is freed with its run
+            self._slots.pop().free()
 
     async def wait_until_accepted(self) -> None:
         """Waits until the run has stored what its request says, and the engine, if there is one, has recorded the run.

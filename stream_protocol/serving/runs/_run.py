@@ -50,6 +50,9 @@ TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at 
 TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. Ask for less at once."
 """What the page is told of a run that came to a limit."""
 
+TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
+"""Those of the runs whose outcome is ``timeout``."""
+
 
 @dataclass(frozen=True)
 class StartedResponse:
@@ -110,6 +113,8 @@ class Run:
         self.chat_was_busy = chat_was_busy
         self.log = EventBuffer(bounds, on_readers=self._count_readers)
         self.abort_signal = asyncio.Event()
+        self.is_ending = asyncio.Event()
+        """Set when the run is stopped or left: it waits for nothing more."""
         self.output = RunOutput()
         self._limits = limits
         self._times = times
@@ -259,6 +264,7 @@ class Run:
         """Leaves the run to another worker: its response is not ended, and its readers come back."""
         if not self.log.closed:
             self._left = True
+            self.is_ending.set()
             self.log.cut_off_readers()
             self._cancel()
 
@@ -274,7 +280,7 @@ class Run:
             self.leave()
             return
         self._end(partial(_fail, lost))
-        self.abort_signal.set()
+        self._signal_end()
         self._cancel()
 
     def _wait_for_reader(self) -> None:
@@ -336,8 +342,12 @@ class Run:
         self._end(lambda response: fail_response(response, error, stopped=True))
         self._stop_agent()
 
-    def _stop_agent(self) -> None:
+    def _signal_end(self) -> None:
+        self.is_ending.set()
         self.abort_signal.set()
+
+    def _stop_agent(self) -> None:
+        self._signal_end()
         if self._task is not None and not self._task.done():
             self._start_timer("stop", self._times.stop, self._cancel)
 

@@ -1,7 +1,13 @@
 """The one reading of a session's past: its exchanges, its calls, what is hidden, and what we keep on events."""
 
-from stream_protocol.session.transcript._exchange_calls import CallReader, StoredCall, StoredResponse, shown_facts
-from stream_protocol.session.transcript._external_calls import HIDDEN_FROM_MODEL, ExternalCall, external_calls
+from stream_protocol.session.transcript._exchange_calls import (
+    HIDDEN_FROM_MODEL,
+    CallReader,
+    StoredCall,
+    StoredResponse,
+    external_calls,
+    shown_facts,
+)
 from stream_protocol.session.transcript._first_reading import FirstReading, Omissions, PageOrder
 from stream_protocol.session.transcript._metadata import (
     DETAILS_PREFIX,
@@ -10,6 +16,7 @@ from stream_protocol.session.transcript._metadata import (
     STATE_PREFIX,
     EventMetadata,
     SentFile,
+    is_appended,
     is_repeated_fragment,
     update_metadata,
 )

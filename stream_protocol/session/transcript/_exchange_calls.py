@@ -1,16 +1,21 @@
-"""The calls of an exchange and their answers, read from its stored events.
+"""The calls of an exchange and their answers, read from its stored events; which of them somebody outside answers.
 
 The converter and this module find by the same ``KnownCalls`` which call an event means. So both show it under the same
 id, and this one needs no conversion of all the past to know it.
+
+Two kinds of calls wait for somebody outside. Long-running ones (client tools, ``adk_request_input``) are answered under
+their own id. For those that need approval ADK adds a call ``adk_request_confirmation``: the answer goes to its id.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stream_protocol.adk import (
     ABORTED,
+    REQUEST_CONFIRMATION,
+    REQUEST_CREDENTIAL,
     Call,
     CallKind,
     KnownCalls,
@@ -24,9 +29,15 @@ from stream_protocol.adk import (
 from stream_protocol.session.transcript._metadata import shown_event
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from google.adk.events import Event
 
     from stream_protocol.adk import CallIds, EventFacts, KnownCall, SpeakerKey
+
+HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
+"""Function names. ADK hides an event from the model if it holds a call or a response of such a name, with whatever
+else is in it."""
 
 
 class StoredResponse(NamedTuple):
@@ -48,6 +59,8 @@ class StoredCall:
     call: Call
     known: KnownCall
     """What is shown of it in the client: for ADK's question whether a call may run, that call."""
+    response_index: int
+    """The index of the event with the model response that made the call. Calls of one response have the same."""
     responses: list[StoredResponse] = field(default_factory=list)
     """In their order; empty while it is pending."""
     has_placeholder: bool = False
@@ -61,9 +74,56 @@ class StoredCall:
         return self.call.kind is not None and not self.responses and not was_run
 
     @property
+    def is_pending(self) -> bool:
+        """True while it has no response."""
+        return not self.responses
+
+    @property
+    def kind(self) -> CallKind | None:
+        """Who outside the agent answers it; ``None`` if one of the agent's tools does."""
+        return self.call.kind
+
+    @property
+    def name(self) -> str:
+        """The function name, which ADK wants on the answer, too."""
+        return self.call.name
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The arguments of the call that takes the answer."""
+        return self.call.args
+
+    @property
+    def call_id(self) -> str:
+        """The ``toolCallId`` that the client knows: for an approval, that of the gated call."""
+        return self.known.id
+
+    @property
+    def answer_id(self) -> str:
+        """The id that ADK wants on the answer: for an approval, that of ADK's question. It may come again in a chat."""
+        return self.call.id or ""
+
+    @property
     def page_id(self) -> str:
-        """The id by which the page answers it: for an approval, that of ADK's question."""
-        return self.call.id or "" if self.call.kind is CallKind.APPROVAL else self.known.id
+        """The id by which the page answers it: its ``approvalId`` or ``toolCallId``."""
+        return self.answer_id if self.kind is CallKind.APPROVAL else self.known.id
+
+    @property
+    def answered_index(self) -> int | None:
+        """The index of the event with the first response to it; ``None`` while it is pending."""
+        return self.responses[0].event_index if self.responses else None
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """What a user answered; ``None`` while it is pending, and if the agent closed it."""
+        return self.responses[0].result.value if self.responses and self.responses[0].said.by_user else None
+
+
+def external_calls(calls: Iterable[StoredCall]) -> list[StoredCall]:
+    """Those of an exchange's calls that need, or needed, an answer from outside, in their order."""
+    external = [call for call in calls if call.kind is not None]
+    gated = {call.known for call in external if call.kind is CallKind.APPROVAL and call.is_pending}
+    return [call for call in external if call.kind is CallKind.APPROVAL or call.known not in gated]
 
 
 def shown_facts(said: EventFacts) -> EventFacts:
@@ -140,8 +200,14 @@ class CallReader:
         else:
             known = self._known.new(call.id, speaker, shown=shown)
             self._known.complete(said.event, known, call.name, call.args)
+        asked_about = self._by_known.get(known)
         made = StoredCall(
-            event=said.event, index=self._index, call=call, known=known, earlier_responses=known.responses
+            event=said.event,
+            index=self._index,
+            call=call,
+            known=known,
+            response_index=self._index if asked_about is None else asked_about.index,
+            earlier_responses=known.responses,
         )
         self.calls.append(made)
         if call.kind is CallKind.APPROVAL:

@@ -34,6 +34,9 @@ EVENT_INTERVAL: Final = 0.001
 """Seconds between events that we make. ADK orders events by their time, and SQL stores round it to microseconds."""
 
 
+_ON_EVENTS_OF_ADK: Final = frozenset({"message_id", "files", "request", "reasons"})
+"""The stored keys that an event of ADK's may have."""
+
 _NOTHING: Final[dict[str, Any]] = {}
 
 
@@ -105,6 +108,11 @@ def shown_event(event: Event) -> Event:
     if metadata.shown_content is not None:
         changes["content"] = Content.model_validate(metadata.shown_content)
     return event.model_copy(update=changes)
+
+
+def is_appended(event: Event) -> bool:
+    """Returns True for an event that we append. All others come from ADK, which puts the run's metadata on them."""
+    return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
 
 
 def is_repeated_fragment(event: Event) -> bool:

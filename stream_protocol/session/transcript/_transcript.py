@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.adk import NO_IDS, CallIds, is_user_event, is_user_message, read, readable_event
-from stream_protocol.session.transcript._external_calls import external_calls
+from stream_protocol.session.transcript._exchange_calls import external_calls
 from stream_protocol.session.transcript._first_reading import FirstReading, PageOrder
 from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from stream_protocol.adk import EventFacts
     from stream_protocol.session.transcript._exchange_calls import StoredCall
-    from stream_protocol.session.transcript._external_calls import ExternalCall
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,8 +93,8 @@ class Exchange:
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
 
     @cached_property
-    def external_calls(self) -> tuple[ExternalCall, ...]:
-        """The calls that need, or needed, an answer from outside: see ``ExternalCall``."""
+    def external_calls(self) -> tuple[StoredCall, ...]:
+        """The calls that need, or needed, an answer from outside."""
         return tuple(external_calls(self.calls))
 
 

@@ -18,50 +18,21 @@ A fragment that can't be appended in order freezes its text: later fragments are
 All three are linear in what they are given: a fragment's work does not depend on how much was written before it.
 """
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from stream_protocol.stream.calls._argument_paths import Path, parse_path
 from stream_protocol.wire import CONSTRUCTOR, MAX_DEPTH, json_value, safe_key, to_well_formed
 
 if TYPE_CHECKING:
     from google.genai.types import PartialArg
 
-Path = tuple[str | int, ...]
-
-# Patterns as text: `re` compiles them when the first streamed call comes, and keeps them.
-_PATH_STEP = r"""(?xs)\[\s*(?P<index>[0-9]{1,9})\s*\]
-      | \['(?P<single>(?:[^'\\]|\\.)*)'\]
-      | \["(?P<double>(?:[^"\\]|\\.)*)"\]
-      | \.?(?P<plain>(?:[^.\[\]\\]|\\.)+)"""
-_ESCAPE = r"(?s)\\(?:u([0-9a-fA-F]{4})|(.))"
-_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
-
 _NUMBER_CHARACTERS = "-+.0123456789eE"
 
 _EXACT_FLOAT = 2**53
 """Below this magnitude every integral float is the integer it shows."""
-
-
-@lru_cache(maxsize=512)
-def parse_path(json_path: str) -> Path:
-    """The keys and indices of a JSON path such as ``$.a.b[0]['odd key']``, in ADK's own dialect of it."""
-    text = json_path.removeprefix("$")
-    return tuple(
-        int(match["index"])
-        if match["index"] is not None
-        else _unescape(match["single"] or match["double"] or match["plain"] or "")
-        for match in re.finditer(_PATH_STEP, text)
-    )
-
-
-def _unescape(text: str) -> str:
-    if "\\" not in text:
-        return text
-    return re.sub(_ESCAPE, lambda m: chr(int(m[1], 16)) if m[1] else _ESCAPES.get(m[2], m[2]), text)
 
 
 def integral(value: Any) -> Any:

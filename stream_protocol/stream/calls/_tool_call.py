@@ -8,12 +8,12 @@ Each method that moves a call looks its event up there first. A transition that 
 A hidden call has the same states and sends nothing.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Literal
 
 from stream_protocol.adk import REQUEST_CREDENTIAL, CallPiece
-from stream_protocol.stream.calls._nameless_calls import fitting_tools
+from stream_protocol.stream.calls._argument_paths import ToolGuess
 from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, RawText, integral
 from stream_protocol.wire import ProviderMetadata, Sink, StreamProtocolError, WriteDelta, is_too_large, json_value
 
@@ -106,9 +106,8 @@ class ToolCall:
     """One tool call of the message. Read its attributes; change it only by its methods."""
 
     __slots__ = (
-        "_candidates",
+        "_guess",
         "_input",
-        "_paths",
         "_sink",
         "_text",
         "_unsent",
@@ -167,10 +166,8 @@ class ToolCall:
         """Writes ``tool-input-delta``; ``None`` while the client has not seen the call."""
         self._unsent: list[str] = []
         """Argument text that waits for the name."""
-        self._paths: set[str] = set()
-        """JSON paths that came before the name: they may identify the tool."""
-        self._candidates: Collection[str] | None = None
-        """The tools that have all these paths; ``None`` before the first one."""
+        self._guess: ToolGuess | None = None
+        """Knows the tool by the paths of its arguments, if these come before the name."""
 
     # Questions
 
@@ -249,14 +246,8 @@ class ToolCall:
 
     def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
         """The one tool whose parameters have all paths that came so far; ``None`` if several have, or none."""
-        new_paths = {argument.json_path or "" for argument in fragment.partial_args} - self._paths
-        if not new_paths:
-            return None
-        self._paths |= new_paths
-        self._candidates = fitting_tools(
-            new_paths, schemas, among=schemas if self._candidates is None else self._candidates
-        )
-        return next(iter(self._candidates)) if len(self._candidates) == 1 else None
+        self._guess = self._guess or ToolGuess()
+        return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
 
     def announce(self, name: str, *, hidden: bool, dynamic: bool, title: str | None) -> None:
         """Names the tool: writes ``tool-input-start`` and the text that waited for the name."""

@@ -101,8 +101,8 @@ def test_the_terminal_names_runs_and_removes_what_else_looks_like_a_key(printed:
         logging.getLogger(f"{OURS}.serving").warning("Run %s: %s", run_id, ValueError(f"the key {key}"))
         logging.getLogger("somebody").warning("Run %s.", run_id)
     assert printed().splitlines() == [
-        f"WARNING: Run {run_id}: the key [removed]",
-        "WARNING: Run [removed].",
+        f"WARNING: Run {run_id}: the key [redacted]",
+        "WARNING: Run [redacted].",
     ]
 
 

@@ -3,11 +3,10 @@
 How google-genai's and litellm's adapters fail is in ``tests/conformance``.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-import anthropic
 import httpx
-import openai
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.tools.agent_tool import AgentTool
@@ -30,6 +29,8 @@ def google(status: int, name: str, message: str, *details: dict[str, Any]) -> ge
 
 def of_openai(status: int, message: str, *, kind: str = "invalid_request_error", **fields: str) -> Exception:
     body = {"error": {"message": message, "type": kind, **fields}}
+    import openai  # noqa: PLC0415 - to import it takes a second, and only this module needs it
+
     client = openai.OpenAI(api_key="no-key")
     response = httpx.Response(status, json=body, request=REQUEST)
     return client._make_status_error_from_response(response)  # noqa: SLF001 - as its client does
@@ -37,150 +38,164 @@ def of_openai(status: int, message: str, *, kind: str = "invalid_request_error",
 
 def of_anthropic(status: int, kind: str, message: str) -> Exception:
     body = {"type": "error", "error": {"type": kind, "message": message}}
+    import anthropic  # noqa: PLC0415 - as above
+
     client = anthropic.Anthropic(api_key="no-key")
     response: Any = httpx.Response(status, request=REQUEST)  # newer ones take their own fork of httpx
     return client._make_status_error(message, body=body, response=response)  # noqa: SLF001 - as its client does
 
 
+def not_reached(name: str) -> Exception:
+    """A failure of the connection, as openai's client raises it."""
+    import openai  # noqa: PLC0415 - as above
+
+    error: Exception = getattr(openai, name)(request=REQUEST)
+    return error
+
+
 INVALID_KEY = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
 RETRY = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "22s"}
 
-CASES: dict[str, tuple[BaseException, str]] = {
+Make: TypeAlias = Callable[[], BaseException]
+
+CASES: dict[str, tuple[Make, str]] = {
     "openai 401": (
-        of_openai(401, "Incorrect API key provided: sk-abcde*****wxyz.", code="invalid_api_key"),
+        lambda: of_openai(401, "Incorrect API key provided: sk-abcde*****wxyz.", code="invalid_api_key"),
         (
-            "The API key for the model was refused (401 invalid_api_key: Incorrect API key provided: [removed]): "
+            "The API key for the model was refused (401 invalid_api_key: Incorrect API key provided: [redacted]): "
             "check OPENAI_API_KEY."
         ),
     ),
     "openai 403": (
-        of_openai(403, "Not allowed."),
+        lambda: of_openai(403, "Not allowed."),
         (
             "The API key has no permission for the model (403 invalid_request_error: Not allowed): "
             "check what the key and its project may use."
         ),
     ),
     "openai 404": (
-        of_openai(404, "The model `gpt-9` does not exist.", code="model_not_found"),
+        lambda: of_openai(404, "The model `gpt-9` does not exist.", code="model_not_found"),
         (
             "The provider does not know the model (404 model_not_found: The model `gpt-9` does not exist): "
             "check the model's name."
         ),
     ),
     "openai quota": (
-        of_openai(429, "Quota exceeded.", kind="insufficient_quota", code="insufficient_quota"),
+        lambda: of_openai(429, "Quota exceeded.", kind="insufficient_quota", code="insufficient_quota"),
         (
             "The quota of the API key for the model is used up (429 insufficient_quota: Quota exceeded): "
             "wait, or check its plan and limits."
         ),
     ),
     "openai schema": (
-        of_openai(400, "Bad schema.", code="invalid_function_parameters"),
+        lambda: of_openai(400, "Bad schema.", code="invalid_function_parameters"),
         (
             "The provider of the model refused the declaration of a tool (400 invalid_function_parameters: Bad "
             "schema): change the types of its parameters."
         ),
     ),
     "openai context": (
-        of_openai(400, "Too many.", code="context_length_exceeded"),
+        lambda: of_openai(400, "Too many.", code="context_length_exceeded"),
         "The conversation is too long for the model: begin a new chat, or shorten what tools and files put into it.",
     ),
     "openai filter": (
-        of_openai(400, "Filtered.", code="content_filter"),
+        lambda: of_openai(400, "Filtered.", code="content_filter"),
         "The provider blocked the prompt for the model (400 content_filter: Filtered): say it in other words.",
     ),
     "openai overloaded": (
-        of_openai(503, "Overloaded.", kind="server_error"),
+        lambda: of_openai(503, "Overloaded.", kind="server_error"),
         "The provider of the model is overloaded (503 server_error: Overloaded): try again in a moment.",
     ),
     "openai unreachable": (
-        openai.APIConnectionError(request=REQUEST),
+        lambda: not_reached("APIConnectionError"),
         "Cannot reach api.example for the model: check the network, the proxy settings and the model's address.",
     ),
     "openai timeout": (
-        openai.APITimeoutError(REQUEST),
+        lambda: not_reached("APITimeoutError"),
         "the model did not answer in time: try again, or give its client a longer timeout.",
     ),
     "anthropic 401": (
-        of_anthropic(401, "authentication_error", "invalid x-api-key"),
+        lambda: of_anthropic(401, "authentication_error", "invalid x-api-key"),
         "The API key for the model was refused (401 authentication_error: invalid x-api-key): check ANTHROPIC_API_KEY.",
     ),
     "anthropic 529": (
-        of_anthropic(529, "overloaded_error", "Overloaded"),
+        lambda: of_anthropic(529, "overloaded_error", "Overloaded"),
         "The provider of the model is overloaded (529 overloaded_error: Overloaded): try again in a moment.",
     ),
     "anthropic context": (
-        of_anthropic(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+        lambda: of_anthropic(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
         "The conversation is too long for the model: begin a new chat, or shorten what tools and files put into it.",
     ),
     "anthropic credit": (
-        of_anthropic(400, "invalid_request_error", "Your credit balance is too low."),
+        lambda: of_anthropic(400, "invalid_request_error", "Your credit balance is too low."),
         "The provider of the model refused the request (400 invalid_request_error: Your credit balance is too low).",
     ),
     "google key": (
-        google(400, "INVALID_ARGUMENT", "API key not valid.", INVALID_KEY),
+        lambda: google(400, "INVALID_ARGUMENT", "API key not valid.", INVALID_KEY),
         "The API key for the model was refused (400 INVALID_ARGUMENT: API key not valid): check GOOGLE_API_KEY.",
     ),
     "google quota": (
-        google(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", RETRY),
+        lambda: google(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", RETRY),
         (
             "The quota of the API key for the model is used up (429 RESOURCE_EXHAUSTED: Quota exceeded): "
             "wait 22s, or check its plan and limits."
         ),
     ),
     "google schema": (
-        google(400, "INVALID_ARGUMENT", "GenerateContentRequest.tools[0].function_declarations[0].name: bad."),
+        lambda: google(400, "INVALID_ARGUMENT", "GenerateContentRequest.tools[0].function_declarations[0].name: bad."),
         (
             "The provider of the model refused the declaration of a tool (400 INVALID_ARGUMENT: GenerateContentRequest."
             "tools[0].function_declarations[0].name: bad): change the types of its parameters."
         ),
     ),
     "google context": (
-        google(400, "INVALID_ARGUMENT", "The input token count (2) exceeds the maximum number of tokens allowed (1)."),
+        lambda: google(
+            400, "INVALID_ARGUMENT", "The input token count (2) exceeds the maximum number of tokens allowed (1)."
+        ),
         "The conversation is too long for the model: begin a new chat, or shorten what tools and files put into it.",
     ),
     "google late": (
-        google(504, "DEADLINE_EXCEEDED", "Deadline expired."),
+        lambda: google(504, "DEADLINE_EXCEEDED", "Deadline expired."),
         "The provider of the model did not answer in time (504 DEADLINE_EXCEEDED: Deadline expired): try again.",
     ),
     "blocked": (
-        AgentRunError("PROHIBITED_CONTENT", None),
+        lambda: AgentRunError("PROHIBITED_CONTENT", None),
         (
             "The model blocked the prompt or its answer (PROHIBITED_CONTENT): say it in other words, or see "
             "`safety_settings`."
         ),
     ),
     "unreadable call": (
-        AgentRunError("MALFORMED_FUNCTION_CALL", "call(x"),
+        lambda: AgentRunError("MALFORMED_FUNCTION_CALL", "call(x"),
         (
             "The model wrote a tool call that cannot be read (MALFORMED_FUNCTION_CALL: call(x): try again, or simplify "
             "the tool's parameters."
         ),
     ),
     "no room": (
-        AgentRunError("MAX_TOKENS", None),
+        lambda: AgentRunError("MAX_TOKENS", None),
         "The model reached its limit of tokens before it said anything (MAX_TOKENS): raise `max_output_tokens`.",
     ),
     "nothing": (
-        AgentRunError("MODEL_RETURNED_NO_CONTENT", None),
+        lambda: AgentRunError("MODEL_RETURNED_NO_CONTENT", None),
         "The model answered nothing (MODEL_RETURNED_NO_CONTENT): try again.",
     ),
-    "another event": (AgentRunError(None, "a\nb"), "The agent reported an error: a b."),
+    "another event": (lambda: AgentRunError(None, "a\nb"), "The agent reported an error: a b."),
     "a missing package": (
-        ModuleNotFoundError("No module named 'pandas'", name="pandas"),
+        lambda: ModuleNotFoundError("No module named 'pandas'", name="pandas"),
         (
             "The package pandas is not installed here (ModuleNotFoundError: No module named 'pandas'): "
             "install it with pip."
         ),
     ),
-    "anything": (ValueError("x"), "ValueError: x."),
+    "anything": (lambda: ValueError("x"), "ValueError: x."),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_an_error_is_a_sentence_with_its_cause_and_remedy(case: str) -> None:
-    error, sentence = CASES[case]
-    assert explain_error(error) == sentence
+    make, sentence = CASES[case]
+    assert explain_error(make()) == sentence
 
 
 async def shown(agent: LlmAgent) -> str:

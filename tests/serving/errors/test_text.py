@@ -4,7 +4,8 @@ from contextlib import suppress
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from stream_protocol.serving.errors._text import LIMIT, error_text, one_line, without_secrets
+from stream_protocol._secret_texts import message_without_secrets
+from stream_protocol.serving.errors._text import LIMIT, error_text, one_line
 
 SECRETS = [
     "AIzaSyA1234567890abcdefghijklmnopqrstuv",
@@ -24,7 +25,7 @@ SECRETS = [
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_what_looks_like_a_key_is_removed(secret: str) -> None:
-    assert one_line(f"The key {secret} is wrong.") == "The key [removed] is wrong."
+    assert one_line(f"The key {secret} is wrong.") == "The key [redacted] is wrong."
 
 
 @pytest.mark.parametrize(
@@ -33,10 +34,10 @@ def test_what_looks_like_a_key_is_removed(secret: str) -> None:
         ("GET https://a.b/c?key=hunter2&alt=sse failed", "GET https://a.b/c failed"),
         ("redis://:hunter2@host:6379/0 refused", "redis://host:6379/0 refused"),
         ("postgresql+asyncpg://u:hunter2@db/x", "postgresql+asyncpg://db/x"),
-        ("{'x-goog-api-key': 'hunter2'}", "{'x-goog-api-key': [removed]}"),
-        ("Authorization: Bearer hunter2", "Authorization: [removed]"),
-        ("sent Bearer hunter2hunter2", "sent Bearer [removed]"),
-        ("password=hunter2, user=ann", "password=[removed], user=ann"),
+        ("{'x-goog-api-key': 'hunter2'}", "{'x-goog-api-key': [redacted]}"),
+        ("Authorization: Bearer hunter2", "Authorization: [redacted]"),
+        ("sent Bearer hunter2hunter2", "sent Bearer [redacted]"),
+        ("password=hunter2, user=ann", "password=[redacted], user=ann"),
         ("postgres://u:p@hunter2@db/x", "postgres://db/x"),
         ("postgres://u:p/hunter2@db/x", "postgres://db/x"),
         ("http://host:8000/@scope/x", "http://host:8000/@scope/x"),
@@ -46,17 +47,17 @@ def test_what_looks_like_a_key_is_removed(secret: str) -> None:
         ("http://a#http://b?hunter2", "http://a#http://b"),
         ("see http://a#b?c, x", "see http://a#b?c, x"),
         ("Is it http://a?", "Is it http://a?"),
-        (r"{\"password\": \"hunter2\"}", r'{\"password\": [removed]"}'),
-        ("password=b'hunter2'", "password=[removed]"),
-        ("password: 'horse hunter2', x", "password: [removed], x"),
-        ("Authorization: Token hunter2", "Authorization: [removed]"),
-        ("AccountKey=hunter2;x", "AccountKey=[removed];x"),
-        ("private_key: hunter2", "private_key: [removed]"),
-        ("passphrase=hunter2", "passphrase=[removed]"),
-        ("tokens: ['hunter2']", "tokens: [removed]]"),
-        ("API key provided: hunter2.", "API key provided: [removed]"),
-        ("Cookie: a=hunter2; b=hunter2", "Cookie: [removed]"),
-        ("-----BEGIN PRIVATE KEY-----\nhun/ter2\n-----END PRIVATE KEY----- x", "[removed] x"),
+        (r"{\"password\": \"hunter2\"}", r'{\"password\": [redacted]"}'),
+        ("password=b'hunter2'", "password=[redacted]"),
+        ("password: 'horse hunter2', x", "password: [redacted], x"),
+        ("Authorization: Token hunter2", "Authorization: [redacted]"),
+        ("AccountKey=hunter2;x", "AccountKey=[redacted];x"),
+        ("private_key: hunter2", "private_key: [redacted]"),
+        ("passphrase=hunter2", "passphrase=[redacted]"),
+        ("tokens: ['hunter2']", "tokens: [redacted]]"),
+        ("API key provided: hunter2.", "API key provided: [redacted]"),
+        ("Cookie: a=hunter2; b=hunter2", "Cookie: [redacted]"),
+        ("-----BEGIN PRIVATE KEY-----\nhun/ter2\n-----END PRIVATE KEY----- x", "[redacted] x"),
     ],
 )
 def test_what_is_named_as_a_secret_is_removed(text: str, shown: str) -> None:
@@ -65,9 +66,9 @@ def test_what_is_named_as_a_secret_is_removed(text: str, shown: str) -> None:
 
 def test_the_values_of_secret_variables_of_the_environment_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_SERVICE_TOKEN", "correct horse")
-    assert one_line("refused: correct horse!") == "refused: [removed]!"
+    assert one_line("refused: correct horse!") == "refused: [redacted]!"
     monkeypatch.setenv("A_LONGER_TOKEN", "correct horse\nbattery")
-    assert one_line("refused: correct horse\nbattery!") == "refused: [removed]!"
+    assert one_line("refused: correct horse\nbattery!") == "refused: [redacted]!"
 
 
 def test_words_about_keys_and_tokens_stay() -> None:
@@ -159,7 +160,7 @@ def test_characters_that_no_terminal_may_get_are_escaped() -> None:
 @pytest.mark.parametrize("piece", ["a:b://", "a://1", "a://b@", "a#b?"])
 def test_the_search_for_passwords_in_urls_looks_at_each_character_once(piece: str) -> None:
     # In quadratic time this takes ten minutes: the test would end at the limit of all tests.
-    without_secrets(piece * (600_000 // len(piece)))
+    message_without_secrets(piece * (600_000 // len(piece)))
 
 
 def test_the_search_for_secrets_begins_once_in_a_long_word() -> None:

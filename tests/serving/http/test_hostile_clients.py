@@ -41,6 +41,8 @@ from tests.serving.support import (
 )
 from tests.serving.watched import WatchedService
 
+pytestmark = pytest.mark.usefixtures("patient_clock")
+
 
 def where(question: str) -> None:
     """Only the page knows."""

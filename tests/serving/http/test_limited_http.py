@@ -19,6 +19,8 @@ from stream_protocol.server import ServerLimits
 from stream_protocol.server._limited_http import READ_BYTES, LimitedHttp, limited_http
 from stream_protocol.server._uvicorn_server import BROKEN_OFF
 
+pytestmark = pytest.mark.usefixtures("patient_clock")
+
 LIMITS = ServerLimits(connections=2, head_seconds=3, body_seconds=3, body_bytes_per_second=10, write_seconds=4)
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -15,6 +15,13 @@ import { useTabTitle } from "./use-tab-title";
 import { Waiting } from "./Waiting";
 import { Welcome } from "./Welcome";
 
+/** Opens the user's last message, as its own button does. */
+function editLast(): boolean {
+  const buttons = document.querySelectorAll<HTMLElement>("article[aria-label=You] button[aria-label=Edit]");
+  buttons.item(buttons.length - 1)?.click();
+  return buttons.length > 0;
+}
+
 const Inspector = lazy(() => import("../inspector/Inspector"));
 
 type ChatProps = {
@@ -25,9 +32,10 @@ type ChatProps = {
   missing: boolean;
   resume: boolean;
   inspecting: boolean;
+  onCloseInspector: () => void;
 };
 
-export function Chat({ id, messages: stored, info, missing, resume, inspecting }: ChatProps) {
+export function Chat({ id, messages: stored, info, missing, resume, inspecting, onCloseInspector }: ChatProps) {
   const chat = useAgentChat(id, stored, resume);
   const { messages, busy } = chat;
   const field = useRef<HTMLTextAreaElement>(null);
@@ -73,7 +81,16 @@ export function Chat({ id, messages: stored, info, missing, resume, inspecting }
             )}
           </Conversation>
         )}
-        <Composer field={field} attachments={attachments} model={model} busy={busy} onSend={chat.send} onStop={stop} />
+        <Composer
+          field={field}
+          attachments={attachments}
+          model={model}
+          agent={info?.agent}
+          busy={busy}
+          onSend={chat.send}
+          onStop={stop}
+          onEditLast={editLast}
+        />
         {attachments.over && (
           <p className="pointer-events-none absolute inset-3 z-20 grid place-items-center rounded-2xl border-2 border-dashed border-ring bg-background/85">
             Drop files to attach them
@@ -84,7 +101,7 @@ export function Chat({ id, messages: stored, info, missing, resume, inspecting }
       {inspecting && (
         <Boundary of={id} otherwise={<p className="m-auto p-4 text-sm">The Inspector cannot show this chat.</p>}>
           <Suspense>
-            <Inspector id={id} state={chat.state} payloads={chat.payloads} />
+            <Inspector id={id} state={chat.state} payloads={chat.payloads} onClose={onCloseInspector} />
           </Suspense>
         </Boundary>
       )}

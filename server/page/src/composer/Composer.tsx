@@ -11,13 +11,16 @@ type ComposerProps = {
   attachments: Attachments;
   /** The one that has answered last; before that, those that may answer. */
   model: string | undefined;
+  agent: string | undefined;
   busy: boolean;
   onSend: (draft: Draft) => void;
   onStop: () => void;
+  /** Opens the last message of the user's; `false` if there is none. */
+  onEditLast: () => boolean;
 };
 
 /** Enter sends, also in the middle of an answer; Shift and Enter begins a line. The field never loses the focus. */
-export function Composer({ field, attachments, model, busy, onSend, onStop }: ComposerProps) {
+export function Composer({ field, attachments, model, agent, busy, onSend, onStop, onEditLast }: ComposerProps) {
   const [text, setText] = useTypedText();
   const picker = useRef<HTMLInputElement>(null);
   const { files } = attachments;
@@ -32,6 +35,7 @@ export function Composer({ field, attachments, model, busy, onSend, onStop }: Co
     attachments.clear();
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "ArrowUp" && empty && onEditLast()) event.preventDefault();
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     submit();
@@ -53,7 +57,7 @@ export function Composer({ field, attachments, model, busy, onSend, onStop }: Co
           dir="auto"
           autoFocus
           aria-label="Message"
-          placeholder="Write a message"
+          placeholder={agent === undefined ? "Write a message" : `Message ${agent}`}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
           onPaste={onPaste}

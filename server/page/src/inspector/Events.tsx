@@ -1,8 +1,11 @@
-import { X } from "lucide-react";
-import { memo, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { ChevronDown, X } from "lucide-react";
+import { memo, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { IconButton } from "../ui/icon-button";
 import { askedBy, detailOf, type Entry, inBytes, inSeconds, kindOf, type Row, wordsOf } from "./entries";
+import { Filter } from "./Filter";
+import { chunkCounts, COLOURS, countFamilies, familyOfChunk, familyOfEvent, type Family, filtered, isRun, type Item, type Run, whyNothing, withRuns } from "./runs";
 import { Shown } from "./Shown";
+import { TurnTiming } from "./TurnTiming";
 
 /** Rows that are drawn, and drawn again, together. */
 const BLOCK = 50;
@@ -11,32 +14,48 @@ type EventsProps = {
   rows: Row[];
   /** The number of the entry that another tab has sent the reader to. */
   target?: number | undefined;
+  /** The end stays in view while more comes. */
+  live?: boolean;
 };
 
 /** What came from the agent, row by row, each beside what was sent because of it. */
-export function Events({ rows, target }: EventsProps) {
+export function Events({ rows, target, live = false }: EventsProps) {
   const [chosen, setChosen] = useState<Entry>();
-  const list = useFollowedEnd(rows);
+  const [families, setFamilies] = useState(new Set<Family>());
+  const [words, setWords] = useState("");
+  const looked = useDeferredValue(words);
+  const counts = useMemo(() => countFamilies(rows), [rows]);
+  const shown = useMemo(() => filtered(rows, families, looked), [rows, families, looked]);
+  const items = useMemo(() => withRuns(shown), [shown]);
+  const turns = useMemo(() => turnsOf(rows), [rows]);
+  const list = useFollowedEnd(rows, live);
   useEffect(() => {
     if (target === undefined) return;
+    setFamilies(new Set());
+    setWords("");
     const row = rows.find(({ chunks }) => chunks.some(({ number }) => number === target));
     setChosen(row?.chunks.find(({ number }) => number === target));
-    list.current?.querySelector(`[data-row="${row?.key}"]`)?.scrollIntoView({ block: "center" });
     // Only a new target moves the reader, not each row that comes.
   }, [target]);
   useEffect(() => {
-    list.current?.querySelector("[aria-pressed='true']")?.scrollIntoView({ block: "nearest" });
+    list.current?.querySelector("[data-row] [aria-pressed='true']")?.scrollIntoView({ block: "nearest" });
   }, [list, chosen]);
   const close = () => {
-    list.current?.querySelector<HTMLElement>("[aria-pressed='true']")?.focus();
+    list.current?.querySelector<HTMLElement>("[data-row] [aria-pressed='true']")?.focus();
     setChosen(undefined);
   };
-  const blocks = Array.from({ length: Math.ceil(rows.length / BLOCK) }, (_, index) => index * BLOCK);
+  const blocks = Array.from({ length: Math.ceil(items.length / BLOCK) }, (_, index) => index * BLOCK);
   return (
     <div className="flex min-h-0 flex-1 flex-col" onKeyDown={(event) => event.key === "Escape" && chosen && (event.stopPropagation(), close())}>
+      <Filter counts={counts} families={families} words={words} onFamilies={setFamilies} onWords={setWords} />
+      <div className="grid shrink-0 grid-cols-2 border-b bg-muted text-xs font-medium" aria-hidden>
+        <span className="px-4 py-1.5">From the agent: ADK events</span>
+        <span className="border-s px-4 py-1.5">To the page: chunks</span>
+      </div>
       <div ref={list} className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="Events and chunks">
+        {items.length === 0 && <p className="p-4 text-sm text-muted-foreground">Nothing matches.</p>}
         {blocks.map((from) => (
-          <Block key={from} rows={rows.slice(from, from + BLOCK)} chosen={chosen} onChoose={setChosen} />
+          <Block key={from} items={items.slice(from, from + BLOCK)} turns={turns} chosen={chosen} onChoose={setChosen} />
         ))}
       </div>
       {chosen && (
@@ -56,30 +75,112 @@ export function Events({ rows, target }: EventsProps) {
   );
 }
 
-type BlockProps = { rows: Row[]; chosen: Entry | undefined; onChoose: (entry: Entry) => void };
+/** The rows of each turn, by the key of its first. */
+type Turns = Map<number, Row[]>;
+
+function turnsOf(rows: Row[]): Turns {
+  const turns: Turns = new Map();
+  let turn: Row[] = [];
+  for (const row of rows) {
+    if (row.entry.turn) turns.set(row.key, (turn = []));
+    turn.push(row);
+  }
+  return turns;
+}
+
+type BlockProps = { items: Item[]; turns: Turns; chosen: Entry | undefined; onChoose: (entry: Entry) => void };
 
 /** Is drawn again if one of its rows is new, or if the chosen entry is or was in it; laid out only while it is seen. */
 const Block = memo(
-  function Block({ rows, chosen, onChoose }: BlockProps) {
+  function Block({ items, turns, chosen, onChoose }: BlockProps) {
     return (
       <ol className="[contain-intrinsic-size:auto_1800px] [content-visibility:auto]">
-        {rows.map((row) => (
-          <EventRow key={row.key} row={row} chosen={chosen} onChoose={onChoose} />
-        ))}
+        {items.map((item) =>
+          isRun(item) ? (
+            <RunRow key={item.key} run={item} chosen={chosen} onChoose={onChoose} />
+          ) : (
+            <EventRow key={item.key} row={item} turn={turns.get(item.key)} chosen={chosen} onChoose={onChoose} />
+          ),
+        )}
       </ol>
     );
   },
   (before, now) =>
-    before.rows.length === now.rows.length &&
-    before.rows.every((row, index) => row === now.rows[index]) &&
-    (before.chosen === now.chosen || (!holds(before.rows, before.chosen) && !holds(now.rows, now.chosen))),
+    before.items.length === now.items.length &&
+    before.items.every((item, index) => item === now.items[index]) &&
+    !now.items.some((item) => !isRun(item) && item.entry.turn && before.turns.get(item.key)?.at(-1) !== now.turns.get(item.key)?.at(-1)) &&
+    (before.chosen === now.chosen || (!holds(before.items, before.chosen) && !holds(now.items, now.chosen))),
 );
 
-function holds(rows: Row[], entry: Entry | undefined): boolean {
-  return entry !== undefined && rows.some((row) => row.entry === entry || row.chunks.includes(entry));
+function holds(items: Item[], entry: Entry | undefined): boolean {
+  if (entry === undefined) return false;
+  return items.some((item) => (isRun(item) ? holds(item.rows, entry) : item.entry === entry || item.chunks.includes(entry)));
 }
 
-function EventRow({ row: { key, entry, chunks }, chosen, onChoose }: { row: Row } & Omit<BlockProps, "rows">) {
+type RowProps = Pick<BlockProps, "chosen" | "onChoose">;
+
+/** Fragments as one line, until somebody looks into them. */
+function RunRow({ run, ...props }: { run: Run } & RowProps) {
+  const [asked, ask] = useState(false);
+  const open = asked || holds(run.rows, props.chosen);
+  const entries = run.rows.map(({ entry }) => entry);
+  const [first, last] = [entries[0]?.at, entries.at(-1)?.at];
+  const sent = run.rows.flatMap(({ chunks }) => chunks);
+  return (
+    <>
+      <li className="border-b" data-run>
+        <button
+          type="button"
+          aria-expanded={open}
+          onClick={() => ask(!open)}
+          className="grid w-full grid-cols-2 text-start text-xs -outline-offset-2 hover:bg-accent"
+        >
+          <span className="flex min-w-0 gap-2 px-4 py-1.5">
+            <Dot family={run.rows[0]?.entry.event ? familyOfEvent(run.rows[0].entry.event) : "other"} />
+            <span className="flex min-w-0 flex-1 flex-col">
+              <span className="truncate font-medium">{run.author}</span>
+              <span className="text-muted-foreground">
+                {run.kind}, {run.rows.length} fragments
+              </span>
+            </span>
+            <span dir="ltr" className="shrink-0 text-end text-muted-foreground tabular-nums">
+              {first !== undefined && last !== undefined && <span className="block">{inSeconds(last - first)}</span>}
+              <span className="block">{inBytes(entries.reduce((sum, { bytes = 0 }) => sum + bytes, 0))}</span>
+            </span>
+            <ChevronDown className={`size-4 shrink-0 text-muted-foreground ${open ? "rotate-180" : ""}`} aria-hidden />
+          </span>
+          <span className="flex min-w-0 gap-2 border-s px-4 py-1.5">
+            <span className="flex min-w-0 flex-1 flex-col font-mono">
+              {chunkCounts(run).map(([type, count]) => (
+                <span key={type} className="flex items-start gap-2 wrap-anywhere">
+                  <Dot family={familyOfChunk(type)} />
+                  <span>
+                    {type}
+                    {count > 1 && ` × ${count}`}
+                  </span>
+                </span>
+              ))}
+            </span>
+            <span className="text-muted-foreground tabular-nums">{inBytes(sent.reduce((sum, { bytes = 0 }) => sum + bytes, 0))}</span>
+          </span>
+        </button>
+      </li>
+      {open && run.rows.map((row) => <EventRow key={row.key} row={row} {...props} />)}
+    </>
+  );
+}
+
+function Dot({ family }: { family: Family }) {
+  return <span className={`mt-1 size-2 shrink-0 rounded-full ${COLOURS[family]}`} aria-hidden />;
+}
+
+type EventRowProps = {
+  row: Row;
+  /** Of the first row of a turn: all of them. */
+  turn?: Row[] | undefined;
+} & RowProps;
+
+function EventRow({ row: { key, entry, chunks }, turn, chosen, onChoose }: EventRowProps) {
   if (entry.turn) {
     return (
       <li data-row={key} className="border-b bg-muted">
@@ -89,6 +190,7 @@ function EventRow({ row: { key, entry, chunks }, chosen, onChoose }: { row: Row 
             {askedBy(entry.turn)}
           </span>
         </RowButton>
+        {turn && <TurnTiming rows={turn} />}
       </li>
     );
   }
@@ -96,6 +198,7 @@ function EventRow({ row: { key, entry, chunks }, chosen, onChoose }: { row: Row 
     <li data-row={key} className="grid grid-cols-2 border-b">
       {entry.event ? (
         <RowButton pressed={entry === chosen} onClick={() => onChoose(entry)}>
+          <Dot family={familyOfEvent(entry.event)} />
           <span className="flex min-w-0 flex-1 flex-col">
             <span className="truncate font-medium">{entry.event.author ?? "nobody"}</span>
             <span className="text-muted-foreground wrap-anywhere">{kindOf(entry.event)}</span>
@@ -112,9 +215,13 @@ function EventRow({ row: { key, entry, chunks }, chosen, onChoose }: { row: Row 
         </span>
       )}
       <ul className="min-w-0 border-s">
+        {chunks.length === 0 && entry.event && (
+          <li className="px-4 py-1.5 text-xs text-muted-foreground italic">{whyNothing(entry.event)}</li>
+        )}
         {chunks.map((chunk, index) => (
           <li key={index}>
             <RowButton pressed={chunk === chosen} onClick={() => onChoose(chunk)}>
+              <Dot family={chunk.chunk ? familyOfChunk(chunk.chunk.type) : "error"} />
               <span className="flex min-w-0 flex-1 flex-wrap gap-x-2">
                 <span className="font-mono wrap-anywhere">{chunk.chunk?.type ?? "not JSON"}</span>
                 <span className="max-w-full truncate text-muted-foreground italic" dir="auto">
@@ -167,9 +274,9 @@ function titleOf({ event, chunk, turn, at, bytes }: Entry): string {
 }
 
 /** A box whose end stays in view while the reader is there. */
-function useFollowedEnd(rows: Row[]) {
+function useFollowedEnd(rows: Row[], live: boolean) {
   const box = useRef<HTMLDivElement>(null);
-  const atEnd = useRef(true);
+  const atEnd = useRef(live);
   useEffect(() => {
     const found = box.current;
     const onScroll = () => {

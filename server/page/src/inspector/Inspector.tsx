@@ -1,10 +1,11 @@
 import { type Chat, useChat } from "@ai-sdk/react";
-import { ArrowLeft, Download, FlaskConical, FolderOpen } from "lucide-react";
+import { ArrowLeft, Download, FlaskConical, FolderOpen, X } from "lucide-react";
 import { Tabs } from "radix-ui";
-import { type DragEvent, type FormEvent, type ReactNode, startTransition, useEffect, useMemo, useRef, useState } from "react";
+import { type CSSProperties, type DragEvent, type FormEvent, type ReactNode, startTransition, useEffect, useMemo, useRef, useState } from "react";
 import type { ChatMessage } from "../chat/message-types";
 import { Button } from "../ui/button";
 import { Field, Input } from "../ui/field";
+import { IconButton } from "../ui/icon-button";
 import { Check } from "./Check";
 import { addToRows, type Row } from "./entries";
 import { Events } from "./Events";
@@ -12,10 +13,13 @@ import { type Findings, loadFindings, loadRecording, loadTest, type OpenedFile, 
 import { Messages } from "./Messages";
 import { NextRequest } from "./NextRequest";
 import { Shown } from "./Shown";
+import { State } from "./State";
+import { useWidth } from "./use-width";
 import { useLiveRows } from "./use-live-rows";
 
 /** How a chat came to be, or what is in a file: events and chunks, messages, the next request, findings. */
-export default function Inspector(chat: ChatViewProps) {
+export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClose: () => void }) {
+  const [width, handle] = useWidth();
   const [opened, setOpened] = useState<OpenedFile>();
   const [refused, setRefused] = useState<{ file: File; text: string }>();
   const [loading, setLoading] = useState("");
@@ -51,9 +55,11 @@ export default function Inspector(chat: ChatViewProps) {
   return (
     <aside
       aria-label="Inspector"
-      className="relative flex min-h-0 w-[min(46rem,50%)] shrink-0 flex-col border-s bg-background max-md:fixed max-md:inset-x-0 max-md:top-12 max-md:bottom-0 max-md:z-30 max-md:w-auto max-md:border-s-0"
+      style={{ "--width": `${width}%` } as CSSProperties}
+      className="relative flex min-h-0 w-(--width) shrink-0 flex-col border-s bg-background max-md:fixed max-md:inset-x-0 max-md:top-12 max-md:bottom-0 max-md:z-30 max-md:w-auto max-md:border-s-0"
       {...dropTarget}
     >
+      {handle}
       <header className="flex min-h-12 flex-wrap items-center gap-2 border-b px-3 py-2">
         <h2 className="me-auto min-w-0 truncate text-sm font-semibold">{opened ? opened.name : "Inspector"}</h2>
         {opened && (
@@ -64,6 +70,9 @@ export default function Inspector(chat: ChatViewProps) {
         <Button size="small" onClick={() => chooser.current?.click()}>
           <FolderOpen className="size-4" aria-hidden /> Open a recording
         </Button>
+        <IconButton label="Close the Inspector" size="small icon" onClick={onClose}>
+          <X />
+        </IconButton>
         <input
           ref={chooser}
           type="file"
@@ -137,6 +146,7 @@ function ChatView({ id, state, payloads }: ChatViewProps) {
   return (
     <View
       rows={rows}
+      live
       messages={messages}
       request={<NextRequest id={id} messages={messages} payloads={payloads} busy={busy} />}
       source={rows.length > 0 ? source : undefined}
@@ -171,6 +181,7 @@ function FileView({ opened }: { opened: OpenedFile }) {
   return (
     <View
       rows={rows}
+      live={false}
       messages={opened.messages}
       request={<NextRequest id={opened.name} messages={opened.messages} payloads={{}} busy={false} />}
       source={opened.recordable ? opened : undefined}
@@ -180,11 +191,13 @@ function FileView({ opened }: { opened: OpenedFile }) {
   );
 }
 
-const TABS = { events: "Events", message: "Message", request: "Next request", check: "Check" };
+const TABS = { events: "Events", message: "Message", request: "Next request", state: "State", check: "Check" };
 type TabName = keyof typeof TABS;
 
 type ViewProps = {
   rows: Row[];
+  /** More may come. */
+  live: boolean;
   messages: ChatMessage[];
   request: ReactNode;
   /** What a recording can be made of. */
@@ -194,7 +207,7 @@ type ViewProps = {
   check: (show: (number: number) => void) => ReactNode;
 };
 
-function View({ rows, messages, request, source, empty, check }: ViewProps) {
+function View({ rows, live, messages, request, source, empty, check }: ViewProps) {
   const [tab, setTab] = useState<TabName>("events");
   const [target, setTarget] = useState<number>();
   const show = (number: number) => {
@@ -215,12 +228,15 @@ function View({ rows, messages, request, source, empty, check }: ViewProps) {
         ))}
       </Tabs.List>
       <Tabs.Content value="events" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
-        {rows.length === 0 ? <p className="p-4 text-sm text-muted-foreground">{empty}</p> : <Events rows={rows} target={target} />}
+        {rows.length === 0 ? <p className="p-4 text-sm text-muted-foreground">{empty}</p> : <Events rows={rows} target={target} live={live} />}
       </Tabs.Content>
       <TabPage name="message">
         <Messages messages={messages} />
       </TabPage>
       <TabPage name="request">{request}</TabPage>
+      <TabPage name="state">
+        <State rows={rows} live={live} />
+      </TabPage>
       <TabPage name="check">{check(show)}</TabPage>
       <Exports source={source} />
     </Tabs.Root>

@@ -22,18 +22,19 @@ type Said = { role: string; parts?: { type: string; text?: string; state?: strin
 type AdkPart = {
   text?: string;
   thought?: boolean;
-  functionCall?: { name?: string };
-  functionResponse?: { name?: string };
+  functionCall?: { name?: string; id?: string };
+  functionResponse?: { name?: string; id?: string };
   inlineData?: { mimeType?: string };
   fileData?: { mimeType?: string };
   executableCode?: unknown;
   codeExecutionResult?: unknown;
 };
 
-type AdkEvent = {
+export type AdkEvent = {
   author?: string;
   partial?: boolean;
-  content?: { parts?: AdkPart[] };
+  content?: { parts?: AdkPart[]; role?: string };
+  usageMetadata?: { candidatesTokenCount?: number };
   errorCode?: string;
   errorMessage?: string;
   actions?: Record<string, unknown>;

@@ -51,6 +51,20 @@ export async function loadFindings(id: string): Promise<Findings> {
   return (await ask(`${ofChat(id)}/findings`)).json();
 }
 
+/** An agent, and those below it. */
+export type InspectedAgent = {
+  name: string;
+  type: string;
+  model: string;
+  description: string;
+  tools: string[];
+  agents: InspectedAgent[];
+};
+
+export async function loadAgents(): Promise<InspectedAgent> {
+  return (await ask("api/inspect/agents")).json();
+}
+
 /** Has the server convert a file. `session` chooses one of several in it; "" for the only one. */
 export async function openFile(file: File, session: string): Promise<OpenedFile> {
   const shown = await (await post("", file, session)).json();

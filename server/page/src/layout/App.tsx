@@ -29,14 +29,17 @@ export function App() {
   const [beside, setBeside] = useSetting("sidebar", "open");
   const [over, setOver] = useState(false);
   const info = usePageInfo();
-  const [inspecting, setInspecting] = useState(false);
+  const [inspected, inspect] = useSetting("inspector", "closed");
+  const [inspectedOver, inspectOver] = useState(false);
+  const inspecting = info?.inspector === true && (narrow ? inspectedOver : inspected === "open");
+  const showInspector = (open: boolean) => (narrow ? inspectOver(open) : inspect(open ? "open" : "closed"));
   const [finding, setFinding] = useState(false);
   const [explaining, setExplaining] = useState(false);
 
   const sidebar = narrow ? over : beside === "open";
   const showSidebar = (open: boolean) => (narrow ? setOver(open) : setBeside(open ? "open" : "closed"));
   const toggleSidebar = () => showSidebar(!sidebar);
-  const toggleInspector = info?.inspector ? () => setInspecting((shown) => !shown) : undefined;
+  const toggleInspector = info?.inspector ? () => showInspector(!inspecting) : undefined;
   const openPalette = () => setFinding(true);
   const openShortcuts = () => setExplaining(true);
   const commands = pageCommands({ toggleSidebar, toggleInspector, openPalette, openShortcuts, chooseTheme });
@@ -76,6 +79,7 @@ export function App() {
                 missing={history.missing ?? false}
                 resume={!isBegunHere(id) && !history.missing}
                 inspecting={inspecting}
+                onCloseInspector={() => showInspector(false)}
               />
             )}
           </div>

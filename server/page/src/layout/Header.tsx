@@ -1,6 +1,7 @@
-import { Keyboard, Moon, PanelLeft, ScanSearch, Search, SquarePen } from "lucide-react";
+import { Ellipsis, Keyboard, PanelLeft, ScanSearch, Search, SquarePen } from "lucide-react";
 import { openNewChat } from "../chat/chat-id";
 import { IconButton } from "../ui/icon-button";
+import { Mark } from "../ui/mark";
 import { Menu, MenuChoice, MenuItem, MenuLine } from "../ui/menu";
 import { type Theme, THEMES } from "./theme";
 
@@ -23,8 +24,9 @@ export function Header({ agent, sidebar, inspecting, theme, ...on }: HeaderProps
       <IconButton label={sidebar ? "Hide chats" : "Show chats"} keys="Mod+B" aria-expanded={sidebar} onClick={on.onSidebar}>
         <PanelLeft className="rtl:rotate-180" />
       </IconButton>
-      <h1 className="ms-1 min-w-0 truncate text-sm font-semibold">
-        <bdi>{agent ?? "ADK chat"}</bdi>
+      <h1 className="ms-1 flex min-w-0 items-center gap-2 text-sm font-semibold">
+        <Mark />
+        <bdi className="truncate">{agent ?? "ADK chat"}</bdi>
       </h1>
       <div className="ms-auto flex items-center">
         <IconButton label="Find" keys="Mod+K" aria-haspopup="dialog" onClick={on.onPalette}>
@@ -38,7 +40,7 @@ export function Header({ agent, sidebar, inspecting, theme, ...on }: HeaderProps
         <Menu
           trigger={
             <IconButton label="Theme and shortcuts">
-              <Moon />
+              <Ellipsis />
             </IconButton>
           }
         >

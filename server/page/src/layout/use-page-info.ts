@@ -4,7 +4,15 @@ import { useEffect, useState } from "react";
 export type Suggestion = { title?: string; prompt: string };
 
 /** What the server says of itself before anything is said: who answers, by which models. The built page knows nothing. */
-export type PageInfo = { agent?: string; models: string[]; suggestions: Suggestion[]; inspector: boolean };
+export type PageInfo = {
+  agent?: string;
+  description?: string;
+  models: string[];
+  /** What the agent can do, where nothing is suggested. */
+  tools?: { name: string; description: string }[];
+  suggestions: Suggestion[];
+  inspector: boolean;
+};
 
 /** `undefined` until the server was asked. */
 export function usePageInfo(): PageInfo | undefined {

@@ -5,7 +5,7 @@ import { IconButton } from "../ui/icon-button";
 /** Seen when the pointer or the focus is on the message; always where there is no pointer. */
 export function Actions({ children }: { children: ReactNode }) {
   return (
-    <div className="flex min-h-7 items-center gap-0.5 transition-opacity pointer-fine:opacity-0 pointer-fine:group-focus-within/message:opacity-100 pointer-fine:group-hover/message:opacity-100 pointer-fine:group-last-of-type/message:opacity-100">
+    <div className="-my-1 flex min-h-7 items-center gap-0.5 transition-opacity pointer-fine:opacity-0 pointer-fine:group-focus-within/message:opacity-100 pointer-fine:group-hover/message:opacity-100 pointer-fine:group-last-of-type/message:opacity-100">
       {children}
     </div>
   );

@@ -1,4 +1,4 @@
-import { type FormEvent, type KeyboardEvent, useState } from "react";
+import { type FormEvent, type KeyboardEvent, useId, useState } from "react";
 import { Button } from "../ui/button";
 
 type EditMessageProps = { text: string; onSave: (text: string) => void; onCancel: () => void };
@@ -6,6 +6,7 @@ type EditMessageProps = { text: string; onSave: (text: string) => void; onCancel
 /** Writes a message anew. What followed from the old words is taken back, on the page and on the server. */
 export function EditMessage({ text: old, onSave, onCancel }: EditMessageProps) {
   const [text, setText] = useState(old);
+  const note = useId();
   const save = (event: FormEvent) => {
     event.preventDefault();
     if (text.trim()) onSave(text.trim());
@@ -24,16 +25,20 @@ export function EditMessage({ text: old, onSave, onCancel }: EditMessageProps) {
         dir="auto"
         autoFocus
         aria-label="Edit message"
+        aria-describedby={note}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={onKeyDown}
         className="field-sizing-content block max-h-64 w-full resize-none bg-transparent px-1 outline-none"
       />
-      <div className="mt-3 flex justify-end gap-2">
+      <div className="mt-3 flex flex-wrap items-center justify-end gap-2">
+        <p id={note} className="me-auto px-1 text-xs text-muted-foreground">
+          Sending it replaces the answers below.
+        </p>
         <Button size="small" look="ghost" onClick={onCancel}>
           Cancel
         </Button>
         <Button size="small" type="submit" look="primary" disabled={!text.trim()}>
-          Save
+          Send
         </Button>
       </div>
     </form>

@@ -1,5 +1,6 @@
 import { ExternalLink } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
+import { Dialog } from "../ui/dialog";
 
 /** What a model, a tool or a file names, by a URL that may lead anywhere: nothing of it is fetched without a click. */
 
@@ -26,7 +27,7 @@ type PictureProps = { url: string | undefined; alt: string | undefined; classNam
 export function Picture({ url, alt, className = "max-w-full rounded-lg" }: PictureProps) {
   const at = parsed(url);
   if (at === undefined) return alt;
-  if (isOwn(url)) return <img className={className} src={url} alt={alt} data-picture />;
+  if (isOwn(url)) return <OwnPicture className={className} url={url} alt={alt} />;
   return (
     <Elsewhere className={`${LINK} inline-flex items-center gap-1.5 text-sm`} url={url}>
       <ExternalLink className="size-3.5 shrink-0" aria-hidden />
@@ -35,6 +36,33 @@ export function Picture({ url, alt, className = "max-w-full rounded-lg" }: Pictu
         {alt ? `: ${alt}` : ""}
       </span>
     </Elsewhere>
+  );
+}
+
+/** An image that opens in its own size. */
+function OwnPicture({ url, alt, className }: PictureProps) {
+  const [open, setOpen] = useState(false);
+  const name = alt || "Image";
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={setOpen}
+      title={name}
+      place="whole"
+      trigger={
+        <button
+          type="button"
+          aria-label={`Enlarge: ${name}`}
+          className="w-fit max-w-full cursor-zoom-in self-start rounded-xl in-[[aria-label=You]]:self-end"
+        >
+          <img className={className} src={url} alt={alt} data-picture />
+        </button>
+      }
+    >
+      <div className="grid min-h-0 flex-1 place-items-center overflow-auto p-4" tabIndex={0}>
+        <img className="size-full object-contain" src={url} alt={alt} />
+      </div>
+    </Dialog>
   );
 }
 

@@ -1,14 +1,17 @@
 import type { FileUIPart } from "ai";
-import { FileText } from "lucide-react";
+import { Download, FileText } from "lucide-react";
+import { useEffect, useState } from "react";
+import { Json } from "../tools/Json";
+import { Collapsible } from "../ui/collapsible";
 import { Elsewhere, isOwn, Picture } from "./Elsewhere";
 
-/** An image, a sound or a video that the page has; of anything else a link. */
+/** An image, a sound or a video that the page has; of anything else a link, with a look into it if it is text. */
 export function File({ part: { mediaType, url, filename } }: { part: FileUIPart }) {
-  const name = filename ?? mediaType;
+  const name = filename ?? `file.${extensionOf(mediaType)}`;
   if (mediaType.startsWith("image/")) {
     return (
       <Picture
-        className="max-h-96 max-w-full self-start rounded-xl border in-[[aria-label=You]]:max-h-56 in-[[aria-label=You]]:self-end"
+        className="max-h-96 max-w-full rounded-xl border in-[[aria-label=You]]:max-h-56"
         url={url}
         alt={filename ?? "Image from the conversation"}
       />
@@ -18,15 +21,88 @@ export function File({ part: { mediaType, url, filename } }: { part: FileUIPart 
   if (isOwn(url) && mediaType.startsWith("video/")) {
     return <video src={url} controls aria-label={name} className="max-h-96 max-w-full self-start rounded-xl" />;
   }
+  const size = sizeOf(url);
   return (
-    <Elsewhere className={FILE} url={url} download={filename ?? ""}>
-      <FileText className="size-4 shrink-0" aria-hidden />
-      <span dir="auto" className="truncate">
-        {name}
-      </span>
-    </Elsewhere>
+    <div className="flex max-w-full min-w-0 flex-col items-start gap-1.5 in-[[aria-label=You]]:items-end">
+      <Elsewhere className={FILE} url={url} download={name}>
+        <FileText className="size-4 shrink-0" aria-hidden />
+        <span dir="auto" className="min-w-0 truncate">
+          {name}
+        </span>
+        {size !== undefined && <span className="shrink-0 text-xs text-muted-foreground">{size}</span>}
+        <Download className="size-4 shrink-0 text-muted-foreground" aria-hidden />
+      </Elsewhere>
+      {isText(mediaType) && isOwn(url) && <Preview url={url} />}
+    </div>
   );
 }
 
 export const FILE =
   "inline-flex max-w-full items-center gap-2 rounded-xl border bg-card px-3 py-2 text-sm transition-colors hover:bg-accent";
+
+/** Characters of a file that are shown. */
+const SHOWN = 5000;
+
+/** The beginning of a text file, read when it is asked for. */
+function Preview({ url }: { url: string }) {
+  const [open, setOpen] = useState(false);
+  const [text, setText] = useState<string>();
+  useEffect(() => {
+    if (!open || text !== undefined) return;
+    void textOf(url)
+      .catch(() => "The file can't be read.")
+      .then((read) => setText(read.length > SHOWN ? `${read.slice(0, SHOWN)}…` : read));
+  }, [open, text, url]);
+  return (
+    <Collapsible
+      open={open}
+      onOpenChange={setOpen}
+      className="max-w-full min-w-0"
+      summaryClassName="text-xs text-muted-foreground hover:text-foreground"
+      summary="Preview"
+    >
+      {text !== undefined && <Json value={text} label="beginning" />}
+    </Collapsible>
+  );
+}
+
+/** The page's policy lets nothing fetch a `data:` URL. */
+async function textOf(url: string): Promise<string> {
+  if (!url.startsWith("data:")) {
+    const response = await fetch(url);
+    return response.ok ? response.text() : Promise.reject(new Error(String(response.status)));
+  }
+  const [head, data] = dataOf(url);
+  if (!head.endsWith(";base64")) return decodeURIComponent(data);
+  return new TextDecoder().decode(Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0)));
+}
+
+function dataOf(url: string): [string, string] {
+  const comma = url.indexOf(",");
+  return [url.slice(0, comma), url.slice(comma + 1)];
+}
+
+const EXTENSIONS: Record<string, string> = { plain: "txt", markdown: "md", javascript: "js", "x-python": "py", mpeg: "mp3" };
+
+/** `text/csv; charset=utf-8`: csv. */
+function extensionOf(mediaType: string): string {
+  const subtype = mediaType.split(";")[0]?.split("/")[1]?.trim() ?? "";
+  const short = EXTENSIONS[subtype] ?? subtype.split("+").at(-1) ?? "";
+  return /^[a-z0-9]{1,5}$/.test(short) ? short : "bin";
+}
+
+function isText(mediaType: string): boolean {
+  return /^text\/|^application\/(json|xml|yaml)\b/.test(mediaType) && !mediaType.startsWith("text/html");
+}
+
+const UNITS = ["B", "KB", "MB"];
+
+/** Of the file that the URL itself holds; other files are not asked for it. */
+function sizeOf(url: string): string | undefined {
+  if (!url.startsWith("data:")) return undefined;
+  const [head, data] = dataOf(url);
+  let size = head.endsWith(";base64") ? Math.floor((data.replace(/=+$/, "").length * 3) / 4) : decodeURIComponent(data).length;
+  let unit = 0;
+  for (; size >= 1000 && unit < UNITS.length - 1; unit++) size /= 1000;
+  return `${size < 10 && unit > 0 ? size.toFixed(1) : Math.round(size)} ${UNITS[unit]}`;
+}

@@ -22,9 +22,7 @@ export function UserMessage({ message, onEdit }: MessageProps) {
       ))}
       {editing && <EditMessage text={text} onSave={save} onCancel={() => setEditing(false)} />}
       {!editing && text !== "" && (
-        <p dir="auto" className="max-w-[85%] rounded-2xl rounded-ee-md bg-accent px-4 py-2.5 whitespace-pre-wrap wrap-anywhere">
-          {text}
-        </p>
+        <Words text={text} />
       )}
       {!editing && (
         <Actions>
@@ -35,5 +33,25 @@ export function UserMessage({ message, onEdit }: MessageProps) {
         </Actions>
       )}
     </article>
+  );
+}
+
+/** More than this is folded: the answer is what the reader looks for. */
+const LONG = { lines: 12, characters: 1200 };
+
+function Words({ text }: { text: string }) {
+  const [whole, showWhole] = useState(false);
+  const long = text.length > LONG.characters || text.split("\n").length > LONG.lines;
+  return (
+    <div className="flex max-w-[85%] flex-col items-start rounded-2xl rounded-ee-md bg-accent px-4 py-2.5">
+      <p dir="auto" className={`w-full whitespace-pre-wrap wrap-anywhere ${long && !whole ? "line-clamp-10" : ""}`}>
+        {text}
+      </p>
+      {long && (
+        <button type="button" aria-expanded={whole} onClick={() => showWhole(!whole)} className="mt-1 text-sm text-muted-foreground hover:text-foreground">
+          {whole ? "Show less" : "Show all"}
+        </button>
+      )}
+    </div>
   );
 }

@@ -27,13 +27,13 @@ export function ChatItem({ chat, current, onPick, onUpdate, onDelete }: ChatItem
     );
   }
   return (
-    <li className="group/chat flex items-center rounded-lg hover:bg-accent has-aria-[current]:bg-accent">
+    <li className="group/chat relative flex items-center rounded-lg hover:bg-accent has-aria-[current]:bg-accent">
       <a
         href={chatHref(chat.id)}
         dir="auto"
         onClick={onPick}
         aria-current={current ? "page" : undefined}
-        className="min-w-0 flex-1 truncate rounded-lg px-2.5 py-1.5 text-start text-sm aria-[current]:font-medium"
+        className="min-w-0 flex-1 truncate rounded-lg px-2.5 py-1.5 text-start text-sm aria-[current]:font-medium pointer-fine:group-focus-within/chat:pe-9 pointer-fine:group-hover/chat:pe-9"
       >
         {title}
       </a>

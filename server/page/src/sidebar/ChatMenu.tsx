@@ -31,7 +31,7 @@ export function ChatMenu({ title, archived, onRename, onArchive, onDelete }: Cha
             look="ghost"
             size="small icon"
             aria-label={`More for ${title}`}
-            className="me-1 pointer-fine:opacity-0 pointer-fine:group-focus-within/chat:opacity-100 pointer-fine:group-hover/chat:opacity-100 pointer-fine:data-[state=open]:opacity-100"
+            className="me-1 pointer-fine:absolute pointer-fine:end-0 pointer-fine:opacity-0 pointer-fine:group-focus-within/chat:opacity-100 pointer-fine:group-hover/chat:opacity-100 pointer-fine:data-[state=open]:opacity-100"
           >
             <Ellipsis />
           </Button>

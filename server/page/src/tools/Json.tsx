@@ -1,4 +1,6 @@
 import { type ReactNode, useEffect, useRef } from "react";
+import { CopyText } from "../messages/Actions";
+import { Coloured, JsonTree } from "./JsonTree";
 
 type JsonProps = { value: unknown; label: string; live?: boolean };
 
@@ -10,39 +12,35 @@ export function Json({ value, label, live = false }: JsonProps) {
     if (box.current) box.current.scrollTop = live ? box.current.scrollHeight : 0;
   }, [text, live]);
   return (
-    <figure data-json={label} className="min-w-0">
-      <figcaption className="mb-1 text-xs text-muted-foreground">{label}</figcaption>
+    <figure data-json={label} className="group/message relative min-w-0">
+      <Caption label={label} text={text} />
       <pre
         ref={box}
         tabIndex={0}
         dir={typeof value === "string" ? "auto" : "ltr"}
         className="max-h-64 overflow-auto rounded-lg bg-muted px-3 py-2 font-mono text-xs leading-relaxed whitespace-pre-wrap wrap-anywhere"
       >
-        {typeof value === "string" ? text : <Coloured json={text} />}
+        {drawn(value, text, live)}
       </pre>
     </figure>
   );
 }
 
-const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|true|false|null/gi;
+function Caption({ label, text }: { label: string; text: string }) {
+  return (
+    <figcaption className="mb-1 flex items-center justify-between text-xs text-muted-foreground">
+      <span className="first-letter:uppercase">{label}</span>
+      <span className="-my-2 pointer-fine:opacity-0 pointer-fine:group-focus-within/message:opacity-100 pointer-fine:group-hover/message:opacity-100">
+        <CopyText text={text} />
+      </span>
+    </figcaption>
+  );
+}
 
-/** Keys, texts and other values in the colours that code has. */
-function Coloured({ json }: { json: string }) {
-  const pieces: ReactNode[] = [];
-  let end = 0;
-  for (const match of json.matchAll(TOKENS)) {
-    const [token, text, colon = ""] = match;
-    pieces.push(json.slice(end, match.index));
-    const colour = text === undefined ? "text-(--code-literal)" : colon ? "text-(--code-attr)" : "text-(--code-string)";
-    pieces.push(
-      <span key={match.index} className={colour}>
-        {text ?? token}
-      </span>,
-      colon,
-    );
-    end = match.index + token.length;
-  }
-  return [...pieces, json.slice(end)];
+/** Text as text. Arguments that are still coming are not folded: each piece would open them again. */
+function drawn(value: unknown, text: string, live: boolean): ReactNode {
+  if (typeof value === "string") return text;
+  return live || !text.includes("\n") ? <Coloured json={text} /> : <JsonTree value={value} />;
 }
 
 function printed(value: unknown): string {

@@ -24,8 +24,8 @@ function Table({ rows }: { rows: Values[] }) {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return (
     <figure data-json="output">
-      <figcaption className="mb-1 text-xs text-muted-foreground">output</figcaption>
-      <div className="max-h-80 overflow-auto rounded-lg border" tabIndex={0}>
+      <figcaption className="mb-1 text-xs text-muted-foreground">Output</figcaption>
+      <div className="scroller max-h-80 overflow-auto rounded-lg border" tabIndex={0}>
         <table className="w-full text-start tabular-nums">
           <thead className="bg-muted text-muted-foreground">
             <tr>

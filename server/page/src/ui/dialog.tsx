@@ -7,6 +7,7 @@ export const BACKDROP = "fixed inset-0 z-40 bg-black/40";
 
 const PLACES = {
   middle: "inset-x-0 top-[12vh] mx-auto w-[min(32rem,calc(100vw-2rem))] max-h-[76vh] rounded-2xl border",
+  whole: "inset-4 rounded-2xl border",
   side: "inset-y-0 start-0 w-72 max-w-[85vw] border-e",
 };
 
@@ -17,12 +18,15 @@ type DialogProps = {
   /** Without a head: the title is only told to screen readers, and what is in it has the focus. */
   bare?: boolean;
   place?: keyof typeof PLACES;
+  /** The one element that opens it, and has the focus again when it is closed. */
+  trigger?: ReactNode;
   children: ReactNode;
 };
 
-export function Dialog({ open, onOpenChange, title, bare, place = "middle", children }: DialogProps) {
+export function Dialog({ open, onOpenChange, title, bare, place = "middle", trigger, children }: DialogProps) {
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
+      {trigger !== undefined && <Radix.Trigger asChild>{trigger}</Radix.Trigger>}
       <Radix.Portal>
         <Radix.Overlay className={BACKDROP} />
         <Radix.Content
@@ -33,7 +37,7 @@ export function Dialog({ open, onOpenChange, title, bare, place = "middle", chil
             <Radix.Title className="sr-only">{title}</Radix.Title>
           ) : (
             <header className="flex items-center justify-between ps-5 pe-3 pt-3">
-              <Radix.Title className="font-semibold">{title}</Radix.Title>
+              <Radix.Title className="min-w-0 truncate font-semibold">{title}</Radix.Title>
               <Radix.Close asChild>
                 <Button look="ghost" size="icon" aria-label="Close">
                   <X />

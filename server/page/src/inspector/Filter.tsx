@@ -1,0 +1,50 @@
+import { Search } from "lucide-react";
+import { Input } from "../ui/field";
+import { COLOURS, FAMILIES, type Family } from "./runs";
+
+type FilterProps = {
+  counts: Map<Family, number>;
+  families: Set<Family>;
+  words: string;
+  onFamilies: (families: Set<Family>) => void;
+  onWords: (words: string) => void;
+};
+
+/** Which rows are shown: of some kinds, with some words. */
+export function Filter({ counts, families, words, onFamilies, onWords }: FilterProps) {
+  const toggle = (family: Family) => onFamilies(toggled(families, family));
+  const there = (Object.keys(FAMILIES) as (keyof typeof FAMILIES)[]).filter((family) => counts.has(family));
+  return (
+    <div className="flex flex-wrap items-center gap-1.5 border-b px-3 py-2" role="search" aria-label="Events">
+      <label className="relative min-w-32 flex-1">
+        <Search className="pointer-events-none absolute start-2 top-2 size-4 text-muted-foreground" aria-hidden />
+        <Input
+          type="search"
+          aria-label="Search events and chunks"
+          placeholder="Search"
+          className="h-8 w-full ps-8"
+          value={words}
+          onChange={({ target }) => onWords(target.value)}
+        />
+      </label>
+      {there.map((family) => (
+        <button
+          key={family}
+          type="button"
+          aria-pressed={families.has(family)}
+          onClick={() => toggle(family)}
+          className="flex h-7 items-center gap-1.5 rounded-full border px-2.5 text-xs hover:bg-accent aria-pressed:border-ring aria-pressed:bg-accent"
+        >
+          <span className={`size-2 rounded-full ${COLOURS[family]}`} aria-hidden />
+          {FAMILIES[family]} <span className="text-muted-foreground tabular-nums">{counts.get(family)}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function toggled(families: Set<Family>, family: Family): Set<Family> {
+  const changed = new Set(families);
+  if (!changed.delete(family)) changed.add(family);
+  return changed;
+}

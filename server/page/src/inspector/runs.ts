@@ -1,0 +1,213 @@
+import { type AdkEvent, kindOf, type Row } from "./entries";
+
+/** What a row is about. Each has a colour, and can be looked for. */
+export type Family = "text" | "reasoning" | "tool" | "approval" | "data" | "error" | "other";
+
+export const FAMILIES: Record<Exclude<Family, "other">, string> = {
+  text: "Text",
+  reasoning: "Reasoning",
+  tool: "Tools",
+  approval: "Approvals",
+  data: "Data and files",
+  error: "Errors",
+};
+
+export const COLOURS: Record<Family, string> = {
+  text: "bg-(--code-literal)",
+  reasoning: "bg-(--code-keyword)",
+  tool: "bg-(--code-string)",
+  approval: "bg-warning",
+  data: "bg-(--code-attr)",
+  error: "bg-destructive",
+  other: "bg-border",
+};
+
+const PREFIXES: [string, Family][] = [
+  ["error", "error"],
+  ["abort", "error"],
+  ["tool-output-error", "error"],
+  ["tool-input-error", "error"],
+  ["text-", "text"],
+  ["reasoning-file", "data"],
+  ["reasoning-", "reasoning"],
+  ["tool-approval-", "approval"],
+  ["tool-output-denied", "approval"],
+  ["tool-", "tool"],
+  ["data-", "data"],
+  ["file", "data"],
+  ["source-", "data"],
+];
+
+export function familyOfChunk(type: string): Family {
+  return PREFIXES.find(([prefix]) => type.startsWith(prefix))?.[1] ?? "other";
+}
+
+const CONFIRMATION = "adk_request_confirmation";
+
+/** What an event is about: the first thing in it. */
+export function familyOfEvent(event: AdkEvent): Family {
+  if (event.errorCode) return "error";
+  if (Object.keys((event.actions?.requestedToolConfirmations as object | undefined) ?? {}).length > 0) return "approval";
+  for (const part of event.content?.parts ?? []) {
+    if (part.functionCall?.name === CONFIRMATION) return "approval";
+    if (part.functionCall ?? part.functionResponse ?? part.executableCode ?? part.codeExecutionResult) return "tool";
+    if (part.inlineData ?? part.fileData) return "data";
+    if (part.text) return part.thought ? "reasoning" : "text";
+  }
+  return "other";
+}
+
+function familiesOf({ entry, chunks }: Row): Set<Family> {
+  const families = chunks.flatMap(({ chunk }) => (chunk ? [familyOfChunk(chunk.type)] : []));
+  return new Set(entry.event ? [familyOfEvent(entry.event), ...families] : families);
+}
+
+/** How many rows there are of each family. */
+export function countFamilies(rows: Row[]): Map<Family, number> {
+  const counts = new Map<Family, number>();
+  for (const row of rows) for (const family of familiesOf(row)) counts.set(family, (counts.get(family) ?? 0) + 1);
+  return counts;
+}
+
+/** The rows of these families (all, if none is named) that hold the words. Turns stay, if anything of theirs does. */
+export function filtered(rows: Row[], families: Set<Family>, words: string): Row[] {
+  if (families.size === 0 && words === "") return rows;
+  const wanted = words.toLowerCase();
+  const kept = rows.filter((row) => {
+    if (row.entry.turn) return true;
+    const isOfThese = families.size === 0 || [...familiesOf(row)].some((family) => families.has(family));
+    return isOfThese && (wanted === "" || textOf(row).includes(wanted));
+  });
+  return kept.filter((row, index) => !row.entry.turn || (kept[index + 1] !== undefined && !kept[index + 1]?.entry.turn));
+}
+
+const TEXTS = new WeakMap<Row, string>();
+
+function textOf(row: Row): string {
+  const known = TEXTS.get(row);
+  if (known !== undefined) return known;
+  const entries = [row.entry, ...row.chunks].map(({ event, chunk, text, end }) => JSON.stringify(event ?? chunk ?? text ?? end ?? ""));
+  const text = entries.join("\n").toLowerCase();
+  TEXTS.set(row, text);
+  return text;
+}
+
+/** Fragments that follow each other, as one line. */
+export type Run = { key: number; kind: string; author: string; rows: Row[] };
+
+export type Item = Row | Run;
+
+export function isRun(item: Item): item is Run {
+  return "rows" in item;
+}
+
+/** So many fragments make a run. */
+const FEWEST = 4;
+
+const RUNS = new WeakMap<Row, Run>();
+
+/** The rows, with runs of fragments as one item. An item stays the same object while its rows do. */
+export function withRuns(rows: Row[]): Item[] {
+  const items: Item[] = [];
+  let run: Row[] = [];
+  const close = () => {
+    items.push(...(run.length < FEWEST ? run : [asRun(run)]));
+    run = [];
+  };
+  for (const row of rows) {
+    const last = run.at(-1);
+    if (last !== undefined && (!isFragment(row) || signature(row) !== signature(last))) close();
+    if (isFragment(row)) run.push(row);
+    else items.push(row);
+  }
+  close();
+  return items;
+}
+
+function isFragment({ entry }: Row): boolean {
+  return entry.event?.partial === true && !entry.event.errorCode;
+}
+
+function signature({ entry }: Row): string {
+  return entry.event ? `${entry.event.author} ${kindOf(entry.event)}` : "";
+}
+
+function asRun(rows: Row[]): Run {
+  const first = rows[0] as Row;
+  const known = RUNS.get(first);
+  if (known && known.rows.length === rows.length && known.rows.at(-1) === rows.at(-1)) return known;
+  const { author = "nobody" } = first.entry.event ?? {};
+  const run = { key: first.key, kind: kindOf(first.entry.event ?? {}).replace(", a fragment", ""), author, rows };
+  RUNS.set(first, run);
+  return run;
+}
+
+/** How many chunks of each type a run became. */
+export function chunkCounts({ rows }: Run): [string, number][] {
+  const counts = new Map<string, number>();
+  for (const { chunks } of rows) {
+    for (const { chunk } of chunks) counts.set(chunk?.type ?? "not JSON", (counts.get(chunk?.type ?? "not JSON") ?? 0) + 1);
+  }
+  return [...counts];
+}
+
+/** ADK's own tools by which agents are steered. */
+const STEERING = new Set(["transfer_to_agent", "set_model_response", "exit_loop", "finish_task"]);
+
+/** Why an event became no chunk, as far as the event shows. */
+export function whyNothing(event: AdkEvent): string {
+  const parts = event.content?.parts ?? [];
+  const names = parts.flatMap(({ functionCall, functionResponse }) => functionCall?.name ?? functionResponse?.name ?? []);
+  if (event.author === "user") return "The page has shown it already.";
+  if (names.includes(CONFIRMATION)) return "Shown on the call that it asks about.";
+  if (names.length > 0 && names.every((name) => STEERING.has(name))) return "Steers the agents: hidden from the page.";
+  if (!event.partial && parts.some(({ text }) => text)) return "Repeats its fragments as a whole.";
+  if (!event.partial && parts.some(({ functionCall }) => functionCall)) return "Repeats a call that was streamed, or hands over.";
+  if (parts.some(({ functionResponse }) => functionResponse)) return "Says only that a call waits, or belongs to a hidden one.";
+  if (parts.some(({ text }) => text === "")) return "Empty: it brings usage or the finish reason.";
+  return Object.keys(event.actions ?? {}).length > 0 ? "Changes state only." : "Has no content.";
+}
+
+/** The state, as the events have changed it so far. */
+export function stateOf(rows: Row[]): Record<string, unknown> {
+  const deltas = rows.map(({ entry }) => entry.event?.actions?.stateDelta).filter((delta) => typeof delta === "object");
+  return Object.assign({}, ...deltas);
+}
+
+export type Span = { name: string; from: number; to: number; isTool: boolean };
+
+/** What one turn took. Times in seconds from its beginning. */
+export type Timing = { first?: number; total: number; spans: Span[]; tokens: number; bytesIn: number; bytesOut: number };
+
+/** The times of the turn that begins with the first of these rows; `undefined` where none are known. */
+export function timingOf(rows: Row[]): Timing | undefined {
+  const timing: Timing = { total: 0, spans: [], tokens: 0, bytesIn: 0, bytesOut: 0 };
+  const open = new Map<string, Span>();
+  let model: Span | undefined;
+  let asked = 0;
+  for (const { entry, chunks } of rows) {
+    timing.bytesOut += chunks.reduce((sum, { bytes = 0 }) => sum + bytes, 0);
+    const { event, at } = entry;
+    if (at !== undefined) timing.total = Math.max(timing.total, at);
+    if (!event || event.author === "user" || at === undefined) continue;
+    timing.bytesIn += entry.bytes ?? 0;
+    for (const { functionResponse } of event.content?.parts ?? []) {
+      const span = open.get(functionResponse?.id ?? "");
+      if (span) span.to = at;
+      if (functionResponse) [asked, model] = [at, undefined];
+    }
+    if (event.content?.role !== "model" || event.content.parts?.some(({ functionCall }) => functionCall?.name?.startsWith("adk_request_"))) continue;
+    timing.first ??= at;
+    if (model === undefined) timing.spans.push((model = { name: "model", from: asked, to: at, isTool: false }));
+    model.to = at;
+    if (event.partial) continue;
+    timing.tokens += event.usageMetadata?.candidatesTokenCount ?? 0;
+    for (const { functionCall } of event.content.parts ?? []) {
+      if (!functionCall) continue;
+      const span = { name: functionCall.name ?? "", from: at, to: at, isTool: true };
+      open.set(functionCall.id ?? "", span);
+      timing.spans.push(span);
+    }
+  }
+  return timing.total > 0 ? timing : undefined;
+}

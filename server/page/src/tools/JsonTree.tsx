@@ -1,0 +1,107 @@
+import { ChevronDown } from "lucide-react";
+import { type ReactNode, useState } from "react";
+
+/** Lines above which inner values are folded at first. */
+const MANY_LINES = 30;
+
+/** Entries of one value that are shown at first. */
+const MANY_ENTRIES = 100;
+
+/** A value as indented JSON whose objects and lists fold. Unfolded, its text is the JSON. */
+export function JsonTree({ value }: { value: unknown }) {
+  const lines = JSON.stringify(value, null, 2).split("\n").length;
+  return <Value value={value} indent="" foldedFrom={lines > MANY_LINES ? 1 : Number.POSITIVE_INFINITY} depth={0} />;
+}
+
+type ValueProps = { value: unknown; indent: string; depth: number; foldedFrom: number; name?: string };
+
+function Value({ value, indent, depth, foldedFrom, name = "value" }: ValueProps) {
+  const [open, setOpen] = useState(depth < foldedFrom);
+  const [all, showAll] = useState(false);
+  const text = JSON.stringify(value) ?? "null";
+  if (typeof value !== "object" || value === null || text.length <= 2) return <Coloured json={text} />;
+  const [first, last] = Array.isArray(value) ? "[]" : "{}";
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  const inner = `${indent}  `;
+  const count = `${entries.length} ${entries.length === 1 ? "entry" : "entries"}`;
+  const shown = all ? entries : entries.slice(0, MANY_ENTRIES);
+  return (
+    <>
+      {depth > 0 && <Fold open={open} label={`${name}, ${count}`} onToggle={() => setOpen(!open)} />}
+      {first}
+      {open ? (
+        <>
+          {shown.map(([key, each], index) => (
+            <span key={key}>
+              {`\n${inner}`}
+              {!Array.isArray(value) && <Key name={key} />}
+              <Value value={each} indent={inner} depth={depth + 1} foldedFrom={foldedFrom} name={key} />
+              {index < entries.length - 1 && ","}
+            </span>
+          ))}
+          {shown.length < entries.length && (
+            <Button onClick={() => showAll(true)}>{`\n${inner}… ${entries.length - shown.length} more`}</Button>
+          )}
+          {`\n${indent}`}
+        </>
+      ) : (
+        <Button onClick={() => setOpen(true)}>{` ${count} `}</Button>
+      )}
+      {last}
+    </>
+  );
+}
+
+type FoldProps = { open: boolean; label: string; onToggle: () => void };
+
+function Fold({ open, label, onToggle }: FoldProps) {
+  return (
+    <button
+      type="button"
+      aria-expanded={open}
+      aria-label={label}
+      onClick={onToggle}
+      className="me-0.5 inline-grid size-4 min-h-0! min-w-0! place-items-center rounded align-text-bottom text-muted-foreground hover:bg-accent"
+    >
+      <ChevronDown className={`size-3 transition-transform ${open ? "" : "-rotate-90"}`} aria-hidden />
+    </button>
+  );
+}
+
+function Button({ onClick, children }: { onClick: () => void; children: ReactNode }) {
+  return (
+    <button type="button" tabIndex={-1} onClick={onClick} className="min-h-0! min-w-0! whitespace-pre-wrap text-muted-foreground hover:text-foreground">
+      {children}
+    </button>
+  );
+}
+
+function Key({ name }: { name: string }) {
+  return (
+    <>
+      <span className="text-(--code-attr)">{JSON.stringify(name)}</span>
+      {": "}
+    </>
+  );
+}
+
+const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|true|false|null/gi;
+
+/** Keys, texts and other values in the colours that code has. */
+export function Coloured({ json }: { json: string }) {
+  const pieces: ReactNode[] = [];
+  let end = 0;
+  for (const match of json.matchAll(TOKENS)) {
+    const [token, text, colon = ""] = match;
+    pieces.push(json.slice(end, match.index));
+    const colour = text === undefined ? "text-(--code-literal)" : colon ? "text-(--code-attr)" : "text-(--code-string)";
+    pieces.push(
+      <span key={match.index} className={colour}>
+        {text ?? token}
+      </span>,
+      colon,
+    );
+    end = match.index + token.length;
+  }
+  return [...pieces, json.slice(end)];
+}

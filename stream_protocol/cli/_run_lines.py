@@ -1,0 +1,98 @@
+"""A line on the terminal for each run that ``adk-ui-stream serve`` has answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from stream_protocol.cli._program import color_choice, glyph
+from stream_protocol.wire import printable
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+    from stream_protocol.stream import Ending
+    from stream_protocol.wire import ChatRequest
+
+_CHAT_LENGTH: Final = 8
+"""Characters of a chat's id."""
+
+_AGENT_LENGTH: Final = 20
+"""Characters of an agent's name."""
+
+_TOOL_CALLS: Final = (b'data: {"type":"tool-input-available"', b'data: {"type":"tool-input-error"')
+"""How the SSE event of a complete call begins; there is one for each call."""
+
+_APPROVAL: Final = b'data: {"type":"tool-approval-request"'
+
+
+class RunLines:
+    """A recorder for ``ChatService(recorder=…)``. Prints a line when a run has ended."""
+
+    def turn(self, request: ChatRequest, *, app_name: str, **_how: object) -> RunLine:
+        """Return the recorder of one run."""
+        return RunLine(request.id, app_name)
+
+
+class RunLine:
+    """Counts what one run does."""
+
+    def __init__(self, chat_id: str, agent: str) -> None:
+        self._chat_id = chat_id
+        self._agent = agent
+        self._began = time.monotonic()
+        self._tools = 0
+        self._tokens = 0
+        self._asks = False
+
+    def begin(self, message_id: str | None) -> None:
+        """Does nothing."""
+
+    def event(self, event: Event) -> None:
+        """Note the agent that speaks, and its tokens."""
+        if event.author != "user":
+            self._agent = event.author
+        if event.usage_metadata is not None and not event.partial:
+            self._tokens += event.usage_metadata.total_token_count or 0
+
+    def written(self, sse: Sequence[bytes]) -> None:
+        """Count the calls."""
+        for item in sse:
+            self._tools += item.startswith(_TOOL_CALLS)
+            self._asks = self._asks or item.startswith(_APPROVAL)
+
+    def end(self, outcome: Ending | None) -> None:
+        """Print the line."""
+        facts = [
+            time.strftime("%H:%M:%S"),
+            f"chat {_shortened(self._chat_id, _CHAT_LENGTH)}",
+            _shortened(self._agent, _AGENT_LENGTH),
+            f"{self._tools} tool{'s' * (self._tools > 1)}" if self._tools else "",
+            f"{time.monotonic() - self._began:.1f} s",
+            f"{_count(self._tokens)} tok" if self._tokens else "",
+        ]
+        dim = click.style("  ".join(filter(None, facts)), dim=True)
+        click.echo(f"{dim}  {self._result(outcome)}", color=color_choice())
+
+    def _result(self, outcome: Ending | None) -> str:
+        match outcome:
+            case "finish" if self._asks:
+                return click.style("? waits for approval", fg="yellow")
+            case "finish":
+                return click.style(glyph("\N{CHECK MARK}", "ok"), fg="green")
+            case "error" | "timeout":
+                text = "failed" if outcome == "error" else "timed out"
+                return click.style(f"{glyph(chr(0x2717), 'x')} {text}", fg="red")
+            case _:
+                return click.style("stopped", fg="yellow")
+
+
+def _shortened(text: str, length: int) -> str:
+    return printable(text if len(text) <= length else text[: length - 1] + glyph("\N{HORIZONTAL ELLIPSIS}", "~"))
+
+
+def _count(number: int) -> str:
+    return str(number) if number < 10_000 else f"{number / 1000:.1f}k"

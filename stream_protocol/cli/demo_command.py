@@ -1,0 +1,43 @@
+"""``adk-ui-stream demo``: serves the demo agent and its page."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any, Final
+
+import click
+
+from stream_protocol.cli._output import progress
+from stream_protocol.cli._program import DocumentedCommand
+from stream_protocol.cli._serve_options import command_line_options, default_options
+
+_EXAMPLES: Final = {
+    "The page, in the browser": "adk-ui-stream demo --open",
+    "At another port": "adk-ui-stream demo --port 8001",
+}
+
+
+@click.command(
+    cls=DocumentedCommand,
+    short_help="Talk with a demo agent that shows each feature.",
+    examples=_EXAMPLES,
+    params=command_line_options({"host", "port", "allowed_hosts", "opens_page", "verbosity"}),
+)
+def demo(**command_line: Any) -> None:
+    """Serve a travel guide with a page that offers one prompt per feature, and the Inspector.
+
+    It needs no key: a script answers. With GOOGLE_API_KEY set, Gemini does. Chats are kept in memory.
+
+    `uvx adk-ui-stream demo` runs it without installing anything.
+    """
+    began = monotonic()
+    options = default_options(inspect=True, show_errors=True, **command_line)
+    with progress("Loading ADK"):
+        from stream_protocol.cli._serve_agent import AgentServer, bound_socket
+        from stream_protocol.demo import SUGGESTIONS, demo_agent
+
+    target = f"{demo_agent.__module__}:{demo_agent.__name__}"
+    server = AgentServer(target, options, began, name="the demo", suggestions=SUGGESTIONS)
+    loaded = server.load()
+    listener = bound_socket(options.host, options.port)
+    server.serve(loaded, listener, shows="screen", opens_page=options.opens_page)

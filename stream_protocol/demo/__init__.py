@@ -1,0 +1,6 @@
+"""The demo: a travel guide that shows each feature of the page. ``adk-ui-stream demo`` serves it."""
+
+from stream_protocol.demo._agent import demo_agent
+from stream_protocol.demo._tour import SUGGESTIONS
+
+__all__ = ["SUGGESTIONS", "demo_agent"]

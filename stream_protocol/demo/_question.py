@@ -1,0 +1,51 @@
+"""What the travel guide is asked, as its model's request says it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+
+from stream_protocol.demo._tools import HOTELS
+from stream_protocol.testing import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the traveller last said, and what the tools have answered since, by the tool's name."""
+
+    text: str
+    files: Sequence[types.Blob]
+    answers: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def cities(self) -> list[str]:
+        """The known cities that are named, in the order of their names."""
+        return [city for city in HOTELS if city.casefold() in self.text.casefold()]
+
+
+Scene = Callable[[Question], list[Step]]
+"""One kind of request: the next answer, by how far it has come."""
+
+
+def read_question(request: LlmRequest) -> Question:
+    """The newest question of a request."""
+    since = [*takewhile(lambda parts: not _is_typed(parts), (c.parts or [] for c in reversed(request.contents)))]
+    typed = request.contents[-1 - len(since)].parts or [] if len(since) < len(request.contents) else []
+    responses = [part.function_response for parts in reversed(since) for part in parts if part.function_response]
+    return Question(
+        text=" ".join(part.text for part in typed if part.text),
+        files=[part.inline_data for part in typed if part.inline_data],
+        answers={response.name or "": response.response or {} for response in responses},
+    )
+
+
+def _is_typed(parts: Sequence[types.Part]) -> bool:
+    return any(part.text or part.inline_data for part in parts) and not any(part.function_call for part in parts)
+
+
+def which_city(_: Question) -> list[Step]:
+    """For a scene that needs a city and got none."""
+    return [f"Which city? I know {', '.join(HOTELS)}."]

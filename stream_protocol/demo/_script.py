@@ -1,0 +1,238 @@
+"""The travel guide's lines, for the demo without a key.
+
+Every answer follows from the request alone: from what the traveller last typed, and from the tools that have answered
+since. So one agent serves any number of chats, and a chat goes on after a restart. Only of a failure it is remembered
+that it was shown: the retry succeeds.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from google.adk.models.llm_request import LlmRequest
+
+from stream_protocol.demo import _features as features
+from stream_protocol.demo._question import Question, Scene, read_question, which_city
+from stream_protocol.demo._tools import HOTELS
+from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
+
+PACE: Final = 0.04
+"""Seconds between fragments: about the speed of a fast model."""
+
+
+def scripted_model() -> ScriptedLlm:
+    """The model of the demo agent without a key."""
+    hiccup = features.Hiccup()
+    scenes = ((r"\bfail\b", hiccup.fail), *SCENES)
+    return ScriptedLlm(model="scripted", respond=lambda request: respond(request, scenes), delay=PACE)
+
+
+def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[Step]:
+    """The next answer, its usage counted in words. ``scenes``: what the words must hold -> the scene."""
+    question = read_question(request)
+    scene = next((scene for pattern, scene in scenes if re.search(pattern, question.text, re.IGNORECASE)), small_talk)
+    steps = scene(question)
+    prompt = sum(len((part.text or "").split()) for content in request.contents for part in content.parts or [])
+    answer = sum(len(step.split()) for step in steps if isinstance(step, str))
+    thoughts = sum(len(step.text.split()) for step in steps if isinstance(step, Thought))
+    return [Wait(10 * PACE), *steps, token_usage(prompt=prompt, answer=answer, thoughts=thoughts)]
+
+
+def scripted_foodie() -> ScriptedLlm:
+    """The model of the agent that the guide hands over to."""
+    return ScriptedLlm(model="scripted", respond=where_to_eat, delay=PACE)
+
+
+def where_to_eat(request: LlmRequest) -> list[Step]:
+    """Two places in the city that was named last."""
+    said = [part.text for content in reversed(request.contents) for part in content.parts or [] if part.text]
+    city = next((city for text in said for city in HOTELS if city.casefold() in text.casefold()), "town")
+    return [f"In {city}, eat where the market eats, at noon. In the evening, follow the noise one street uphill."]
+
+
+def plan_weekend(question: Question) -> list[Step]:
+    """The tour: reasoning, parallel tools, sources, streamed arguments, an image, an approval."""
+    if not question.cities:
+        return which_city(question)
+    city = question.cities[0]
+    match question.answers:
+        case {"book_trip": booking}:
+            return [_booked(booking)]
+        case {"draw_temperatures": _, "find_hotels": {"price_eur": price}}:
+            text = "Pack for the season in the chart. Shall I book it? It needs your approval."
+            return [text, Call("book_trip", {"city": city, "nights": 2, "price_eur": price})]
+        case {"write_itinerary": _}:
+            return ["The itinerary is saved. One look at the year:", Call("draw_temperatures", {"city": city})]
+        case {"get_weather": weather, "find_hotels": hotel}:
+            news = (
+                f"**{city}** will have a {weather['sky']} weekend at {weather['celsius']} °C, and *{hotel['hotel']}* "
+                f"has a room for **{hotel['price_eur']} €**. I'll write the plan down."
+            )
+            return [
+                news,
+                web_sources({f"https://en.wikivoyage.org/wiki/{city}": f"{city} on Wikivoyage"}),
+                Call("write_itinerary", {"city": city, "days": _days(city)}, streamed=True),
+            ]
+        case _:
+            return [
+                Thought(
+                    f"A weekend in {city}: two nights. The weather decides between gardens and museums, and the hotel "
+                    "decides the budget. The two don't depend on each other, so I can ask for both at once.",
+                    signature=b"scripted",
+                ),
+                "I'll look at the weather and at hotels, both at once.",
+                Call("get_weather", {"city": city}),
+                Call("find_hotels", {"city": city, "nights": 2}),
+            ]
+
+
+def compare_weather(question: Question) -> list[Step]:
+    """One tool, called for several cities at once."""
+    if not question.cities:
+        return which_city(question)
+    if "get_weather" in question.answers:
+        return ["There you are, side by side. Pick the one that suits your shoes."]
+    return ["One forecast each:", *(Call("get_weather", {"city": city}) for city in question.cities)]
+
+
+def draw_temperatures(question: Question) -> list[Step]:
+    """A tool that answers with an image."""
+    if not question.cities:
+        return which_city(question)
+    if "draw_temperatures" in question.answers:
+        return ["January on the left, December on the right; blue is cold, orange is warm."]
+    return [Call("draw_temperatures", {"city": question.cities[0]})]
+
+
+def book_trip(question: Question) -> list[Step]:
+    """A tool that needs approval."""
+    if not question.cities:
+        return which_city(question)
+    match question.answers:
+        case {"book_trip": booking}:
+            return [_booked(booking)]
+        case _:
+            city = question.cities[0]
+            arguments = {"city": city, "nights": 2, "price_eur": 2 * HOTELS[city][1]}
+            return ["I can book that as soon as you approve it.", Call("book_trip", arguments, streamed=True)]
+
+
+def reserve_seat(question: Question) -> list[Step]:
+    """A tool that asks for approval by itself, and for what it needs to know."""
+    if not question.cities:
+        return which_city(question)
+    match question.answers:
+        case {"reserve_seat": {"reserved": None}}:
+            return ["No seat, then. You can always stand."]
+        case {"reserve_seat": {"reserved": {"seat": seat, "quiet_car": quiet}}}:
+            return [f"Seat **{seat}** is yours{', in the quiet car' if quiet else ''}."]
+        case {"reserve_seat": _}:
+            return ["The choice is yours."]
+        case _:
+            return [Call("reserve_seat", {"city": question.cities[0]})]
+
+
+def check_visa(question: Question) -> list[Step]:
+    """A tool that fails."""
+    if "check_visa" in question.answers:
+        return ["The visa office did not answer, so I can't tell. Please try again later."]
+    country = question.text.rstrip("?!. ").split()[-1]
+    return [Call("check_visa", {"country": country})]
+
+
+def see_sights(question: Question) -> list[Step]:
+    """Text with sources."""
+    if not question.cities:
+        return which_city(question)
+    city = question.cities[0]
+    sights = (
+        f"Three things in {city}:\n\n1. **The old town**, early, before the coaches.\n2. **The market**, hungry.\n"
+        "3. **The hill** with the view, at dusk.\n\n> Leave one afternoon without a plan."
+    )
+    return [
+        Thought("Three places are enough for one answer, and the sources say more."),
+        sights,
+        web_sources(
+            {
+                f"https://en.wikivoyage.org/wiki/{city}": f"{city} on Wikivoyage",
+                f"https://en.wikipedia.org/wiki/{city}": f"{city} on Wikipedia",
+            }
+        ),
+    ]
+
+
+def choose_city(question: Question) -> list[Step]:
+    """A tool that the traveller answers."""
+    match question.answers:
+        case {"adk_request_input": choice}:
+            return [f"A good choice. You answered `{choice}`; try *Plan a weekend in Lisbon* next."]
+        case _:
+            schema = {"type": "string", "enum": list(HOTELS)}
+            return [Call("adk_request_input", {"message": "Which city do you fancy?", "response_schema": schema})]
+
+
+def long_story(_: Question) -> list[Step]:
+    """Half a minute of text, to be stopped."""
+    stations = [f"{time} in {city}" for time in ("At dawn", "At noon", "At night") for city in HOTELS] * 3
+    chapters = (
+        f"### {number}. {station}\n\nThe train stood longer than it should. A woman with a cello case got in, asked "
+        "whether the seat was free, and told the whole carriage why it never is. Then the whistle blew.\n\n"
+        for number, station in enumerate(stations, start=1)
+    )
+    return ["".join(chapters)]
+
+
+def small_talk(question: Question) -> list[Step]:
+    """For everything that no scene knows."""
+    got = features.read_files(question) if question.files else []
+    excuse = "I answer from a script, because the server has no `GOOGLE_API_KEY`, and the script has no line for that."
+    return [*got, f"{excuse} Try *Plan a weekend in Lisbon*: it shows nearly everything."]
+
+
+SCENES: Final[tuple[tuple[str, Scene], ...]] = (
+    (r"\bmarkdown\b", features.markdown),
+    (r"\bhow many days\b", features.reason),
+    (r"\bitinerary\b", features.write_itinerary),
+    (r"\bcsv\b", features.export),
+    (r"\battach", features.read_files),
+    (r"\btime zone\b", features.time_zone),
+    (r"\bdark\b|\blight theme\b", features.theme),
+    (r"\bwhere am i\b", features.location),
+    (r"\bask me\b", features.ask),
+    (r"\bcalendar\b", features.calendar),
+    (r"\beat\b", features.hand_over),
+    (r"\bforecast\b", features.forecast),
+    (r"\bplan\b|\bweekend\b", plan_weekend),
+    (r"\bweather\b", compare_weather),
+    (r"\bdraw\b|\btemperatures?\b|\bchart\b", draw_temperatures),
+    (r"\bbook\b", book_trip),
+    (r"\bseat\b", reserve_seat),
+    (r"\bvisa\b", check_visa),
+    (r"\bworth seeing\b|\bsights?\b", see_sights),
+    (r"\bchoose\b", choose_city),
+    (r"\bstory\b", long_story),
+)
+"""What the traveller's words must hold -> the scene; the first that fits."""
+
+
+def _booked(booking: Mapping[str, Any]) -> str:
+    if booking.get("booked"):
+        return f"Booked. Your reference is **{booking['reference']}**."
+    return "Then I won't book it. Nothing was charged."
+
+
+def _days(city: str) -> list[dict[str, str]]:
+    return [
+        {
+            "title": f"Arriving in {city}",
+            "morning": "Coffee near the station, then drop the bags at the hotel.",
+            "afternoon": "The old town on foot, along the walls and back by the river.",
+            "evening": "Dinner where the menu is only in the local language.",
+        },
+        {
+            "title": f"{city} from above",
+            "morning": "The hill before the queues, with a map and no plan.",
+            "afternoon": "The market hall, then one museum and not two.",
+            "evening": "The last tram, all the way to its end.",
+        },
+    ]

@@ -1,1 +1,0 @@
-export{c as Mermaid}from"./index-B4FGxWs-.js";

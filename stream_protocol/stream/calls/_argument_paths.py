@@ -1,0 +1,75 @@
+"""The JSON paths of streamed arguments, in ADK's dialect; and which tool they are for, if a call comes without a name.
+
+``tool_schemas`` serves only that: some models name a call in its last fragment, and a client must be told the tool
+first. A call is named as soon as its paths fit the parameters of one tool alone.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+Path = tuple[str | int, ...]
+
+# Patterns as text: `re` compiles them when the first streamed call comes, and keeps them.
+_PATH_STEP = r"""(?xs)\[\s*(?P<index>[0-9]{1,9})\s*\]
+      | \['(?P<single>(?:[^'\\]|\\.)*)'\]
+      | \["(?P<double>(?:[^"\\]|\\.)*)"\]
+      | \.?(?P<plain>(?:[^.\[\]\\]|\\.)+)"""
+_ESCAPE = r"(?s)\\(?:u([0-9a-fA-F]{4})|(.))"
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+
+
+@lru_cache(maxsize=512)
+def parse_path(json_path: str) -> Path:
+    """The keys and indices of a JSON path such as ``$.a.b[0]['odd key']``, in ADK's own dialect of it."""
+    text = json_path.removeprefix("$")
+    return tuple(
+        int(match["index"])
+        if match["index"] is not None
+        else _unescape(match["single"] or match["double"] or match["plain"] or "")
+        for match in re.finditer(_PATH_STEP, text)
+    )
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    return re.sub(_ESCAPE, lambda m: chr(int(m[1], 16)) if m[1] else _ESCAPES.get(m[2], m[2]), text)
+
+
+class ToolGuess:
+    """The tools that a call without a name may be for, by the paths that came so far."""
+
+    __slots__ = ("_candidates", "_paths")
+
+    def __init__(self) -> None:
+        self._paths: set[str] = set()
+        self._candidates: Collection[str] | None = None
+        """The tools that have all these paths; ``None`` before the first one."""
+
+    def add(self, paths: Iterable[str], schemas: Mapping[str, Any]) -> str | None:
+        """Takes the paths of a fragment. Returns the one tool that has all paths; ``None`` if several have, or none.
+
+        ``schemas``: tool name -> JSON schema of its parameters.
+        """
+        new = {*paths} - self._paths
+        if not new:
+            return None
+        self._paths |= new
+        tokens = [parse_path(path) for path in new]
+        among = schemas if self._candidates is None else self._candidates
+        self._candidates = [name for name in among if all(_has_path(schemas[name], path) for path in tokens)]
+        return self._candidates[0] if len(self._candidates) == 1 else None
+
+
+def _has_path(schema: Any, path: Path) -> bool:
+    for token in path:
+        match schema:
+            case {"properties": {**properties}} if token in properties:
+                schema = properties[token]
+            case {"items": items} if isinstance(token, int):
+                schema = items
+            case _:
+                return False
+    return True

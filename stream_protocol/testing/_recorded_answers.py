@@ -1,0 +1,101 @@
+"""The answers of the model that a recording holds, to be given again."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from google.adk.events import Event
+from google.adk.models.llm_response import LlmResponse
+
+from stream_protocol.adk import ABORTED, CallKind, EventFacts, SpeakerKey, is_relayed, read
+from stream_protocol.recording import Recording
+from stream_protocol.session import is_appended, shown_facts
+from stream_protocol.wire import InvalidArgumentError, check_instance, check_text
+
+_OUTPUT_TOOL: Final = "set_model_response"
+"""ADK's tool for an answer with an ``output_schema``. ADK itself makes a text of its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """One answer of a model. The answer of a run that was stopped has no whole; others may have no fragments."""
+
+    fragments: tuple[LlmResponse, ...]
+    whole: LlmResponse | None
+
+    def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
+        """Yields copies, since ADK writes into what it gets. Without ``stream`` only the whole answer."""
+        responses = self.fragments if stream else ()
+        for response in responses if self.whole is None else (*responses, self.whole):
+            yield response.model_copy(deep=True)
+
+
+def recorded_answers(recording: Recording, author: str | None) -> list[RecordedAnswer]:
+    """Returns the model's answers in the order in which they ended; with ``author`` those of that agent alone.
+
+    Parallel agents may be mixed in a recording: fragments belong to the next whole answer of the same agent. Fragments
+    that no whole answer follows in their turn are the answer of a run that was stopped.
+    """
+    check_instance("recording", recording, Recording, "a Recording", hint='load_recording("FILE") gives one')
+    check_text("author", author, or_none=True)
+    answers = _Answers()
+    authors: dict[str, None] = {}
+    for turn in recording.turns():
+        for event in turn.events:
+            facts = shown_facts(read(event))
+            if answers.holds(facts):
+                authors[event.author] = None
+                if author in (None, event.author):
+                    answers.add(facts)
+        answers.end_turn()
+    if not answers.ended:
+        others = f" of the agent {author!r}; it holds some of {', '.join(authors)}" if author and authors else ""
+        raise InvalidArgumentError(f"{recording.path} holds no answer of a model{others}.")
+    return answers.ended
+
+
+class _Answers:
+    """The answers in the events of a recording, which are added one after the other."""
+
+    def __init__(self) -> None:
+        self.ended: list[RecordedAnswer] = []
+        self._open = defaultdict[SpeakerKey, list[LlmResponse]](list)
+        self._gave_output: set[SpeakerKey] = set()
+        """The agents of which ADK will repeat an ``_OUTPUT_TOOL``'s result as text."""
+
+    def holds(self, facts: EventFacts) -> bool:
+        """Returns False for an event that the user, a tool, ADK or this package made."""
+        if facts.by_user or facts.in_users_name or is_relayed(facts.event):
+            return False
+        if facts.results:
+            self._gave_output |= {facts.speaker for result in facts.results if result.name == _OUTPUT_TOOL}
+            return False
+        if facts.speaker in self._gave_output:
+            self._gave_output.discard(facts.speaker)
+            return False
+        if is_appended(facts.event) and not facts.is_fragment:
+            return False
+        if facts.failure is not None and facts.failure.code == ABORTED and not facts.parts:
+            return False
+        asks = any(call.kind not in (None, CallKind.CLIENT_TOOL) for call in facts.calls)
+        return bool(facts.parts or facts.failure) and not asks
+
+    def add(self, facts: EventFacts) -> None:
+        response = _response(facts.event)
+        if facts.is_fragment:
+            self._open[facts.speaker].append(response)
+        else:
+            self.ended.append(RecordedAnswer(tuple(self._open.pop(facts.speaker, ())), response))
+
+    def end_turn(self) -> None:
+        self.ended += [RecordedAnswer(tuple(fragments), None) for fragments in self._open.values()]
+        self._open.clear()
+        self._gave_output.clear()
+
+
+def _response(event: Event) -> LlmResponse:
+    """Returns the part of an event that came from the model. How a run was stopped did not."""
+    no_answer = {"custom_metadata", "error_code", "error_message"} if is_appended(event) else {"custom_metadata"}
+    kept = LlmResponse.model_fields.keys() - no_answer
+    return LlmResponse.model_construct(**{name: value for name, value in event if name in kept})

@@ -1,0 +1,31 @@
+"""What the visitors of random kills do with their pages."""
+
+import asyncio
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from tests.kills.schedule import Chat
+from tests.kills.visitor import Visitor
+
+pytestmark = pytest.mark.kills
+
+
+async def test_a_page_that_opens_while_its_chat_is_deleted_is_left_as_it_is() -> None:
+    """It has loaded what is gone a moment later: each answer that it gives is refused."""
+    asked, answers = asyncio.Event(), asyncio.Event()
+
+    async def ask(**_: Any) -> None:
+        asked.set()
+        await answers.wait()
+
+    visitor = Visitor(1, Chat(0.0, 7, ()), (80,), Mock(ask=ask))
+    opening = asyncio.create_task(visitor.open(0, stored=True))
+    await asked.wait()
+    visitor.supersede()
+    answers.set()
+    tab = await opening
+    assert tab.superseded
+    later = await visitor.open(0)
+    assert not later.superseded

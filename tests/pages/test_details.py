@@ -1,0 +1,149 @@
+"""What a reader does with long values, pictures, files, and with messages of their own."""
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from stream_protocol.serving import create_app
+from tests.chromium import opened_tab
+from tests.demo_page import answers, expect_status, field, press, say, tool, unfolded
+from tests.pages.conftest import Open
+from tests.pages.scenes import SHEET, Scenes
+from tests.served import served
+
+pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
+
+LETTER = "\n".join(f"{number}. A line of a long letter." for number in range(1, 31))
+
+
+def test_a_long_value_is_folded_and_unfolded_it_is_json(page: Page, shots: Path) -> None:
+    say(page, "timetable")
+    box = unfolded(tool(page, "timetable", "output-available")).locator("[data-json=output]")
+    expect(box.get_by_role("button", name="stops, 3 entries")).to_have_attribute("aria-expanded", "false")
+    expect(box.locator("pre")).to_contain_text('"line": "R1"')
+    expect(box.locator("pre")).not_to_contain_text("Kyoto")
+    page.screenshot(path=shots / "folded-json.png")
+    box.get_by_role("button", name="stops, 3 entries").press("Enter")
+    for number in range(3):
+        box.get_by_role("button", name=f"{number}, 2 entries").click()
+        box.get_by_role("button", name="tracks, 2 entries").nth(number).click()
+    box.get_by_role("button", name="prices, 150 entries").click()
+    box.get_by_role("button", name="… 50 more").click()
+    shown = json.loads(box.locator("pre").inner_text())
+    assert shown["stops"][2] == {"city": "Kyoto", "tracks": {"in": 1, "out": 2}}
+    assert (shown["prices"], shown["remarks"]) == ([*range(150)], {})
+    box.get_by_role("button", name="stops, 3 entries").click()
+    expect(box.locator("pre")).not_to_contain_text("Kyoto")
+
+
+def test_a_picture_opens_in_the_whole_window_and_closes(page: Page, shots: Path) -> None:
+    say(page, "draw")
+    expect_status(page, "ready")
+    small = page.get_by_role("button", name="Enlarge")
+    before = small.locator("img").bounding_box()
+    small.press("Enter")
+    dialog = page.get_by_role("dialog")
+    after = dialog.get_by_role("img").bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["width"] > 1.5 * before["width"]
+    page.screenshot(path=shots / "enlarged.png")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(small).to_be_focused()
+
+
+def test_a_file_has_a_name_a_size_and_a_look_into_it(page: Page) -> None:
+    say(page, "sheet")
+    expect_status(page, "ready")
+    link = answers(page).get_by_role("link", name="file.csv")
+    expect(link).to_contain_text(f"{len(SHEET)} B")
+    expect(link).to_have_attribute("download", "file.csv")
+    press(page, "Preview")
+    expect(answers(page).locator("[data-json=beginning] pre")).to_have_text(SHEET)
+    with page.expect_download() as download:
+        link.click()
+    assert download.value.suggested_filename == "file.csv"
+    assert Path(download.value.path()).read_text() == SHEET
+
+
+def test_a_long_message_of_ones_own_is_folded(page: Page) -> None:
+    say(page, LETTER)
+    expect_status(page, "ready")
+    mine = page.get_by_role("article", name="You")
+    folded = mine.bounding_box()
+    mine.get_by_role("button", name="Show all").click()
+    whole = mine.bounding_box()
+    assert folded is not None
+    assert whole is not None
+    assert whole["height"] > 2 * folded["height"]
+    mine.get_by_role("button", name="Show less").click()
+    assert mine.bounding_box() == folded
+
+
+def test_arrow_up_in_an_empty_field_edits_the_last_message(page: Page) -> None:
+    field(page).press("ArrowUp")
+    expect(field(page)).to_be_focused()  # there is none
+    for text in ("first", "second"):
+        say(page, text)
+        expect_status(page, "ready")
+    field(page).fill("typed")
+    field(page).press("ArrowUp")
+    expect(field(page)).to_be_focused()
+    field(page).fill("")
+    field(page).press("ArrowUp")
+    edited = page.get_by_role("textbox", name="Edit message")
+    expect(edited).to_be_focused()
+    expect(edited).to_have_value("second")
+    expect(edited).to_have_accessible_description("Sending it replaces the answers below.")
+    edited.fill("third")
+    page.get_by_role("article", name="You").get_by_role("button", name="Send").click()
+    expect(answers(page).last).to_contain_text("You said: third")
+    expect(page.get_by_text("You said: second")).to_have_count(0)
+    expect(page.get_by_text("You said: first")).to_have_count(1)
+
+
+def test_what_must_be_given_has_a_star(page: Page) -> None:
+    say(page, "form")
+    form = page.get_by_role("form", name="Answer")
+    star = "label => getComputedStyle(label.querySelector('span'), '::after').content"
+    assert form.locator("label", has_text="name").first.evaluate(star) == '" *"'
+    assert form.locator("label", has_text="budget").evaluate(star) == "none"
+
+
+def test_a_wide_table_fades_where_there_is_more(open_page: Open) -> None:
+    page = open_page(width=390, height=800)
+    say(page, "table")
+    expect_status(page, "ready")
+    table = answers(page).locator("[data-streamdown=table-wrapper] > div")
+    faded = "box => ['--before', '--after'].map((name) => Number(getComputedStyle(box).getPropertyValue(name)))"
+    assert table.evaluate("box => box.scrollWidth > box.clientWidth")
+    assert table.evaluate(faded) == [1, 0]
+    table.evaluate("box => box.scrollTo(1e6, 0)")
+    expect(table).to_have_css("--after", "1")
+    assert table.evaluate(faded) == [0, 1]
+
+
+def test_an_agent_without_suggestions_tells_its_tools(browser: Browser, scenes: Scenes, shots: Path) -> None:
+    agent = scenes.agent()
+    agent.description = "Knows rivers and trains."
+    with served(create_app(agent)) as address, opened_tab(browser) as page:
+        page.goto(address)
+        welcome = page.get_by_role("region", name="Welcome")
+        expect(welcome).to_contain_text("Knows rivers and trains.")
+        expect(welcome.get_by_role("term").filter(has_text="trains")).to_be_visible()
+        expect(welcome).to_contain_text("Lists trains.")
+        expect(welcome).to_contain_text("Asks for approval with a payload that has a list in it.")
+        page.screenshot(path=shots / "welcome-tools.png")
+
+
+def test_of_many_suggestions_six_are_shown_at_first(browser: Browser, scenes: Scenes) -> None:
+    app = create_app(scenes.agent(), suggestions=[f"Question {number}" for number in range(20)])
+    with served(app) as address, opened_tab(browser) as page:
+        page.goto(address)
+        listed = page.get_by_role("list", name="Suggestions").get_by_role("button")
+        expect(listed).to_have_count(6)
+        press(page, "Show all 20")
+        expect(listed).to_have_count(20)
