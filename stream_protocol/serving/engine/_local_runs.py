@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class _ChatTakenError(Exception):
-    """Another run holds the chat."""
-
-
 class LocalRun:
     """A run that this worker executes."""
 
@@ -176,30 +172,35 @@ class LocalRuns:
         except Exception as error:  # noqa: BLE001 - a worker that ends has no time for more
             log_absence(f"Run {local.record.id} may be taken for one that has crashed its worker.", error)
 
-    async def _forget_refused(self, local: LocalRun) -> None:
-        """Forgets the record of a request that was refused, unless the request was sent again and is answered now."""
+    async def _forget_refused(self, local: LocalRun) -> bool:
+        """Forgets the record of a request that was refused, unless the request was sent again and is answered now.
+
+        Returns ``False`` while another run holds the chat.
+        """
         claim = await self._runs.claim_free(local.key, local.record.idempotency_key)
         if claim is None:
-            raise _ChatTakenError
+            return False
         with claim:  # nobody begins to recover the run meanwhile
             for orphan in await self._engine.unfinished(local.key):
                 if orphan.record.id == local.record.id and orphan.log_id == local.log_id:  # nobody has recovered it
                     await self._engine.cancel(local.record)
+        return True
 
-    async def _until_done(self, record: RunRecord, tell: Callable[[], Awaitable[None]]) -> None:
-        """Tells the engine that a run has ended or was stopped, until that succeeds. Gives up only when this worker is
-        closed."""
+    async def _until_done(self, record: RunRecord, tell: Callable[[], Awaitable[bool | None]]) -> None:
+        """Tells the engine that a run has ended or was stopped, until that succeeds: ``tell`` returns ``False`` to be
+        called again. Gives up only when this worker is closed."""
         pause = self._times.forgetting
         while not self._closed.is_set():
             try:
-                await tell()
-            except (_ChatTakenError, ChatRequestError):
-                pass  # the run log is away, which is logged, or this worker is about to end
+                is_done = await tell() is not False
+            except ChatRequestError:
+                is_done = False  # the run log is away, which is logged, or this worker is about to end
             except Exception as error:  # noqa: BLE001 - whatever it is, the run is not forgotten
+                is_done = False
                 if record.id not in self._unforgotten:
                     self._unforgotten.add(record.id)
                     log_absence("A run that has ended keeps its chat until the engine has forgotten it.", error)
-            else:
+            if is_done:
                 self._unforgotten.discard(record.id)
                 return
             with suppress(TimeoutError):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
     from stream_protocol.serving.chats import ChatKey, ChatStore
-    from stream_protocol.serving.runs._incoming import Incoming
     from stream_protocol.serving.runs._job import Job
+    from stream_protocol.serving.runs._planner import Incoming
     from stream_protocol.session import CallAnswer, FilePolicy, HistoryCut, PlannedTurn
     from stream_protocol.stream import ArtifactUrl
     from stream_protocol.wire import ChatRequest, UIMessage

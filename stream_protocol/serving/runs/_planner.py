@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.adk_runner import delegation_tools, runner_for
@@ -19,11 +20,31 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving.base import Recorder, RunOverrides
+    from stream_protocol.serving.base import Attempt, Recorder, RunOverrides
+    from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.runs._history_policy import HistoryPolicy, Planned
-    from stream_protocol.serving.runs._incoming import Incoming
     from stream_protocol.session import AnsweredCalls, CallAnswer
     from stream_protocol.wire import ChatRequest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Incoming:
+    """A request for a response."""
+
+    request: ChatRequest
+    user_id: str
+    overrides: RunOverrides
+    attempt: Attempt
+    """For the audit trail."""
+    idempotency_key: str
+    """Equal requests have the same: see ``stream_protocol.session.idempotency_key``."""
+    requested_at: float = field(default_factory=time.perf_counter)
+    """When the request came."""
+
+    @property
+    def chat(self) -> ChatKey:
+        """The key of its chat."""
+        return self.user_id, self.request.id
 
 
 class Planner:
