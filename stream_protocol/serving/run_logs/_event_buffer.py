@@ -98,6 +98,7 @@ class EventBuffer:
         """The readers now, the oldest first."""
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
+        self._holds_end = False
         self._refuses_readers = False
 
     @property
@@ -149,6 +150,15 @@ class EventBuffer:
     def close(self) -> None:
         """Marks the response as complete. Each reader ends once it has read everything."""
         self._closed = True
+        self._wake()
+
+    def hold_end(self) -> None:
+        """Gives readers nothing more once the log is closed, until ``give_end``."""
+        self._holds_end = True
+
+    def give_end(self) -> None:
+        """Gives readers the end of the response. Later calls do nothing."""
+        self._holds_end = False
         self._wake()
 
     def forget_writer(self) -> None:
@@ -221,10 +231,12 @@ class EventBuffer:
         try:
             if rebuild and not self.count:
                 await self.changed(0)
+            await self._wait_while_held()
             if self.count and (late or rebuild or self._joined_count):
                 async for piece in self._read_joined(cursor, self._past if rebuild else b""):
                     yield piece
             while not cursor.cut_off.is_set():
+                await self._wait_while_held()
                 events = _piece(self._tail, cursor.position - self._tail_begin)
                 if events:
                     piece = _bytes(events)
@@ -236,6 +248,10 @@ class EventBuffer:
                     await self._next_wake()
         finally:
             self._leave(cursor)
+
+    async def _wait_while_held(self) -> None:
+        while self._closed and self._holds_end:
+            await self._next_wake()
 
     async def _read_joined(self, cursor: "_Cursor", past: bytes) -> AsyncGenerator[bytes]:
         """Reads what there is already, joined once for all readers, and moves the cursor to what follows.

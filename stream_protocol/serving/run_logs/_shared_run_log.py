@@ -14,7 +14,7 @@ from stream_protocol.serving.run_logs._event_buffer import LogBounds, check_boun
 from stream_protocol.serving.run_logs._follower import Follower, written_events
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
-from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, OtherRunError, RunIdentity
+from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, RunIdentity
 from stream_protocol.wire import check_seconds
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ EXPIRY_SECONDS: Final = 60.0
 
 MAX_PATIENCE: Final = 3.0
 """How many seconds a request waits for a store that does not answer."""
-
-CLAIM_RETRY_SECONDS: Final = 0.02
-"""The pause between two attempts to claim a chat, while the worker that runs it renews its lease."""
 
 NOTING_SECONDS: Final = 0.5
 """How long the stop of a run of this worker waits for the store."""
@@ -80,7 +77,7 @@ class SharedRunLog:
         run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, idempotency_key=idempotency_key)
         lease = SharedLease(self._store, run, owner, self._times)
         try:
-            await self._claim(lease, idempotency_key)
+            await lease.claim()
         except ChatTakenError as taken:
             own = self._leases.get(taken.run.run_id)
             raise taken if own is None else ChatTakenError(own.info()) from None
@@ -154,34 +151,6 @@ class SharedRunLog:
         """The run of this worker that holds the chat's lease."""
         own = self._chats.get(chat)
         return own.info() if own is not None and own.held else None
-
-    async def _claim(self, lease: SharedLease, idempotency_key: str) -> None:
-        """Claims the chat. Raises ``ChatTakenError``.
-
-        A page may read the end of a response and send its next request before the store knows of that end. So if the
-        run of another worker seems to go on, that worker is asked to renew its lease. The claim is decided after the
-        second renewal: the first may have been under way before the run ended, the second began after the first had
-        arrived.
-        """
-        deadline = asyncio.get_running_loop().time() + MAX_PATIENCE
-        first: OtherRunError | None = None
-        requested_after: int | None = None
-        while True:
-            try:
-                return await lease.claim()
-            except OtherRunError as taken:
-                other = taken.run
-                is_equal = other.idempotency_key == idempotency_key
-                if other.phase == "closed" or is_equal or other.run_id in self._leases:
-                    raise
-                if first is None or first.run.run_id != other.run_id:
-                    first, requested_after = taken, None
-                if taken.renewals >= first.renewals + 2 or asyncio.get_running_loop().time() > deadline:
-                    raise
-                if requested_after != taken.renewals:
-                    requested_after = taken.renewals
-                    await self._store.request_renewal(taken.worker, other.run_id)
-            await asyncio.sleep(CLAIM_RETRY_SECONDS)
 
     async def _note_stop(self, chat: str) -> None:
         """Notes a stop for the requests that wait for the chat at other workers, before the chat becomes free.

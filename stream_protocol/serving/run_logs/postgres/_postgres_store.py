@@ -13,12 +13,11 @@ from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
-from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, RunInfo, RunLogError
+from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenError, RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import (
     Entry,
     Head,
     LeaseTimes,
-    OtherRunError,
     Piece,
     Renewal,
     RunIdentity,
@@ -105,7 +104,7 @@ class PostgresStore:
                 self._begin_to_sweep()
                 return int(claimed["token"])
             for other in await self._connections.rows(statements.PEEK, [chat_key(run.chat)]):
-                raise OtherRunError(self._run_info(other), other["worker"], other["renewals"])
+                raise ChatTakenError(self._run_info(other))
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
         """The runs that hold the leases: in one statement."""

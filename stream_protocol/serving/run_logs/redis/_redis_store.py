@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, RunInfo, RunLogError
+from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenError, RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import (
     BROKEN,
     Entry,
     Head,
     LeaseTimes,
-    OtherRunError,
     Piece,
     Renewal,
     RunIdentity,
@@ -195,8 +194,7 @@ class RedisStore:
         arguments = (run.run_id, run.worker, run.idempotency_key, *lifetimes)
         claimed, *reply = await self._script(scripts.CLAIM, (keys.lease, keys.token), *arguments)
         if not claimed:
-            worker, renewals, *other = reply
-            raise OtherRunError(self._run_info(other), worker.decode(), int(renewals))
+            raise ChatTakenError(self._run_info(reply))
         return int(reply[0])
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
