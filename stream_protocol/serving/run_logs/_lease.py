@@ -19,7 +19,7 @@ from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
 from stream_protocol.serving.telemetry import add_run
 
 if TYPE_CHECKING:
-    from stream_protocol.serving.run_logs._event_buffer import LogBounds
+    from stream_protocol.serving.run_logs._log_bounds import LogBounds
     from stream_protocol.serving.run_logs._run_log import Owner, Phase
     from stream_protocol.serving.run_logs._run_store import LeaseTimes, RunIdentity, RunStore
 

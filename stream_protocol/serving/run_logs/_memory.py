@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from stream_protocol.serving.run_logs._event_buffer import LogBounds, check_bounds
+from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, Phase
+    from stream_protocol.serving.run_logs._run_reader import RunReader
 
 MAX_STOPS: Final = 1_000
 """The most stops that are kept, each of another chat: any client may stop chats in which nothing runs."""

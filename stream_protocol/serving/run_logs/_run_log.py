@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_protocol.serving.run_logs._event_buffer import EventBuffer, LogBounds, RunReader
+    from stream_protocol.serving.run_logs._event_buffer import EventBuffer
+    from stream_protocol.serving.run_logs._log_bounds import LogBounds
+    from stream_protocol.serving.run_logs._run_reader import RunReader
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
 """``claimed``: the run holds the lease, but its request may still be refused. ``open``: the response is being written.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
-from stream_protocol.serving.run_logs._event_buffer import LogBounds, check_bounds
 from stream_protocol.serving.run_logs._follower import Follower, written_events
 from stream_protocol.serving.run_logs._lease import SharedLease
+from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
 from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, RunIdentity
 from stream_protocol.wire import check_seconds
@@ -20,8 +20,8 @@ from stream_protocol.wire import check_seconds
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
-    from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, RunInfo
+    from stream_protocol.serving.run_logs._run_reader import RunReader
     from stream_protocol.serving.run_logs._run_store import RunStore
 
 logger = logging.getLogger(__name__)
