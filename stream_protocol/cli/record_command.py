@@ -90,7 +90,8 @@ def _record(
     """Return how many turns there were, and how many of them failed."""
     from stream_protocol.cli._targets import load_or_refuse
     from stream_protocol.recording.write import FileRecorder
-    from stream_protocol.serving import ChatService, log_to_terminal
+    from stream_protocol.server import log_to_terminal
+    from stream_protocol.serving import ChatService
 
     version = ai_sdk_version(ai_sdk)
     if file.exists():

@@ -21,7 +21,8 @@ from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMe
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 
-from stream_protocol.serving import ChatService, RunOverrides, client_tool, create_app
+from stream_protocol.agents import client_tool
+from stream_protocol.serving import ChatService, RunOverrides, create_app
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
     _session_services as session_services,

@@ -7,8 +7,8 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving._remembered import Remembered
 from stream_protocol.serving.adk_runner import check_writable
+from stream_protocol.serving.base import Remembered
 from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.run_logs import RunLogError

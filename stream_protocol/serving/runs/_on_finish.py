@@ -5,19 +5,19 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio.to_thread
 
-from stream_protocol.serving._long_work import long_work
-from stream_protocol.serving._time_limit import HookTimeoutError, in_time
+from stream_protocol.serving.base import HookTimeoutError, in_time, long_work
 from stream_protocol.wire import ClientStreamError, UIMessage
 from stream_protocol.wire.client import MessageReducer, parse_sse
 
 if TYPE_CHECKING:
     from google.adk.events import Event
 
+    from stream_protocol.stream import Ending
     from stream_protocol.wire import AiSdkVersion
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,8 @@ logger = logging.getLogger(__name__)
 class Outcome:
     """How a response ended."""
 
-    kind: Literal["finished", "error", "aborted"]
+    kind: Ending
+    """``finish``, ``error``, ``timeout`` or ``abort``. A ``timeout`` is an error: the run came to a limit."""
     finish_reason: str | None = None
     """As on the ``finish`` chunk; ``None`` for the other kinds."""
 
@@ -53,13 +54,14 @@ async def notify(
     stored: Sequence[Event],
     before: Callable[[], Sequence[UIMessage]],
     continues: bool,
+    ending: Ending | None,
     ai_sdk: AiSdkVersion,
     timeout: float | None,  # noqa: ASYNC109 - the hook may swallow the cancellation that `asyncio.timeout` waits for
 ) -> None:
     """Calls the hook. A failure of the hook is logged, and that it took longer than ``timeout`` seconds.
 
     ``sent``: the SSE events of the response. ``before``: returns the messages before the response; they are made of the
-    ``stored`` events. ``continues``: the response continued the last of them.
+    ``stored`` events. ``continues``: the response continued the last of them. ``ending``: how the run ended.
     """
 
     def folded() -> tuple[list[UIMessage], UIMessage, Outcome]:
@@ -67,6 +69,8 @@ async def notify(
         if not continues:
             earlier.append(last)
         message, outcome = _fold(sent, last if continues else None, ai_sdk)
+        if ending == "timeout":
+            outcome = replace(outcome, kind=ending)
         shown = [message] if message["parts"] else []
         return [*earlier, *shown], message, outcome
 
@@ -91,11 +95,11 @@ async def _call(hook: OnFinish, *what: *tuple[Sequence[UIMessage], UIMessage, Ou
 def _fold(sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion) -> tuple[UIMessage, Outcome]:
     """The assistant's message as the client has it, and how the response ended."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=continued)
-    kind: Literal["finished", "error", "aborted"] = "finished"
+    kind: Ending = "finish"
     try:
         for chunk in parse_sse(sent):
             if chunk["type"] == "abort":
-                kind = "aborted"
+                kind = "abort"
             reducer.apply(chunk)
     except ClientStreamError:
         kind = "error"

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakValueDictionary
 
-from stream_protocol.serving._byte_budget import ByteBudget
+from stream_protocol.serving.base._byte_budget import ByteBudget
 from stream_protocol.wire import ChatRequestError, check_count
 
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ MAX_CHUNKS: Final = 500_000
 
 MAX_RESPONSE_BYTES: Final = 256 * 1024 * 1024
 """As much as for the bodies of requests: two chats with five files of 15 MiB, which are 100 MiB in Base64."""
-
-RESPONSE_PATIENCE: Final = 5.0
-"""Seconds that a history waits for the memory of others: two tabs that open the same large chat get it one after the
-other."""
 
 READS_PER_USER: Final = 2
 """A page that opens asks for its list of chats and a history."""
@@ -204,7 +200,7 @@ class RunSlots:
         return None
 
     def _soon_or_raise(self, taken: Collection[SlotKey], refusal: ChatRequestError) -> ChatRequestError:
-        if any(all(slot.is_ending() for slot in self._taken[key]) for key in taken):
+        if any(all(slot.is_ending for slot in self._taken[key]) for key in taken):
             return refusal
         raise refusal
 
@@ -214,13 +210,21 @@ class RunSlot:
 
     def __init__(self, slots: RunSlots, key: SlotKey) -> None:
         self.key = key
-        self.is_ending: Callable[[], bool] = lambda: False
-        """Whether the slot is about to become free: the response has ended, and is being stored."""
+        self._is_ending: Callable[[], bool] = lambda: False
         self._slots = slots
 
     async def take(self) -> None:
         """Takes the slot, unless it is taken: see ``RunSlots.take``."""
         await self._slots.take(self)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the slot is about to become free: the response has ended, and is being stored."""
+        return self._is_ending()
+
+    def used_until(self, is_ending: Callable[[], bool]) -> None:
+        """Has ``is_ending`` tell whether the slot is about to become free."""
+        self._is_ending = is_ending
 
     def free(self) -> None:
         """Gives the slot back, if it is taken."""

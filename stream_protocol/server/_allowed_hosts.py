@@ -10,14 +10,14 @@ headers, and does not tell what to do.
 import re
 import socket
 from collections.abc import Collection, Iterable
-from ipaddress import IPv6Address, ip_address
 from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from stream_protocol.serving.http._response_headers import ANSWER_HEADERS
+from stream_protocol.serving.base import is_loopback_address
+from stream_protocol.serving.http import ANSWER_HEADERS
 from stream_protocol.serving.telemetry import count_refusal
 from stream_protocol.wire import StreamProtocolError, check_callable, check_flag, check_instance, check_texts
 
@@ -122,14 +122,3 @@ def _allowed_name(text: str) -> str:
 def _is_loopback_name(name: str) -> bool:
     """Whether the name is loopback's: browsers ask nobody where ``localhost`` and names below it are (RFC 6761)."""
     return name == "localhost" or name.endswith(".localhost") or is_loopback_address(name)
-
-
-def is_loopback_address(text: str) -> bool:
-    """Tell whether the text is an address of this machine alone."""
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return False
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    return address.is_loopback

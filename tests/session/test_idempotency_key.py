@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stream_protocol import parse_chat_request
-from stream_protocol.session import Transcript, fingerprint, plan
+from stream_protocol.session import Transcript, idempotency_key, plan
 from stream_protocol.wire import ChatRequestError
 from tests.session.test_planning import gated, user_text
 
@@ -23,7 +23,7 @@ def answered(*, approved: bool = True, **part: Any) -> Any:
 
 
 def of(*messages: Any, **more: Any) -> str:
-    return fingerprint(parse_chat_request({"id": "c1", "messages": list(messages), **more}))
+    return idempotency_key(parse_chat_request({"id": "c1", "messages": list(messages), **more}))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_requests_that_say_something_else(other: str) -> None:
 
 
 def test_requests_with_one_fingerprint_are_planned_alike() -> None:
-    """Whatever ``plan`` reads of a request, the fingerprint covers it."""
+    """Whatever ``plan`` reads of a request, the key covers it."""
     stored = Transcript([user_text(), *gated(("t1", "p1"))])
     reason: dict[str, Any] = {"approval": {"id": "p1", "approved": True, "reason": "cheap"}}
     targets = [
@@ -102,7 +102,7 @@ def test_requests_with_one_fingerprint_are_planned_alike() -> None:
             planned: Any = plan(request, stored)
         except ChatRequestError as refusal:
             planned = str(refusal)
-        plans[fingerprint(request)].append(planned)
+        plans[idempotency_key(request)].append(planned)
     assert [alike for alike in plans.values() if any(planned != alike[0] for planned in alike)] == []
     assert len(plans) < sum(map(len, plans.values()))
 
@@ -125,5 +125,5 @@ def test_a_payload_that_many_parts_name_is_read_once() -> None:
     message = {**answered(), "parts": parts}
     request = parse_chat_request({"id": "c1", "messages": [message], "approvalPayloads": {"p1": {"amount": 5}}})
     payloads = {"p1": Payload(amount=5)}
-    fingerprint(replace(request, body={"approvalPayloads": payloads}))
+    idempotency_key(replace(request, body={"approvalPayloads": payloads}))
     assert Payload.reads == 1

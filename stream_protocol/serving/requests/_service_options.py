@@ -1,15 +1,14 @@
-"""The checks of ``ChatService``'s options, and of what its methods are given."""
+"""The options of ``ChatService``, their checks, and those of the arguments of its methods."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from google.adk.agents.run_config import RunConfig
 
-from stream_protocol.serving._limits import ServiceLimits
-from stream_protocol.serving._overrides import RunOverrides
-from stream_protocol.serving._recorder_protocol import check_recorder
+from stream_protocol.serving.base import RunOverrides, ServiceLimits, ServiceTimes, check_recorder
 from stream_protocol.serving.engine import Engine
 from stream_protocol.serving.run_logs import RunLog
 from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode
@@ -23,7 +22,14 @@ from stream_protocol.wire import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from google.adk.sessions import BaseSessionService
+
+    from stream_protocol.serving.base import OnAudit, Recorder
+    from stream_protocol.serving.runs import OnFinish
+
+OnBusy: TypeAlias = Literal["interrupt", "reject"]
 
 CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "history": partial(check_choice, choices=get_args(HistoryMode)),
@@ -38,7 +44,7 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "disconnect_grace": partial(check_seconds, zero=True, or_none=True),
     "run_timeout": partial(check_seconds, or_none=True),
     "limits": partial(check_instance, kind=ServiceLimits, expected="a ServiceLimits", or_none=True),
-    "on_busy": partial(check_choice, choices=("interrupt", "reject")),
+    "on_busy": partial(check_choice, choices=get_args(OnBusy)),
     "history_cut": partial(check_choice, choices=get_args(HistoryCut)),
     "stopping_wait": partial(check_seconds, zero=True),
     "hook_timeout": partial(check_seconds, or_none=True),
@@ -49,14 +55,36 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "engine": partial(
         check_interface, interface=Engine, expected="an engine", or_none=True, hint="give DbosEngine(url)"
     ),
+    "times": partial(check_instance, kind=ServiceTimes, expected="a ServiceTimes"),
 }
 """Option -> its check. The target and the session service are checked by ``as_runner``, the others by the converter."""
 
 
-def check_options(**given: object) -> None:
-    """Raises ``InvalidArgumentError`` for the first option that has a wrong value."""
-    for name, value in given.items():
-        CHECKS[name](name, value)
+@dataclass(frozen=True, kw_only=True)
+class ServiceOptions:
+    """The options of a ``ChatService``, which describes them. Raises ``InvalidArgumentError`` for a wrong value."""
+
+    session_service: BaseSessionService | None
+    history: HistoryMode
+    run_config: RunConfig | None
+    run_log: RunLog | None
+    disconnect_grace: float | None
+    run_timeout: float | None
+    limits: ServiceLimits | None
+    on_busy: OnBusy
+    history_cut: HistoryCut
+    stopping_wait: float
+    hook_timeout: float | None
+    files: FilePolicy | None
+    on_finish: OnFinish | None
+    on_audit: OnAudit | None
+    recorder: Recorder | Sequence[Recorder] | None
+    engine: Engine | None
+    times: ServiceTimes
+
+    def __post_init__(self) -> None:
+        for name, check in CHECKS.items():
+            check(name, getattr(self, name))
 
 
 def check_request(request: object, overrides: object) -> None:

@@ -1,4 +1,4 @@
-"""A fingerprint of a request, by which a double click or a retry is known to be the same request."""
+"""The idempotency key of a request, by which a double click or a retry is known to be the same request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT_PIECE: Final = 256 * 1024
 """Characters of a text that are hashed at once: in a thread, other threads go on between."""
 
 
-def fingerprint(request: ChatRequest) -> str:
+def idempotency_key(request: ChatRequest) -> str:
     """A SHA-256 digest as hexadecimal text; equal for requests that must not be run twice.
 
     It covers what ``plan`` reads: ``ChatRequest.target``. Of a user's message: its parts and its id, so that the same

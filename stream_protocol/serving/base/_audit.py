@@ -22,8 +22,8 @@ import anyio
 import anyio.to_thread
 
 from stream_protocol._private_files import open_private
-from stream_protocol.serving._long_work import long_work
-from stream_protocol.serving._time_limit import HookTimeoutError, in_time
+from stream_protocol.serving.base._long_work import long_work
+from stream_protocol.serving.base._time_limit import HookTimeoutError, in_time
 from stream_protocol.session import AttemptedDecisions, Decision, Transcript, attempted_decisions
 from stream_protocol.wire import ChatRequestError, check_path
 
@@ -130,22 +130,34 @@ class Attempt:
     """A request that may answer calls, while it is decided about."""
 
     def __init__(self, accept: Callable[[Decision], None]) -> None:
-        self.transcript = Transcript()
-        """The chat as stored, while the request is planned in it."""
-        self.decisions: tuple[Decision, ...] | None = None
-        """What it decides; ``None`` until it was planned."""
+        self._transcript = Transcript()
+        self._decisions: tuple[Decision, ...] | None = None
         self._accept = accept
+
+    @property
+    def transcript(self) -> Transcript:
+        """The chat as stored, while the request is planned in it."""
+        return self._transcript
+
+    @property
+    def decisions(self) -> tuple[Decision, ...] | None:
+        """The decisions of the request that are not accepted; ``None`` until it was planned."""
+        return self._decisions
+
+    def planned_in(self, transcript: Transcript) -> None:
+        """The request is planned in this chat, as it is stored."""
+        self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
         """The request was planned: it gives these answers. It may wait for long now, without the transcript."""
-        self.transcript = Transcript()
-        self.decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
+        self._transcript = Transcript()
+        self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
         """Records that these of its answers are stored. A refusal of the request is then one of all others."""
         for answer in answers:
-            if self.decisions and answer.decision in self.decisions:
-                self.decisions = tuple(decision for decision in self.decisions if decision != answer.decision)
+            if self._decisions and answer.decision in self._decisions:
+                self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)
                 self._accept(answer.decision)
 
 
@@ -164,12 +176,15 @@ class AuditTrail:
         self._thread = anyio.CapacityLimiter(1)
         """A hook that hangs keeps one thread, none of those in which tools run, and the next record gets no other."""
 
+    def attempt(self, user_id: str, request: ChatRequest) -> Attempt:
+        """Returns what is known of a request that comes."""
+        return Attempt(lambda accepted: self._record(user_id, request.id, accepted.kind, decision=accepted))
+
     @asynccontextmanager
-    async def answering(self, user_id: str, request: ChatRequest) -> AsyncIterator[Attempt]:
+    async def answering(self, user_id: str, request: ChatRequest, attempt: Attempt) -> AsyncIterator[None]:
         """Records a ``ChatRequestError`` as the refusal of each answer that the request has."""
-        attempt = Attempt(lambda accepted: self._record(user_id, request.id, accepted.kind, decision=accepted))
         try:
-            yield attempt
+            yield
         except ChatRequestError as refused:
             if attempt.decisions is None:
                 transcript = attempt.transcript

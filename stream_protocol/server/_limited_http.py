@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Final
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from stream_protocol.serving.http._strict_connection import StrictConnection
+from stream_protocol.server._strict_connection import StrictConnection
+from stream_protocol.serving.base import RareWarning
 from stream_protocol.serving.telemetry import count_cut_reader, count_refusal
 from stream_protocol.wire import check_count, check_seconds
 
@@ -25,9 +26,6 @@ READ_BYTES: Final = 4 * 1024
 
 LOOK_SECONDS: Final = 1.0
 """Between two looks at a connection. Time is counted in looks, so no client pays for a loop that was busy."""
-
-WARNING_SECONDS: Final = 60.0
-"""Between two warnings that say the same: clients must not fill the log."""
 
 RETRY_AFTER_SECONDS: Final = 5
 """When to come again after a 503: a few connections have ended by then."""
@@ -53,20 +51,6 @@ SERVICE_UNAVAILABLE: Final = _answer(
 
 REASONS: Final = {BAD_REQUEST: "bad_http", REQUEST_TIMEOUT: "slow_request", SERVICE_UNAVAILABLE: "connections"}
 """Why a connection gets this answer: see ``count_refusal``."""
-
-
-class RareWarning:
-    """A warning that is logged at most once in ``WARNING_SECONDS``."""
-
-    def __init__(self) -> None:
-        self._not_before = 0.0
-
-    def log(self, text: str, *arguments: object) -> None:
-        """Logs it, or does nothing."""
-        now = asyncio.get_running_loop().time()
-        if now >= self._not_before:
-            self._not_before = now + WARNING_SECONDS
-            logger.warning(text, *arguments)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +117,7 @@ class LimitedHttp(H11Protocol):
     """One connection. A subclass has other ``limits``."""
 
     limits: ClassVar = ServerLimits()
-    too_many: ClassVar = RareWarning()
+    too_many: ClassVar = RareWarning(logger)
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -245,4 +229,4 @@ class LimitedHttp(H11Protocol):
 
 def limited_http(limits: ServerLimits) -> type[LimitedHttp]:
     """Returns the protocol with these limits, for ``uvicorn.Config(http=…)``."""
-    return type("LimitedHttp", (LimitedHttp,), {"limits": limits, "too_many": RareWarning()})
+    return type("LimitedHttp", (LimitedHttp,), {"limits": limits, "too_many": RareWarning(logger)})

@@ -14,30 +14,17 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final
 
-from stream_protocol.serving.errors._text import said
+from stream_protocol.serving.errors import LEFT_OUT, Quoting, said
 from stream_protocol.serving.telemetry import ID_NAMES
 
-OURS: Final = ("stream_protocol.serving", "stream_protocol.cli")
+OURS: Final = ("stream_protocol.serving", "stream_protocol.server", "stream_protocol.cli")
 """The loggers whose records, and those below them, say nothing that they do not mark."""
-
-LEFT_OUT: Final = "…"
 
 _CONVERSION: Final = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?([a-zA-Z%])")
 """What ``%`` fills in: ``%s``, ``%(name)s``, ``%5.1f``; ``%%`` is a percent sign."""
 
 _TRACE_LIMIT: Final = 50
 """Lines of a stack trace: its innermost ones."""
-
-
-class Quoting:
-    """An argument of a log record: a text that may quote a chat, and one that does not, for the log in JSON."""
-
-    def __init__(self, text: str, without_words: str = LEFT_OUT) -> None:
-        self._text = text
-        self.without_words = without_words
-
-    def __str__(self) -> str:
-        return self._text
 
 
 class JsonLines(logging.Formatter):

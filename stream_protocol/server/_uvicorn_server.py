@@ -18,8 +18,9 @@ from typing import Any, Final, Protocol
 import uvicorn
 from starlette.types import ASGIApp
 
-from stream_protocol.serving.http._allowed_hosts import check_listener
-from stream_protocol.serving.http._limited_http import WARNING_SECONDS, RareWarning, ServerLimits, limited_http
+from stream_protocol.server._allowed_hosts import check_listener
+from stream_protocol.server._limited_http import ServerLimits, limited_http
+from stream_protocol.serving.base import WARNING_SECONDS, RareWarning
 from stream_protocol.wire import (
     check_callable,
     check_count,
@@ -59,6 +60,9 @@ GRACEFUL_SECONDS = 3
 """How long uvicorn waits for open connections when it stops. Every stream has ended before that."""
 
 
+logger = logging.getLogger(__name__)
+
+
 class StreamingService(Protocol):
     """A service with open streams, which must end before the server stops. ``ChatService`` is one."""
 
@@ -91,7 +95,7 @@ class ChatServer(uvicorn.Server):
         self._service = service
         self._before_accepting = before_accepting
         self._drain = drain
-        self._out_of_files = RareWarning()
+        self._out_of_files = RareWarning(logger)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Called for each signal, between any two steps of the loop."""

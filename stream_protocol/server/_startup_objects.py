@@ -8,7 +8,7 @@ from google.adk.agents import LlmAgent
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse
 from google.genai import types
 
-from stream_protocol.serving._service import ChatService
+from stream_protocol.serving import ChatService
 from stream_protocol.serving.run_logs import MemoryRunLog
 from stream_protocol.wire import parse_chat_request
 

@@ -85,10 +85,10 @@ class ByteShare:
     A share that nobody refers to any more is released: a framework may drop a response before it sends it.
     """
 
-    def __init__(self, budget: ByteBudget, user_id: str) -> None:
+    def __init__(self, budget: ByteBudget, user_id: str, size: int = 0) -> None:
         self._budget = budget
         self._user_id = user_id
-        self._size = 0
+        self._size = size
 
     def take(self, count: int) -> None:
         """Count so many bytes more. Raises ``ChatRequestError`` (429, 503) if there is no room, and counts nothing."""
@@ -111,9 +111,8 @@ class ByteShare:
 
     def handed_over(self) -> ByteShare:
         """Return a new share with all bytes of this one, which is empty then: for a response that outlives a block."""
-        heir = ByteShare(self._budget, self._user_id)
-        heir._size, self._size = self._size, 0
-        return heir
+        size, self._size = self._size, 0
+        return ByteShare(self._budget, self._user_id, size)
 
     def release(self) -> None:
         """Give all bytes back."""
