@@ -1,6 +1,20 @@
 """Serves chats: the chat service, and its endpoint for Starlette, FastAPI and Django. Imports ADK and Starlette.
 
 Who writes a run log imports from ``stream_protocol.serving.run_logs``.
+
+Where to change what:
+
+- ``_service``: a request from its arrival to its run; slots of runs.
+- ``_service_options``: checks options of ``ChatService``.
+- ``_limits``: limits of a user; 429 and 503.
+- ``_overrides``: what ``prepare`` returns.
+- ``_on_finish``: the hook ``on_finish``.
+- ``_time_limit``: time limits of hooks and stores.
+- ``_long_work``: large requests and long sessions beside the event loop.
+- ``_audit``: the audit trail.
+- ``_readiness``: stores that ``/readyz`` asks.
+- ``_startup_objects``: garbage collection of objects that stay.
+- ``_sync_service``: Flask and Django under WSGI.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -495,24 +495,32 @@ class ChatService:
         check_flag("encoded", encoded)
         check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
         key = chat_key(user_id, chat_id)
-        until = time.monotonic() + RESPONSE_PATIENCE
+        until, waits_for_words = time.monotonic() + RESPONSE_PATIENCE, self._left_runs is not None
         while True:
             request = await self._runs.wait_until_settled(key)
             async with self._histories.turn(user_id):
                 session, request = await self._settled_session(key, request)
                 if session is None:
                     return None
+                lacks_words = waits_for_words and request is None and await self._lacks_words(key, session)
                 size = 0 if memory is None else await self._size_of(session.events)
                 left = until - time.monotonic()
-                if memory is None or memory.has_room(size) or left <= 0:
+                if not lacks_words and (memory is None or memory.has_room(size) or left <= 0):
                     if memory is not None:
                         memory.take(size)
                     options = self._options_for(chat_id, artifact_base)
                     return await long_work(
                         partial(_history, session, request, options, encoded=encoded), events=session.events
                     )
-                del session  # what waits for memory takes none
-            await memory.wait_for_room(size, left)
+                del session  # what waits takes no memory, and is in nobody's way
+            if lacks_words and self._left_runs is not None:
+                waits_for_words = False
+                await self._left_runs.wait_for_words(key, self._stopping_wait)
+            elif memory is not None:
+                await memory.wait_for_room(size, left)
+
+    async def _lacks_words(self, key: ChatKey, session: Session) -> bool:
+        return self._left_runs is not None and await self._left_runs.lacks_words(key, session)
 
     async def _settled_session(self, key: ChatKey, request: str | None) -> tuple[Session | None, str | None]:
         """Returns the session with all that was accepted, and the fingerprint of the request that a run answers.
@@ -520,14 +528,6 @@ class ChatService:
         ``request``: the request that a run answered a moment ago, if any.
         """
         session = await self._in_time(self._find_session(key))
-        if (
-            request is None
-            and session is not None
-            and self._left_runs is not None
-            and await self._left_runs.wait_until_stored(key, session, self._stopping_wait)
-        ):
-            request = await self._runs.wait_until_settled(key)
-            session = await self._in_time(self._find_session(key))
         while request is not None and (now := await self._runs.wait_until_settled(key)) != request:
             # That run has ended while the session was read, and its end is stored since.
             request, session = now, await self._in_time(self._find_session(key))

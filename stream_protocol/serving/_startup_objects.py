@@ -20,7 +20,7 @@ TOKENS: Final = types.GenerateContentResponseUsageMetadata(prompt_token_count=1,
 THRESHOLDS: Final = (10_000, 3, 10)
 """Of ``gc.set_threshold``. ADK keeps some 16 objects for each chunk until the run ends. Python's own first threshold,
 700, has it look through them every 40 chunks, mostly in vain; at 10,000 that takes a sixth of the time. With 10 as the
-second it looked at 100,000 objects in one go, for 40 ms. What they serve for: docs/speed.md."""
+second it looked at 100,000 objects in one go, for 40 ms. What they serve for: docs/performance.md."""
 
 
 async def freeze_startup_objects() -> None:

@@ -3,6 +3,28 @@
 Pure: no I/O, no clock. Read it in this order: the room ``transcript`` (``_transcript_reader`` and ``_metadata``, then
 ``_transcript`` and ``_exchange_calls``), ``_files`` and ``_user_message``, then ``_planning`` (what a request
 asks for) and ``_run_input`` (what ADK is given for it), ``_page_messages`` and ``_history``, and ``_interrupted_runs``.
+
+Where to change what:
+
+- ``_planning``: decides what a request may do: message, edit, regenerate, approval, answer, retry; 409.
+- ``_submitted_answers``: matches answers with open calls.
+- ``_answer_checks``: checks answers.
+- ``_schema_checks``: checks them against schemas.
+- ``_schema_costs``: limits the work of that.
+- ``_history_cut``: finds where a client has shortened its history.
+- ``_response_ends``: decides whether a retry gets the stored response.
+- ``_fingerprint``: recognises equal requests.
+- ``_decisions``: decisions for the audit trail.
+- ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``.
+- ``_page_messages``: builds their messages.
+- ``_run_output``: text to store after a run.
+- ``_interrupted_runs``: closes calls of stopped or failed runs; events of failed tools.
+- ``_storable_events``: makes values storable: ``null`` keys, refusals.
+- ``_run_input``: input for ADK; answers to parallel agents.
+- ``_client_history``: chats whose client brings the history.
+- ``_importing``: messages from other databases.
+- ``_files``: accepts or refuses attached files.
+- ``_user_message``: the user message; files in an edit.
 """
 
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED

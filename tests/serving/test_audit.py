@@ -314,7 +314,7 @@ async def test_the_log_has_each_record_as_the_docs_show_it(caplog: pytest.LogCap
     office.approve(True)
     await office.submit()
     await office.seen()
-    shown = json.loads(block("docs/trust.md", '"arguments_sha256"'))
+    shown = json.loads(block("docs/trust/auditors.md", '"arguments_sha256"'))
     (line,) = [json.loads(one.message) for one in caplog.records if one.name == "stream_protocol.audit"]
     assert line == json.loads(office.records[0].to_json())
     own = {key: line[key] for key in ("time", "app", "call_id")}

@@ -18,6 +18,7 @@ from google.adk.models import LlmRequest
 from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving import MemoryRunLog, _service, client_tool
+from stream_protocol.serving._limits import READS_PER_USER
 from stream_protocol.serving.engine import LiveState, OrphanedRun, RunRecord, ToldEnd, _isolation, _left_runs
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
@@ -544,6 +545,30 @@ async def test_words_that_a_dead_worker_had_not_stored_are_awaited() -> None:
         assert (await (await again))[-1]["type"] == "finish"
         await office.forgotten()
     assert office.asked["c1"] == 1
+
+
+async def test_histories_that_wait_for_such_words_do_not_keep_others_waiting() -> None:
+    office, waiting = Office(), [f"c{number}" for number in range(READS_PER_USER)]
+    for chat_id in ("whole", *waiting):
+        office.gate(chat_id).set()
+    async with office.worker(launched=False) as worker:
+        await (await worker.say("whole"))
+        await worker.service.runs.free()
+        office.sessions.stores.clear()
+        asking = [asyncio.create_task(worker.say(chat_id)) for chat_id in waiting]
+        await until(lambda: len(office.kept.runs) == len(waiting))
+        worker.crash()
+    await asyncio.gather(*asking, return_exceptions=True)
+    async with office.worker(launched=False) as worker:
+        await worker.service.drain()  # it recovers nothing itself
+        reading = [asyncio.create_task(worker.text(chat_id)) for chat_id in waiting]
+        await asyncio.sleep(0.05)
+        assert await worker.text("whole") == "Hello whole."
+        assert not any(each.done() for each in reading)
+        office.sessions.stores.set()
+        async with office.worker():
+            await asyncio.gather(*reading)
+            await office.forgotten()
 
 
 class ReadOnlyError(Exception):

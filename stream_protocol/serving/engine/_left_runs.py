@@ -243,25 +243,27 @@ class LeftRuns:
             await self._runs.stop_if_answering(key, {orphan.record.digest for orphan in left})
         return is_ours or stopped or bool(here)
 
-    async def wait_until_stored(self, key: ChatKey, session: Session, seconds: float) -> bool:
-        """Waits up to so many seconds if the chat has a run that was left before the session had what it answers.
-
-        Returns whether there was one. Without the engine nobody knows, and nobody waits.
-        """
+    async def lacks_words(self, key: ChatKey, session: Session) -> bool:
+        """Whether the chat has a run that was left before the session had what it answers. Without the engine nobody
+        knows, and nobody waits."""
         try:
             async with asyncio.timeout(ENGINE_SECONDS):
                 left = await self.of_chat(key)
-            stored = {EventMetadata.of(event).request for event in session.events}
-            if all(orphan.record.digest in stored for orphan in left):
-                return False
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self.wait_until_taken_up(key)
         except Exception as error:
             if not _is_away(error):
                 raise
             return False
-        return True
+        stored = {EventMetadata.of(event).request for event in session.events} if left else set()
+        return any(orphan.record.digest not in stored for orphan in left)
+
+    async def wait_for_words(self, key: ChatKey, seconds: float) -> None:
+        """Waits up to so many seconds until the chat has no such run."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.wait_until_taken_up(key)
+        except Exception as error:
+            if not _is_away(error):
+                raise
 
     async def wait_until_taken_up(self, key: ChatKey) -> None:
         """Waits until the chat has no run that was left, for a page that resumes."""

@@ -1,4 +1,25 @@
-"""The chat endpoint over HTTP: routes, responses, a whole app, and a server for it."""
+"""The chat endpoint over HTTP: routes, responses, a whole app, and a server for it.
+
+Where to change what:
+
+- ``_chat_router``: FastAPI's router with its lifespan.
+- ``_shared_user``: the warning that all visitors are one user.
+- ``_routes``: paths and ``identify``.
+- ``_endpoints``: answers of the routes.
+- ``_request_body``: sizes of bodies: 413, 503.
+- ``_stream_response``: the streaming response, keep-alives, clients that do not read.
+- ``_cross_origin``: CORS.
+- ``_web_app``: a whole app with the page.
+- ``_trusted_origins``: sites that may change something.
+- ``_allowed_hosts``: host names.
+- ``_response_headers``: security headers.
+- ``_artifact_response``: downloads of artifacts.
+- ``_plain_text_errors``: refusals as text or JSON.
+- ``_hooks``: hooks of an app.
+- ``_metrics_page``: ``/metrics``.
+- ``_limited_http``: slow clients, connections, open files.
+- ``_uvicorn_server``: start and end of the server.
+"""
 
 from stream_protocol.serving._limits import response_budget
 from stream_protocol.serving.http._allowed_hosts import exposure_warning, only_allowed_hosts

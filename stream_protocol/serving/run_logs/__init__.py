@@ -1,4 +1,14 @@
-"""Where responses are kept while they are written: what a run log must do, and the run log in memory."""
+"""Where responses are kept while they are written: what a run log must do, and the run log in memory.
+
+Where to change what:
+
+- ``_event_buffer``: slow and late readers, size of a response, number of readers.
+- ``_shared_run_log``: stops for other workers.
+- ``_lease``: leases: dead workers, takeovers, lost stores; see docs/redis.md.
+- ``_follower``: reads runs of other workers.
+- ``_copier``: writes runs for other workers.
+- ``_run_store``: what both need of a store.
+"""
 
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer, LogBounds, RunReader
 from stream_protocol.serving.run_logs._load_run_log import load_run_log

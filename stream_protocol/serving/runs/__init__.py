@@ -1,4 +1,13 @@
-"""The runs that go on: which chat has one, what one is made of, how it ends."""
+"""The runs that go on: which chat has one, what one is made of, how it ends.
+
+Where to change what:
+
+- ``_active_runs``: one run a chat: resume, retry, stop; requests during a shutdown.
+- ``_late_response``: answers that wait long.
+- ``_run``: the life of a run: timeout, lost readers, failures.
+- ``_job``: events and conversion of a run; the message so far for a client that resumes.
+- ``_loop_guard``: stops clients that would send forever.
+"""
 
 from stream_protocol.serving.runs._active_runs import (
     DELETION,

@@ -1,4 +1,4 @@
-"""docs/trust.md says what `make attack` runs."""
+"""bench/reports/attacks.md has the results of `make attack`."""
 
 from tests.attacks import kinds
 from tests.attacks.registry import ATTACKS
@@ -7,7 +7,7 @@ from tests.processes import ROOT
 
 
 def test_the_table_has_the_rows_of_the_attacks() -> None:
-    _, head, below = (ROOT / "docs" / "trust.md").read_text().partition(f"{HEAD}\n")
+    _, head, below = (ROOT / "bench" / "reports" / "attacks.md").read_text().partition(f"{HEAD}\n")
     assert head, "`make attack` prints the table"
     lines = below.partition("\n\n")[0].splitlines()
     assert [tuple(cell.strip() for cell in line.split("|")[1:3]) for line in lines] == keys()
