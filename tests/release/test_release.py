@@ -105,12 +105,19 @@ def assets(html: str) -> list[str]:
 
 
 @on_each_python
+def test_the_demo_needs_the_wheel_alone(shell: Shell) -> None:
+    with shell.serving(command="demo", GOOGLE_API_KEY="") as (url, screen):
+        assert "Model      scripted" in screen
+        assert "I answer from a script" in text_of(post_words(url, "Hello there"))
+
+
+@on_each_python
 def test_without_a_key_the_screen_and_the_log_say_so(shell: Shell) -> None:
     shell.run("adk", "create", "my_agent", "--model", "gemini-flash-latest", "--api_key", "a-key")
     (shell.folder / "my_agent" / ".env").unlink()
     sentence = "No API key for gemini-flash-latest: set GOOGLE_API_KEY in the environment of this server."
     with shell.serving("my_agent") as (url, screen):
-        assert f"Missing   {sentence}" in screen
+        assert f"Missing    {sentence}" in screen
         assert b'"errorText":"An error occurred."' in post_words(url, "Hello there")
     assert shell.log() == f"ERROR: {sentence}\n"
 
