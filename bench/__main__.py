@@ -115,12 +115,13 @@ def _print_durable() -> None:
 
 
 def _print_accepting() -> None:
-    print("\nAccepting: until a new chat's response begins, and one event of the same store; medians of turns.\n")
-    names = ("ms for an event", "ms to accept", "in events", "ms to words")
-    print(f"  {'':<16}{''.join(f'{name:>18}' for name in names)}")
+    print("\nAccepting: until a new chat's response begins, and what that contains; medians of turns.\n")
+    names = ("ms for an event", "ms to accept", "in events", "ms to ask of stops", "share of that", "ms to words")
+    print(f"  {'':<16}{''.join(f'{name:>20}' for name in names)}")
     for row in accepting_costs():
-        values = (row.append * 1e3, row.accepted * 1e3, row.accepted / row.append, row.first_chunk * 1e3)
-        print(f"  {row.store:<16}{''.join(f'{value:>18.2f}' for value in values)}")
+        asked = (row.asked * 1e3, row.asked / row.accepted)
+        values = (row.append * 1e3, row.accepted * 1e3, row.accepted / row.append, *asked, row.first_chunk * 1e3)
+        print(f"  {row.stores:<16}{''.join(f'{value:>20.3f}' for value in values)}")
 
 
 Rows = tuple[tuple[str, float, Callable[[Load], float]], ...]

@@ -1,12 +1,14 @@
-"""The time until a request is accepted, against the time in which its store takes one event: both in turns, in one run.
+"""The time until a request is accepted, against two things that it contains: all in turns, in one run.
 
-A response begins when the user's message is stored. So this is what that promise costs until the first byte.
+A response begins when the user's message is stored. So this is what that promise costs until the first byte: in events
+of the same store, and the share of it for which the run log is asked twice whether the chat was stopped meanwhile.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -19,10 +21,12 @@ from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.genai import types
 
 from bench.workload_agent import root_agent
-from stream_protocol.serving import ChatService
+from stream_protocol.serving import ChatService, MemoryRunLog, PostgresRunLog, RedisRunLog
 from stream_protocol.serving.adk_runner import load_session_service
+from stream_protocol.serving.run_logs import RunLog
 from stream_protocol.wire import parse_chat_request
 from tests.postgres import postgres_server
+from tests.redis_server import redis_server
 
 ROUNDS: Final = 60
 WARM_UP: Final = 10
@@ -30,11 +34,13 @@ WARM_UP: Final = 10
 
 @dataclass(frozen=True)
 class Accepting:
-    """Medians in seconds of a new chat. ``store``: its session service. ``append``: of one event, by itself.
+    """Medians in seconds of a new chat. ``stores``: its session service, and its run log if that is not in memory.
+    ``append``: of one event, by itself. ``asked``: of two questions for the newest stop, by themselves.
     ``accepted``: until the response begins. ``first_chunk``: until the model's first words."""
 
-    store: str
+    stores: str
     append: float
+    asked: float
     accepted: float
     first_chunk: float
 
@@ -43,29 +49,33 @@ def accepting_costs() -> list[Accepting]:
     """Returns a row for each store."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
-        postgres = stack.enter_context(postgres_server()).new_database()
-        stores: dict[str, BaseSessionService] = {
-            "memory": InMemorySessionService(),
-            "SQLite": load_session_service(f"sqlite:///{folder / 'chats.db'}"),
-            "PostgreSQL": load_session_service(postgres),
+        postgres = stack.enter_context(postgres_server())
+        redis = stack.enter_context(redis_server(folder))
+        sessions = load_session_service(postgres.new_database())
+        stores: dict[str, tuple[BaseSessionService, Callable[[], RunLog]]] = {
+            "memory": (InMemorySessionService(), MemoryRunLog),
+            "SQLite": (load_session_service(f"sqlite:///{folder / 'chats.db'}"), MemoryRunLog),
+            "PostgreSQL": (sessions, MemoryRunLog),
+            "and Redis": (sessions, partial(RedisRunLog, redis.url)),
+            "and PostgreSQL": (sessions, partial(PostgresRunLog, postgres.new_database())),
         }
         return asyncio.run(_costs(stores))
 
 
-async def _costs(stores: Mapping[str, BaseSessionService]) -> list[Accepting]:
-    return [await _cost(name, store) for name, store in stores.items()]
+async def _costs(stores: Mapping[str, tuple[BaseSessionService, Callable[[], RunLog]]]) -> list[Accepting]:
+    return [await _cost(names, store, run_log()) for names, (store, run_log) in stores.items()]
 
 
-async def _cost(name: str, store: BaseSessionService) -> Accepting:
-    async with _service(store) as service:
-        rounds = [(await _append(store), *await _begin(service)) for _ in range(WARM_UP + ROUNDS)]
-    append, accepted, first_chunk = (median(column) for column in zip(*rounds[WARM_UP:], strict=True))
-    return Accepting(name, append, accepted, first_chunk)
+async def _cost(names: str, store: BaseSessionService, run_log: RunLog) -> Accepting:
+    async with _service(store, run_log) as service:
+        rounds = [(await _append(store), await _ask(run_log), *await _begin(service)) for _ in range(WARM_UP + ROUNDS)]
+    append, asked, accepted, first_chunk = (median(column) for column in zip(*rounds[WARM_UP:], strict=True))
+    return Accepting(names, append, asked, accepted, first_chunk)
 
 
 @asynccontextmanager
-async def _service(store: BaseSessionService) -> AsyncIterator[ChatService]:
-    service = ChatService(root_agent, session_service=store)
+async def _service(store: BaseSessionService, run_log: RunLog) -> AsyncIterator[ChatService]:
+    service = ChatService(root_agent, session_service=store, run_log=run_log)
     try:
         yield service
     finally:
@@ -79,6 +89,13 @@ async def _append(store: BaseSessionService) -> float:
     session = await store.create_session(app_name="alone", user_id="somebody")
     begun = perf_counter()
     await store.append_event(session, Event(author="user", content=types.UserContent("0 1 0")))
+    return perf_counter() - begun
+
+
+async def _ask(run_log: RunLog) -> float:
+    begun = perf_counter()
+    for _ in range(2):  # as for each request: when it comes, and when it has its chat
+        await run_log.newest_stop("alone")
     return perf_counter() - begun
 
 

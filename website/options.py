@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from stream_protocol import ConverterOptions
 from stream_protocol.recording import ChatRecorder
+from stream_protocol.server import ServerLimits
 from stream_protocol.serving import (
     ChatEndpoints,
     ChatService,
@@ -18,7 +19,6 @@ from stream_protocol.serving import (
     PostgresRunLog,
     RedisRunLog,
     RunOverrides,
-    ServerLimits,
     ServiceLimits,
     UIMessageStreamResponse,
     chat_router,

@@ -34,7 +34,15 @@ from stream_protocol.cli.types_command import types
 __all__ = ["main"]
 
 
-@click.group(cls=Program, invoke_without_command=True)
+@click.group(
+    cls=Program,
+    headings={
+        "Talk with an agent": ["demo", "serve", "init"],
+        "Record, replay and check": ["record", "replay", "check", "types"],
+    },
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(package_name="adk-ui-stream")
 @click.pass_context
 def main(ctx: click.Context) -> None:

@@ -13,7 +13,7 @@ Where to change what:
 - ``_schema_costs``: limits the work of that.
 - ``_history_cut``: finds where a client has shortened its history.
 - ``_response_ends``: decides whether a retry gets the stored response.
-- ``_fingerprint``: recognises equal requests.
+- ``_idempotency_key``: recognises equal requests.
 - ``_decisions``: decisions for the audit trail.
 - ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``.
 - ``_page_messages``: builds their messages.
@@ -31,9 +31,9 @@ from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
 from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
-from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import session_to_messages, transcript_to_messages
 from stream_protocol.session._history_cut import HistoryCut
+from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events
 from stream_protocol.session._page_messages import PageMessages, fold_response

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any, Final
 
-from stream_protocol.serving._service import INTERRUPTED_TEXT
-from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
+from stream_protocol.serving.engine._recovery import CRASHES_TEXT
+from stream_protocol.serving.requests._stored_response import INTERRUPTED_TEXT
 from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
 from tests.kills.house import AFTERMATH, GIVEN_UP, SLOW_STARTS, House, moment

@@ -18,6 +18,10 @@ SAME_ID: Final = "call_0"
 """The id of several calls of some models."""
 
 
+SIGN_IN: Final = "tool-adk_request_credential"
+"""The part that asks the user to sign in."""
+
+
 @dataclass(frozen=True)
 class Kind:
     """``root``: the agent that has it. ``is_like``: its name in ``tests/durable/test_every_event.py``; empty for those
@@ -52,7 +56,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "where": Kind(
         "desk", "an answer of the page", ("Where {key}? ", "tool-where", "Done {key}."), {"where": {"output": "Oslo"}}
     ),
-    "diary": Kind("desk", "a tool to sign in to", ("Dear {key}. ", "tool-read_diary", "tool-adk_request_credential")),
+    "diary": Kind("desk", "a tool to sign in to", ("Dear {key}. ", "tool-read_diary", SIGN_IN)),
     "ask": Kind("desk", "another agent", ("Ask {key}. ", "I know {key}. ", "tool-note", "Done {key}.")),
     "draw": Kind("desk", "a file", ("Look {key}. ", "tool-draw", "file", "Done {key}.")),
     "picture": Kind("desk", "", ("Look {key}. ", "file", "Done {key}.")),
@@ -74,7 +78,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "shape": Kind("shape", "an answer of a given shape", ("Well {key}. ", "tool-note", '{{"city": "Oslo {key}"}}')),
     "given": Kind("given", "a callback that calls", ("tool-note", "Done {key}.")),
-    "toolset": Kind("toolset", "tools to sign in to", ("tool-adk_request_credential",)),
+    "toolset": Kind("toolset", "tools to sign in to", (SIGN_IN,)),
 }
 
 OF_TOOLS: Final = ("data-note", "file")
@@ -99,6 +103,10 @@ def unlike(kind: Kind, key: str, message: Any, *, whole: bool) -> str | None:
     ``whole``: it must have come to its end. A tool that did not end is not run again, so what it would show is missing.
     """
     expected, found = kind.shown(key), outline(message)
+    unfinished = (UNFINISHED_TEXT, {"error": UNFINISHED_TEXT})
+    did_not_end = any(part.get("errorText", part.get("output")) in unfinished for part in message["parts"])
+    if did_not_end and SIGN_IN in expected:  # the tool has not asked for it, so the model goes on
+        expected[expected.index(SIGN_IN)] = f"Done {key}."
     left = [*expected]
     failed = Counter(part["type"] for part in message["parts"] if part.get("state") == "output-error")
     for part in found:
@@ -113,7 +121,6 @@ def unlike(kind: Kind, key: str, message: Any, *, whole: bool) -> str | None:
         done = [part for part in expected if part not in left]
         if not all(part in rest for part in done):
             return f"out of order: {found}, expected {expected}"
-    unfinished = (UNFINISHED_TEXT, {"error": UNFINISHED_TEXT})
-    if any(part.get("errorText", part.get("output")) in unfinished for part in message["parts"]):
+    if did_not_end:
         left = [part for part in left if part not in OF_TOOLS]
     return f"not whole: {found}, expected {expected}" if whole and left else None

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from stream_protocol.durable._held_tool import UNFINISHED_TEXT
 from tests.kills.checker import begins_with, compared
+from tests.kills.kinds import KINDS, unlike
 
 pytestmark = pytest.mark.kills
 
@@ -38,3 +40,10 @@ def test_what_is_stored_may_go_on_where_a_page_ends(stored: list[str], shown: li
         return {"id": "a1", "role": "assistant", "parts": [{"type": "text", "text": text} for text in texts]}
 
     assert begins_with(message(stored), message(shown)) == begins
+
+
+@pytest.mark.parametrize(("state", "is_right"), [("output-error", True), ("input-available", False)])
+def test_a_model_goes_on_after_a_tool_that_did_not_come_to_ask_for_a_sign_in(state: str, is_right: bool) -> None:
+    call = {"type": "tool-read_diary", "state": state, **({"errorText": UNFINISHED_TEXT} if is_right else {})}
+    told = {"parts": [{"type": "text", "text": "Dear k0. "}, call, {"type": "text", "text": "Done k0."}]}
+    assert (unlike(KINDS["diary"], "k0", told, whole=True) is None) == is_right

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events import Event, EventActions
@@ -21,7 +22,8 @@ from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMe
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 
-from stream_protocol.serving import ChatService, RunOverrides, client_tool, create_app
+from stream_protocol.agents import client_tool
+from stream_protocol.serving import ChatService, RunOverrides, create_app
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
     _session_services as session_services,
@@ -286,9 +288,29 @@ def test_tables_that_another_worker_is_still_filling_are_waited_for(
     monkeypatch.setattr(session_services, "WHILE_FILLED", (0.0,) * 2)
     load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db")
     assert len(asked) == times + 1
-    times, asked = 7, []
+    times, asked = 8, []
     with pytest.raises(SessionServiceError, match="ValueError: Schema version not found"):
         load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db")
+
+
+async def test_tables_whose_worker_died_before_it_had_filled_them_are_completed(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """ADK makes the tables in one transaction, and writes their version in the next."""
+    monkeypatch.setattr(session_services, "BETWEEN_PROBES", ())
+    monkeypatch.setattr(session_services, "WHILE_FILLED", ())
+    uri = postgres.new_database()
+    await asyncio.to_thread(load_session_service, uri)
+    connection = await asyncpg.connect(uri)
+    try:
+        await connection.execute("DELETE FROM adk_internal_metadata")
+        services = await asyncio.gather(*(asyncio.to_thread(load_session_service, uri) for _ in range(2)))
+        session = await services[0].create_session(app_name="app", user_id="ann")
+        assert await services[1].get_session(app_name="app", user_id="ann", session_id=session.id) is not None
+        assert await connection.fetchval("SELECT value FROM adk_internal_metadata") == "1"
+    finally:
+        await connection.close()
+    assert "a worker died while it made them" in caplog.text
 
 
 async def test_workers_may_start_at_once_on_an_empty_database(postgres: Postgres) -> None:

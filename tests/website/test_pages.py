@@ -20,7 +20,18 @@ DOCS: Final = ROOT / "docs"
 SITE: Final[dict[str, Any]] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 PAGES: Final = sorted(file.relative_to(ROOT).as_posix() for file in our_files(".md"))
 WHOLE_FRONTS: Final = (
-    *("", ".check", ".inspector", ".recording", ".replay_server", ".serving", ".serving.run_logs", ".testing"),
+    *(
+        "",
+        ".check",
+        ".inspector",
+        ".recording",
+        ".replay_server",
+        ".agents",
+        ".server",
+        ".serving",
+        ".serving.run_logs",
+        ".testing",
+    ),
 )
 """The packages all of whose names are in the reference. Most of what ``session`` exports is for our own rooms."""
 

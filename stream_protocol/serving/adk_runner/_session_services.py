@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from google.adk.sessions import BaseSessionService
 
+logger = logging.getLogger(__name__)
+
 ADK_DATABASES: Final = "google_adk.google.adk.sessions.database_session_service"
 """The logger of ADK that tells of a database that cannot be used, at each attempt."""
 
@@ -112,7 +114,35 @@ async def _prepare(uri: str) -> None:
                 return await _probe(uri)
             except ValueError:
                 await asyncio.sleep(seconds)
+        try:
+            return await _probe(uri)
+        except ValueError:
+            await _complete_tables(uri)
     return await _probe(uri)
+
+
+async def _complete_tables(uri: str) -> None:
+    """Write the version of tables that have none, as ADK does in a transaction of its own after it has made them. A
+    worker that dies in between leaves tables with which no other one starts."""
+    from google.adk.sessions import DatabaseSessionService
+    from google.adk.sessions.migration._schema_check_utils import LATEST_SCHEMA_VERSION, SCHEMA_VERSION_KEY
+    from sqlalchemy import column, insert, select, table
+    from sqlalchemy.exc import DBAPIError
+
+    service = _make(uri)
+    assert isinstance(service, DatabaseSessionService)
+    metadata = table("adk_internal_metadata", column("key"), column("value"))
+    version = {"key": SCHEMA_VERSION_KEY, "value": LATEST_SCHEMA_VERSION}
+    try:
+        async with service.db_engine.begin() as connection:
+            if (await connection.execute(select(metadata.c.key))).first() is None:
+                await connection.execute(insert(metadata).values(**version))
+                text = "The session store's tables had no version: a worker died while it made them. It is written now."
+                logger.warning(text)
+    except DBAPIError:
+        pass  # there is no such table, or another worker has just done it: the next probe tells
+    finally:
+        await service.close()
 
 
 async def _probe(uri: str) -> None:

@@ -8,8 +8,7 @@ Where to change what:
 - ``_json_lines``: log lines in JSON, without texts of chats.
 """
 
-from stream_protocol.serving.errors._json_lines import Quoting
-from stream_protocol.serving.errors._log import log_error, log_to_terminal
+from stream_protocol.serving.errors._log import LEFT_OUT, Quoting, log_error
 from stream_protocol.serving.errors._origin import is_of_session_store, own_line
 from stream_protocol.serving.errors._sentences import explain_error, located_text
 from stream_protocol.serving.errors._store_errors import is_unreachable

@@ -10,10 +10,12 @@ Where to change what:
 - ``_run_store``: what both need of a store.
 """
 
-from stream_protocol.serving.run_logs._event_buffer import EventBuffer, LogBounds, RunReader
+from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._load_run_log import load_run_log
+from stream_protocol.serving.run_logs._log_bounds import LogBounds
 from stream_protocol.serving.run_logs._memory import MemoryRunLog
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, Lease, Owner, RunInfo, RunLog, RunLogError
+from stream_protocol.serving.run_logs._run_reader import RunReader
 
 __all__ = [
     "ChatTakenError",

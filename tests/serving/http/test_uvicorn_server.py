@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from stream_protocol.serving.http._uvicorn_server import (
+from stream_protocol.server._uvicorn_server import (
     BROKEN_OFF,
     ChatServer,
     RareRecords,
@@ -20,7 +20,7 @@ from stream_protocol.serving.http._uvicorn_server import (
     run_server,
 )
 
-LIMITED_HTTP = "stream_protocol.serving.http._limited_http"
+LIMITED_HTTP = "stream_protocol.server._limited_http"
 
 
 @pytest.fixture(autouse=True)
