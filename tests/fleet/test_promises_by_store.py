@@ -249,9 +249,7 @@ async def deaths(house: House) -> dict[str, str]:
     ran = {kind: len(house.ledger.deeds(f"killed-{kind}")) for kind in ("then", *TOOLS)}
     assert ran["delve"] == 1
     assert finished == await house.says("killed-then", "done killed-then")
-    used = {
-        "the worker is killed: the chat is usable": "after a lease" if house.is_shared else "after a restart"
-    }
+    used = {"the worker is killed: the chat is usable": "after a lease" if house.is_shared else "after a restart"}
     return (used if len(house.workers) > 1 else {}) | {
         "… and its run is finished": yes(finished),
         "… a finished tool runs once": yes(ran["then"] == 1),

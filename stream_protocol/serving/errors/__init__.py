@@ -5,7 +5,6 @@ Where to change what:
 - ``_sentences``: one sentence for each failure.
 - ``_text``: texts of exceptions.
 - ``_log``: one line in log and terminal.
-- ``_json_lines``: log lines in JSON, without texts of chats.
 """
 
 from stream_protocol.serving.errors._log import LEFT_OUT, Quoting, log_error
