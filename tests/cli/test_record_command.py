@@ -46,9 +46,16 @@ def say(text: str) -> dict[str, Any]:
     return {"id": "c1", "messages": [{"id": text, "role": "user", "parts": [{"type": "text", "text": text}]}]}
 
 
+def complaints(stderr: str) -> list[str]:
+    """The lines but those in which ADK 2.11 warns of itself, each with the line of code below it."""
+    lines = stderr.splitlines()
+    is_adk = ["[EXPERIMENTAL]" in line for line in lines]
+    return [line for index, line in enumerate(lines) if not is_adk[index] and not (index and is_adk[index - 1])]
+
+
 def test_a_conversation_is_recorded_turn_by_turn(folder: Path) -> None:
     done = cli("record", "mine:root_agent", "--say", "hi", "--say", "bye", "--to", "chat.jsonl", cwd=folder)
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert (done.exit_code, complaints(done.stderr)) == (0, [])
     assert (
         done.stdout
         == """\
@@ -109,7 +116,7 @@ def test_what_an_agent_prints_while_it_is_recorded_goes_to_stderr(folder: Path) 
 )
 def test_each_call_that_needs_approval_is_answered(folder: Path, option: str, answered: str, ended: str) -> None:
     done = cli("record", "mine:careful", "--say", "pay", option, "--to", "chat.jsonl", cwd=folder)
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert (done.exit_code, complaints(done.stderr)) == (0, [])
     assert (
         done.stdout
         == f"""\
