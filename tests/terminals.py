@@ -20,7 +20,7 @@ _COLORS: Final = ("FORCE_COLOR", "NO_COLOR")
 
 
 class Terminal:
-    """What a command shows, with each line end as ``\\n``."""
+    """The output of a command, with each line end as ``\\n``."""
 
     def __init__(self, *arguments: str, cwd: Path, env: Mapping[str, str]) -> None:
         self._screen, terminal = pty.openpty()

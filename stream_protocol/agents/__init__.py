@@ -1,4 +1,4 @@
-"""What agents import: tools that run in the page, and data for it. Loads ADK, and no server."""
+"""For the code of agents: tools that run in the page, and data for it. Loads ADK, and no server."""
 
 from stream_protocol.agents._agent_helpers import ClientTool, DataPart, client_tool, data_part, emit_data
 

@@ -1,4 +1,4 @@
-"""How the help of the commands looks: colours, and columns that are the same in all of its sections."""
+"""The look of the commands' help: colours, and columns that are the same in all of its sections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIRST_COLUMN: Final = 26
 """The most columns of an option's name. The help of a longer one begins on the next line."""
 
 _DEFAULT: Final = re.compile(r"\[(?:default|required|x?[<>0-9])[^\]]*\]")
-"""What click says of an option's value."""
+"""The text of click about an option's value."""
 
 
 def _dim_defaults(line: str) -> str:

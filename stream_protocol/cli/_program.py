@@ -1,4 +1,4 @@
-"""What all commands of ``adk-ui-stream`` have alike: how they end, and the contents of their help."""
+"""The common part of all commands of ``adk-ui-stream``: how they end, and the contents of their help."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _AGENT_LENGTH: Final = 20
 """Characters of an agent's name."""
 
 _TOOL_CALLS: Final = (b'data: {"type":"tool-input-available"', b'data: {"type":"tool-input-error"')
-"""How the SSE event of a complete call begins; there is one for each call."""
+"""The beginning of the SSE event of a complete call; there is one for each call."""
 
 _APPROVAL: Final = b'data: {"type":"tool-approval-request"'
 

@@ -95,7 +95,7 @@ class AgentServer:
     name: str | None = None
     """The name on the screen, if it is not the target."""
     suggestions: Sequence[Suggestion] = ()
-    """What the page offers to say first."""
+    """The messages that the page offers first."""
 
     def load(self) -> Loaded:
         """Loads the agent, and opens the stores. Ends the process with exit code 2 if one of them cannot be used."""

@@ -105,7 +105,7 @@ def _output(
 
 
 def _text(path: Path, session: str | None, turn: int | None, pace: float, options: ConverterOptions) -> Iterator[str]:
-    """What is printed of a conversation, piece by piece."""
+    """A conversation as text, piece by piece."""
     from stream_protocol.cli._transcript import Transcript
     from stream_protocol.recording import replay_sse, select_turn
 

@@ -1,4 +1,4 @@
-"""What makes a server process: its socket, the limits of its connections, its log, and its end.
+"""The parts of a server process: its socket, the limits of its connections, its log, and its end.
 
 Where to change what:
 

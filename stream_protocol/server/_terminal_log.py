@@ -85,13 +85,13 @@ class _WithTraceback(logging.Formatter):
 
 
 def _ids(record: logging.LogRecord) -> list[str]:
-    """What a record of ours names as it is: a run's id looks like a key."""
+    """The names that a record of ours shows as they are: a run's id looks like a key."""
     named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
     return [arg for arg in named if isinstance(arg, str)]
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether the record tells what no other tells."""
+    """True if the record tells something that no other tells."""
     if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it could not make
         return not _is_raised_in(record.exc_info[1], "google.genai")
     repeats = record.name in _TOLD_AGAIN and (record.exc_info or record.levelno < logging.ERROR)

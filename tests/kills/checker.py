@@ -295,7 +295,7 @@ class Checker:
                 yield f"{mark}: shown {parts(message)}\n   stored {parts(stored)}\n   {last.told()}"
 
     def _was_killed_at_its_end(self, reading: Reading) -> bool:
-        """Whether the worker was killed in the moment in which it had stopped a run, before the stop was answered:
+        """True if the worker was killed in the moment in which it had stopped a run, before the stop was answered:
         nobody else knew of that end."""
         if reading.ends_in != "abort" or reading.ended is None:
             return False
@@ -364,7 +364,7 @@ def compared(message: Any) -> Any:
 
 
 def begins_with(stored: Any, shown: Any) -> bool:
-    """Whether a message that is stored begins as a page shows it. Its last text may go on."""
+    """Returns True if a stored message begins as a page shows it. Its last text may go on."""
     (whole,), begun = without_approvals([stored]), compared(shown)
     beginning = begun[0]["parts"] if begun else []
     if len(whole["parts"]) < len(beginning):

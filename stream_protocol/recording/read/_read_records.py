@@ -45,7 +45,7 @@ _JSON_BEGINNINGS: Final = ("{", "[", '"{')
 
 
 class Form(Enum):
-    """How a file is read."""
+    """A way to read a file."""
 
     STORE = auto()
     """An SQLite file of an ADK session service."""

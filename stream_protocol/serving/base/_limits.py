@@ -219,7 +219,7 @@ class RunSlot:
 
     @property
     def is_ending(self) -> bool:
-        """Whether the slot is about to become free: the response has ended, and is being stored."""
+        """True if the slot is about to become free: the response has ended, and is being stored."""
         return self._is_ending()
 
     def used_until(self, is_ending: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""What went wrong, in one plain sentence: for the log, for the terminal, and for a page that may show it.
+"""Explains a failure in one plain sentence: for the log, for the terminal, and for a page that may show it.
 
 Where to change what:
 

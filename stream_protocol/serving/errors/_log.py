@@ -1,4 +1,4 @@
-"""How errors are told in logs: one line each, the traceback at debug level."""
+"""Errors in logs: one line each, the traceback at debug level."""
 
 import logging
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a service does for one request: for a response, for a history, for a deletion."""
+"""One request to the service: for a response, for a history, for a deletion."""
 
 from stream_protocol.serving.requests._acts import delete_chat, stop_chat
 from stream_protocol.serving.requests._chat_reads import ChatReads

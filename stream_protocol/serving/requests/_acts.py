@@ -1,4 +1,4 @@
-"""What a user does to a whole chat: stops its run, or deletes it. Both are in the audit trail."""
+"""Acts on a whole chat: stops its run, or deletes it. Both are in the audit trail."""
 
 from __future__ import annotations
 

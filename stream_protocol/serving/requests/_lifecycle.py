@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 RECOVERIES: Final = 3
-"""How often a request has the orphaned runs of its chat recovered before it is refused: a recovery may fail."""
+"""The recoveries of its chat's orphaned runs for which a request waits before it is refused: a recovery may fail."""
 
 
 class RequestState(Enum):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream_protocol.session import NothingToRun
 
 INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is missing. Reload the page, or ask again."
-"""What the page shows if it repeats an answer whose run left nothing."""
+"""The text that the page shows if it repeats an answer whose run left nothing."""
 
 
 async def stored_response(service: ServiceContext, incoming: Incoming, stored: NothingToRun) -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""Where responses are kept while they are written: what a run log must do, and the run log in memory.
+"""Keeps responses while they are written: the interface of a run log, and the run log in memory.
 
 Where to change what:
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 END_SECONDS: Final = 1.0
-"""How long a reader of this worker waits for the end of a response until the store knows of it."""
+"""Seconds for which a reader of this worker waits for the end of a response until the store knows of it."""
 
 
 class SharedLease:

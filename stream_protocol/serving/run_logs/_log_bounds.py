@@ -7,7 +7,7 @@ from stream_protocol.wire import check_count, check_instance
 
 @dataclass(frozen=True, kw_only=True)
 class LogBounds:
-    """How large the log of one response may become, and how many may read it. Sizes are bytes.
+    """The bounds of one response's log: its size, and its readers. Sizes are bytes.
 
     Raises ``StreamProtocolError`` for other values than whole numbers: from 0, and for ``max_readers`` from 1.
     """

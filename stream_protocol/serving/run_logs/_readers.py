@@ -14,10 +14,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Cursor:
-    """How far one reader has read."""
+    """The position of one reader."""
 
     reads_joined: bool = False
-    """Whether it still reads the joined events, or else those as they were appended."""
+    """True if it still reads the joined events, and not those as they were appended."""
     position: int = 0
     """The number of these events that it has read."""
     read_bytes: int = 0

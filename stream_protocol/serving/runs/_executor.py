@@ -1,4 +1,4 @@
-"""What executes runs: ``DirectExecutor``, or another ``Executor`` that recovers the runs of dead workers.
+"""Executors of runs: ``DirectExecutor``, or another ``Executor`` that recovers the runs of dead workers.
 
 A service has one of them for all its life: see ``ChatService(engine=…)``.
 """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Planned(NamedTuple):
-    """What a request asks for, and what it would be run with."""
+    """A request's wish, and the input of its run."""
 
     runner: Runner
     session: Session | None

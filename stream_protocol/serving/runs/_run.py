@@ -164,7 +164,7 @@ class Run:
 
     @property
     def can_be_recovered(self) -> bool:
-        """Whether another worker could go on with the run."""
+        """True if another worker could go on with the run."""
         return self._can_be_recovered
 
     def open(self) -> None:

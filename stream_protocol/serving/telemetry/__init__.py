@@ -1,4 +1,4 @@
-"""What operators see: spans and numbers for OpenTelemetry, and the ids of chats in every line of the log.
+"""For operators: spans and numbers for OpenTelemetry, and the ids of chats in every line of the log.
 
 Where to change what:
 

@@ -1,4 +1,4 @@
-"""What the AI SDK's client does: it reads a stream, checks each chunk, folds a message, and may send it again.
+"""A copy of the AI SDK's client: it reads a stream, checks each chunk, folds a message, and may send it again.
 
 Where to change what:
 
