@@ -1,4 +1,4 @@
-"""How much so many chats need: ``python -m bench.capacity`` prints the tables of docs/capacity.md.
+"""How much so many chats need: ``python -m bench.capacity`` prints the tables of bench/reports/capacity.md.
 
 It reads what ``python -m bench.workers FILE`` has measured. Assumptions are arguments.
 """

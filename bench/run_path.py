@@ -12,7 +12,7 @@ from starlette.types import Message
 
 from bench.conversation import long_answer
 from stream_protocol.serving import UIMessageStreamResponse
-from stream_protocol.serving._recorder_protocol import NoRecorder
+from stream_protocol.serving.base._recorder_protocol import NoRecorder
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.runs import Run, RunLimits
 from stream_protocol.serving.runs._run import StartedResponse

@@ -42,7 +42,7 @@ if not settings.configured:
     )
 django.setup()
 
-root_agent = LlmAgent(name="assistant", model="gemini-2.5-flash", instruction="Answer briefly.")
+root_agent = LlmAgent(name="assistant", model="gemini-flash-latest", instruction="Answer briefly.")
 service = ChatService(root_agent)
 endpoints = ChatEndpoints(service)
 

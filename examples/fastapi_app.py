@@ -13,7 +13,7 @@ from google.adk.agents import LlmAgent
 from stream_protocol import ChatRequest
 from stream_protocol.serving import ChatEndpoints, ChatService, RunOverrides
 
-root_agent = LlmAgent(name="assistant", model="gemini-2.5-flash", instruction="Answer briefly.")
+root_agent = LlmAgent(name="assistant", model="gemini-flash-latest", instruction="Answer briefly.")
 service = ChatService(root_agent)
 endpoints = ChatEndpoints(service)
 

@@ -6,7 +6,7 @@ from google.adk.agents import LlmAgent
 from stream_protocol import ChatRequestError, parse_chat_request
 from stream_protocol.serving import WSGI_SSE_HEADERS, ChatService, SyncChatService
 
-root_agent = LlmAgent(name="assistant", model="gemini-2.5-flash", instruction="Answer briefly.")
+root_agent = LlmAgent(name="assistant", model="gemini-flash-latest", instruction="Answer briefly.")
 service = SyncChatService(lambda: ChatService(root_agent))
 
 app = Flask(__name__)

@@ -7,7 +7,7 @@ import click
 from server.app import create_demo
 from server.settings import Settings
 from stream_protocol import StreamProtocolError
-from stream_protocol.serving import (
+from stream_protocol.server import (
     AddressError,
     bind_socket,
     exposure_warning,

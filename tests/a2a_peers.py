@@ -18,7 +18,7 @@ from google.adk.runners import Runner
 from google.adk.workflow import Workflow
 from starlette.applications import Starlette
 
-from stream_protocol.serving import bind_socket
+from stream_protocol.server import bind_socket
 from stream_protocol.testing import ScriptedLlm
 from tests.served import serving
 from tests.serving.support import HANG

@@ -61,6 +61,6 @@ def recordings(session: Session, folder: Path) -> Iterator[tuple[str, Recording]
 
 
 def replays(session: Session, folder: Path, **options: Any) -> Iterator[tuple[str, list[UIMessage]]]:
-    """What the replay of each form says, and the form's name."""
+    """Returns the replay of each form, and the form's name."""
     for form, recording in recordings(session, folder):
         yield form, messages_of(recording, **options)

@@ -9,8 +9,8 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
-from stream_protocol.serving import bind_socket
-from stream_protocol.serving.http._uvicorn_server import server_address
+from stream_protocol.server import bind_socket
+from stream_protocol.server._uvicorn_server import server_address
 
 STOPPING: Final = 300.0
 """Seconds after which a server that should stop hangs."""

@@ -1,32 +1,97 @@
 """``adk-ui-stream`` on a terminal, in a process that is forked as in ``tests/processes.py``."""
 
+import fcntl
 import os
 import pty
-from collections.abc import Mapping, Sequence
+import select
+import struct
+import termios
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Final
 
 from tests.processes import FORKS, HANG, run_forked
+
+COLUMNS: Final = 100
+
+_COLORS: Final = ("FORCE_COLOR", "NO_COLOR")
+
+
+class Terminal:
+    """The output of a command, with each line end as ``\\n``."""
+
+    def __init__(self, *arguments: str, cwd: Path, env: Mapping[str, str]) -> None:
+        self._screen, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+        with Connection(terminal) as shared:
+            self._process = FORKS.Process(
+                target=_become_in_terminal, args=(arguments, str(cwd), env, shared), daemon=True
+            )
+            self._process.start()
+        self._shown = b""
+
+    def read_until(self, text: str) -> str:
+        """What was shown since the last call, up to the end of the line that has this text."""
+        while (found := self._shown.find(text.encode())) < 0 or (end := self._shown.find(b"\n", found)) < 0:
+            assert self._read_some(), f"it ended without {text!r}: {self._shown!r}"
+        shown, self._shown = self._shown[: end + 1], self._shown[end + 1 :]
+        return _text(shown)
+
+    def read(self) -> str:
+        """What else is shown until the command has ended."""
+        while self._read_some():
+            pass
+        return _text(self._shown)
+
+    def terminate(self) -> None:
+        """As SIGTERM does."""
+        self._process.terminate()
+
+    def wait(self) -> int:
+        """Its exit code, once it has ended."""
+        self._process.join(HANG)
+        assert self._process.exitcode is not None, "it hangs"
+        return self._process.exitcode
+
+    def close(self) -> None:
+        """Kills the command."""
+        self._process.kill()
+        self._process.join(HANG)
+        os.close(self._screen)
+
+    def _read_some(self) -> bool:
+        ready, _, _ = select.select([self._screen], [], [], HANG)
+        assert ready, f"it hangs: {self._shown!r}"
+        try:
+            piece = os.read(self._screen, 65536)
+        except OSError:  # Linux says so that the terminal has no other end any more
+            return False
+        self._shown += piece
+        return bool(piece)
+
+
+@contextmanager
+def terminal(*arguments: str, cwd: Path, **env: str) -> Iterator[Terminal]:
+    """The command; killed at the end. ``env``: beside the environment, of which colours are no part."""
+    outer = {name: value for name, value in os.environ.items() if name not in _COLORS}
+    shown = Terminal(*arguments, cwd=cwd, env={**outer, "COLUMNS": str(COLUMNS), **env})
+    try:
+        yield shown
+    finally:
+        shown.close()
 
 
 def in_terminal(*arguments: str, cwd: Path, **env: str) -> tuple[int, str]:
     """The exit code of ``adk-ui-stream``, and what it prints on a terminal."""
-    controller, terminal = pty.openpty()
-    with Connection(terminal) as shared:
-        process = FORKS.Process(
-            target=_become_in_terminal, args=(arguments, str(cwd), {**os.environ, **env}, shared), daemon=True
-        )
-        process.start()
-    shown = b""
-    try:
-        while piece := os.read(controller, 4096):
-            shown += piece
-    except OSError:  # Linux says so that the terminal has no other end any more
-        pass
-    os.close(controller)
-    process.join(HANG)
-    assert process.exitcode is not None, "it hangs"
-    return process.exitcode, shown.decode()
+    with terminal(*arguments, cwd=cwd, **env) as shown:
+        text = shown.read()
+        return shown.wait(), text
+
+
+def _text(shown: bytes) -> str:
+    return shown.decode().replace("\r\n", "\n")
 
 
 def _become_in_terminal(arguments: Sequence[str], cwd: str, env: Mapping[str, str], terminal: Connection) -> None:

@@ -25,16 +25,20 @@ _INSTALL: Final = (
 )
 _EXAMPLE: Final = "`npm ci` is `make setup-frontends`; tests/frontends builds the example, starts it, and drives it"
 _HELP: Final = "generated; tests/cli/test_reference.py runs the examples of each command"
+_FRAGMENT: Final = "lines of a component; tests/frontends drives the examples, which have them"
 _PROJECT: Final = "tests/cli/test_init_command.py and tests/release run it in a project that `init` has made"
 
 NOT_RUN: Final[Mapping[Place, str]] = {
     ("CONTRIBUTING.md", "make setup"): _MAKE,
     ("CONTRIBUTING.md", "browser: useChat"): "a drawing",
-    ("README.md", "make demo PORT"): _MAKE,
+    ("README.md", "make demo "): _MAKE,
     ("README.md", "pip install"): _INSTALL,
     ("docs/adk-integration.md", "adk create"): "tests/release serves the agent that it makes",
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
+    ("docs/approvals.md", "sendAutomaticallyWhen"): _FRAGMENT,
+    ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
+    ("docs/client-tools.md", "||"): _FRAGMENT,
     ("docs/cli.md", "adk-ui-stream check"): _HELP,
     ("docs/cli.md", "adk-ui-stream demo"): _HELP,
     ("docs/cli.md", "adk-ui-stream init"): _HELP,
@@ -51,9 +55,10 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/deploy/index.md", "docker compose up --build"): "Docker's; tests/fleet runs the commands of the file",
     ("docs/deploy/kubernetes.md", "kubectl"): "of a cluster; tests/deploy holds the file to its schema, and to `serve`",
     ("docs/durable.md", "adk-ui-stream serve"): "tests/fleet kills servers that have such stores",
-    ("docs/index.md", "pip install"): _INSTALL,
+    ("docs/install.md", "npm install"): "asks a package index; `make setup-frontends` installs the same packages",
+    ("docs/install.md", "pip install"): _INSTALL,
     ("docs/quick-start.md", "adk-ui-stream init"): _PROJECT,
-    ("docs/quick-start.md", "pip install"): _INSTALL,
+    ("docs/routes.md", '"nextCursor"'): "a response; tests/serving/http asks for the list",
     ("docs/testing.md", "tests/\n"): "a tree of files",
     ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,
     ("examples/frontend-tests/README.md", "npm ci"): "tests/test_frontend_example.py runs its scripts",
@@ -132,7 +137,7 @@ def test_a_project_has_the_scripts_that_are_shown(command: tuple[Block, list[str
             project: dict[str, Any] = json.loads((ROOT / where.file).with_name("package.json").read_text())
             assert script in project["scripts"]
         case _, words:
-            assert words in (["ci"], ["test"])
+            assert words in (["ci"], ["install", "ai", "@ai-sdk/react"], ["test"])
 
 
 def test_every_example_sends_what_a_request_is_about_and_not_the_whole_chat() -> None:

@@ -18,6 +18,8 @@ PUBLIC_FRONTS: Final = {
     "stream_protocol.inspector",
     "stream_protocol.recording",
     "stream_protocol.replay_server",
+    "stream_protocol.agents",
+    "stream_protocol.server",
     "stream_protocol.serving",
     "stream_protocol.serving.run_logs",
     "stream_protocol.session",

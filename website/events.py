@@ -32,28 +32,28 @@ class Row:
 ROWS: Final = (
     Row(
         "text, streamed",
-        "one text part for each segment and speaker (agent, branch, node): `text-start`, `text-delta`, `text-end`. "
-        "`providerMetadata.adk` says who speaks. The aggregate at the end repeats nothing",
+        "a text part for each segment and author (agent, branch, node): `text-start`, `text-delta`, `text-end`. "
+        "`providerMetadata.adk` names the author. The complete event at the end repeats nothing",
         "text aggregate_longer aggregate_reordered redacted code_executor no_parts",
     ),
-    Row("text, whole", "the same, with one `text-delta`", "text_none"),
-    Row("agents side by side", "a text part for each; they never mix", "parallel_agents"),
+    Row("text, complete", "a text part with one `text-delta`", "text_none"),
+    Row("parallel agents", "a text part for each agent", "parallel_agents"),
     Row(
         "thoughts",
-        "`reasoning-start`, `reasoning-delta`, `reasoning-end`; signatures are in "
+        "`reasoning-start`, `reasoning-delta`, `reasoning-end`, with signatures in "
         "`providerMetadata.google.thoughtSignature`",
         "thoughts thoughts_hidden thought_only text_around_thought thought_then_call",
     ),
     Row(
         "function call",
-        "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id, or `<id>.2` if an earlier call of the "
-        "chat has that, or `call_0` if there is none",
+        "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id, `<id>.2` if an earlier call of the chat "
+        "has this id, or `call_0` without an id",
         "text_tool_text tool_none tool_without_arguments parallel_calls_of_one_tool no_ids no_call_ids "
         "no_response_ids old_id_changes_to_aggregate old_fresh_id_per_fragment old_first_fragment_misrouted",
     ),
     Row(
         "[streamed arguments](streamed-arguments.md)",
-        "`tool-input-delta`, whose concatenation is the JSON of the final input",
+        "`tool-input-delta`; joined, they are the JSON of the final input",
         "streamed_arguments streamed_arguments_nested streamed_arguments_interleaved "
         "streamed_arguments_out_of_order streamed_arguments_unclosed streamed_arguments_two_calls "
         "accumulated_arguments nameless_call nameless_call_named_later nameless_call_fits_schema "
@@ -70,40 +70,40 @@ ROWS: Final = (
     ),
     Row(
         "[tool confirmation](approvals.md), approved",
-        "`tool-approval-request`; after the answer `tool-output-available`, in the same message",
+        "`tool-approval-request`; after the answer `tool-output-available`, in one message",
         "approval_approved approval_several approval_several_approved approval_beside_settled_sibling "
         "approval_beside_client_tool approval_of_hidden_tool approval_superseded approval_twice approval_after_reload "
         "approval_in_branch",
     ),
     Row("tool confirmation, denied", "`tool-approval-request`, then `tool-output-denied`", "approval_denied"),
     Row(
-        "confirmation that the tool asks for by itself",
+        "confirmation that a running tool requests",
         "also `data-adk-confirmation` (`toolCallId`, `hint`, `payload`)",
         "approval_dynamic",
     ),
     Row(
-        "what such a tool returned although it was denied",
-        "`data-adk-denial` (`toolCallId`, `output`): a client refuses an output on a denied call",
+        "output of such a tool after a denial",
+        "`data-adk-denial` (`toolCallId`, `output`), because clients reject an output of a denied call",
         "approval_dynamic_denied",
     ),
     Row(
         "[long-running tool](client-tools.md)",
-        "`tool-input-available`, left for the page to answer",
+        "`tool-input-available`, which the client answers",
         "client_tool client_tool_beside_server_tool long_running_tool",
     ),
     Row(
         "`adk_request_input`",
-        "`tool-input-available`, left for the page to answer",
+        "`tool-input-available`, which the client answers",
         "request_input request_input_in_workflow",
     ),
     Row(
         "`adk_request_credential`",
-        "`tool-input-available` with only what a browser may see",
+        "`tool-input-available`, without secrets",
         "credential credential_with_secret",
     ),
     Row("`transfer_to_agent`", "one `data-adk-agent`; the call is hidden", "transfer"),
     Row(
-        "`set_model_response`, `exit_loop`, `finish_task`; delegation to a task agent, where it is known",
+        "`set_model_response`, `exit_loop`, `finish_task`; delegation to a known task agent",
         "hidden: see [`hidden_tools`](options.md#of-the-converter)",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),
@@ -113,16 +113,15 @@ ROWS: Final = (
     Row("`gs://` files", "`data-adk-file`", "file_data"),
     Row(
         "code and its result",
-        "a call of `code_execution`, dynamic and executed by the provider: `tool-input-available`, "
-        "`tool-output-available`",
+        "a dynamic, provider-executed call of `code_execution`: `tool-input-available`, `tool-output-available`",
         "code_execution code_execution_fails code_executor server_tool",
     ),
     Row("artifacts, UI widgets", "`data-adk-artifact`, `data-adk-ui-widget`", "artifact_and_widget"),
-    Row("[the app's own data](data.md)", "`data-<name>`", "app_data"),
+    Row("[custom data](data.md)", "`data-<name>`", "app_data"),
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),
     Row(
         "session state",
-        "with [`send_state`](options.md#of-the-converter) `data-adk-state`; the replay server has it off",
+        "`data-adk-state` with [`send_state`](options.md#of-the-converter), which is off in the replay server",
         "artifact_widget_and_state",
     ),
     Row(
@@ -152,23 +151,24 @@ ROWS: Final = (
 )
 
 HEAD: Final = """\
-# What becomes what
+# Events
 
-Each row is a kind of ADK event, what the client gets for it, and a recording that shows it. Below the recording is what
-the converter makes of it: of each turn the chunks in order, without `start`, `start-step`, `finish-step` and `finish`,
-which frame every response, and `[DONE]`. This page is generated, and a test holds it to the converter.
+Each row shows a kind of ADK event, the chunks that the client receives, and a recording. The last column lists the
+recording's chunks for each turn, without `start`, `start-step`, `finish-step`, `finish` and `[DONE]`, which every
+response has. This page is generated from the converter.
 
-Download a recording and open it in the page, which plays it turn by turn:
+To see a recording in the built-in chat, download it and run:
 
 ```sh
 adk-ui-stream serve --replay parallel_agents.jsonl
 ```
 
-Or drop it on the page of a server that has [the Inspector](inspector.md), as `make demo` has: each event then stands
-beside the chunks that it became.
+Or drop the file on a server with [the Inspector](inspector.md), such as `adk-ui-stream demo`: it shows each event
+beside its chunks.
 
-An agent behind A2A (`RemoteA2aAgent`) is shown as one that runs here; its data parts become `data-adk-data`, and a task
-that failed an error. What no page can show faithfully is in [a table](decisions/what-a-message-cannot-show.md).
+An agent behind A2A (`RemoteA2aAgent`) looks like a local one. Its data parts become `data-adk-data`, and a failed task
+becomes an error.
+Some events [cannot be shown exactly](decisions/what-a-message-cannot-show.md).
 
 <div class="chunks" markdown>
 

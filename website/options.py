@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from stream_protocol import ConverterOptions
 from stream_protocol.recording import ChatRecorder
+from stream_protocol.server import ServerLimits
 from stream_protocol.serving import (
     ChatEndpoints,
     ChatService,
@@ -18,7 +19,6 @@ from stream_protocol.serving import (
     PostgresRunLog,
     RedisRunLog,
     RunOverrides,
-    ServerLimits,
     ServiceLimits,
     UIMessageStreamResponse,
     chat_router,
@@ -33,43 +33,59 @@ Option = tuple[str, str, str]
 """Name, default and text, in Markdown."""
 
 SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
-    "Of the converter": (ConverterOptions, "And of everything above it: `stream_sse`, `ChatService`, `replay`."),
-    "Of `ChatService`": (ChatService, "Besides those of the converter."),
+    "Of the converter": (ConverterOptions, "`stream_sse`, `ChatService` and `replay` accept these, too."),
+    "Of `ChatService`": (ChatService, "In addition to those of the converter."),
     "Of `chat_router`": (chat_router, ""),
     "Of `create_app`": (create_app, ""),
     "Of `ChatEndpoints`": (ChatEndpoints, ""),
     "Of `UIMessageStreamResponse`": (UIMessageStreamResponse, ""),
-    "`RunOverrides`": (RunOverrides, "What `prepare` returns: how one request is run."),
-    "`FilePolicy`": (FilePolicy, "`ChatService(files=…)`: which attached files are taken."),
-    "`ServiceLimits`": (ServiceLimits, "`ChatService(limits=…)`. Each worker counts by itself; `None` is no limit."),
-    "`LogBounds`": (LogBounds, "How large the log of one response may become. Sizes are bytes."),
+    "`RunOverrides`": (RunOverrides, "`prepare` returns it to change how one request is run."),
+    "`FilePolicy`": (FilePolicy, "`ChatService(files=…)` restricts attached files."),
+    "`ServiceLimits`": (
+        ServiceLimits,
+        "`ChatService(limits=…)`. Each worker counts separately. `None` means no limit.",
+    ),
+    "`LogBounds`": (LogBounds, "Limits of the log of one response."),
     "`PostgresRunLog`": (PostgresRunLog, "Needs the extra `postgres`: see [PostgreSQL](postgresql.md)."),
     "`RedisRunLog`": (RedisRunLog, "Needs the extra `redis`: see [Redis](redis.md)."),
-    "`ChatRecorder`": (ChatRecorder, "`ChatService(recorder=…)`: see [Record](recording.md#record)."),
-    "`ServerLimits`": (ServerLimits, "What the clients of `run_server`, and so of `serve`, may take."),
+    "`ChatRecorder`": (ChatRecorder, "`ChatService(recorder=…)`: see [recording](recording.md#record)."),
+    "`ServerLimits`": (ServerLimits, "Limits of the clients of `run_server` and `serve`."),
 }
 """Heading -> whose options they are, and what stands above their table."""
 
 READ_MORE: Final[Mapping[str, str]] = {
     "hidden_tools": "[task agents](events.md)",
     "history": "[what a client's history may do](decisions/client-history.md)",
-    "history_cut": "[a history that was cut](durable.md#a-history-that-was-cut)",
-    "identify": "[users](trust.md#users)",
-    "limits": "[limits](trust.md#limits)",
-    "max_body_bytes": "[chats with many files](large-chats.md)",
-    "on_audit": "[the audit trail](trust.md#the-audit-trail)",
-    "on_busy": "[new words win](durable.md#new-words-win)",
+    "history_cut": "[a shorter history](durable.md#a-shorter-history)",
+    "identify": "[users](trust/developers.md#users)",
+    "limits": "[limits](trust/operators.md#limits)",
+    "max_body_bytes": "[large requests](large-chats.md)",
+    "on_audit": "[the audit trail](trust/auditors.md#the-audit-trail)",
+    "on_busy": "[a busy chat](durable.md#a-busy-chat)",
     "on_error": "[when it fails](errors.md)",
     "recorder": "[record](recording.md#record)",
-    "run_log": "[more than one worker](durable.md#more-than-one-worker)",
+    "run_log": "[several workers](durable.md#several-workers)",
 }
 """Option -> a page about it."""
 
 HEAD: Final = """\
 # Options
 
-This page is generated from the docstrings, so your editor says the same. Sizes are bytes and times are seconds, if
-nothing else is said. What the command line takes is on [its own page](cli.md).
+All options of the Python API. Your editor shows the same text, because this page is generated from the docstrings.
+Sizes are in bytes and times in seconds unless stated otherwise. Options of the command line are on
+[their own page](cli.md).
+
+| You configure | Section |
+|---|---|
+| the stream: versions, reasoning, sources, hidden tools | [the converter](#of-the-converter) |
+| chats and runs: storage, history, limits, hooks | [`ChatService`](#of-chatservice) |
+| routes: users, CORS, body sizes | [`chat_router`](#of-chat_router) |
+| a whole app; your own routes | [`create_app`](#of-create_app), [`ChatEndpoints`](#of-chatendpoints) |
+| one request | [`RunOverrides`](#runoverrides) |
+| limits of users and files | [`ServiceLimits`](#servicelimits), [`FilePolicy`](#filepolicy) |
+| limits of responses and connections | [`LogBounds`](#logbounds), [`ServerLimits`](#serverlimits) |
+| several workers | [`RedisRunLog`](#redisrunlog), [`PostgresRunLog`](#postgresrunlog) |
+| recordings | [`ChatRecorder`](#chatrecorder) |
 """
 
 

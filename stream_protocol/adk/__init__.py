@@ -8,6 +8,19 @@
 
 ``KnownCalls`` tells which call is meant by a call, a request, a response or an answer, and under which id the client
 knows it.
+
+Where to change what:
+
+- ``_reader``: reads the facts of an event; finds task agents, and tools that the provider runs.
+- ``_facts``: the facts themselves.
+- ``_calls``: which call an id means, which calls repeat, and which earlier call has a kept result.
+- ``_call_ids``: ids of calls: ``<id>.2``, ``call_0``.
+- ``_live_events``: sound of live runs.
+- ``_event_dicts``: events that are dictionaries.
+- ``_lenient_events``: events of other ADK versions.
+- ``_relayed_events``: agents behind A2A: their output, and events that they must not get.
+- ``_adk_requests``: which calls wait for an answer, and from whom.
+- ``_raising_calls``: which call failed when a tool raised, without a service.
 """
 
 from stream_protocol.adk._adk_requests import (

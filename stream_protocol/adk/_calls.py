@@ -222,7 +222,7 @@ class ToolUse(NamedTuple):
     branch: str | None
     call_id: str
     confirmed: bool
-    """Whether the user has confirmed it: ADK runs a tool again under the same id then."""
+    """True if the user has confirmed it: ADK runs a tool again under the same id then."""
     tool: str
     args: Mapping[str, Any]
     """Plain JSON."""

@@ -311,7 +311,7 @@ class EventFacts(NamedTuple):
 
     def reports_a(self, *kinds: type[Report]) -> bool:
         """Returns True if it reports something of these kinds."""
-        return any(isinstance(report, kinds) for report in self.reports)
+        return bool(self.reports) and any(isinstance(report, kinds) for report in self.reports)
 
     def report(self, kind: type[R]) -> R | None:
         """The first of its reports of this kind."""

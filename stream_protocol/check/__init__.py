@@ -1,4 +1,12 @@
-"""Checks streams: whether a stream is legal for the AI SDK's clients, and whether a page shows it correctly."""
+"""Checks streams: whether a stream is legal for the AI SDK's clients, and whether a page shows it correctly.
+
+Where to change what:
+
+- ``_response_checker``: decides when a rule applies.
+- ``_rules``: names and severities.
+- ``_captured_response``: captures that are not streams.
+- ``_simulated_chat``: which message a response continues.
+"""
 
 from stream_protocol.check._check_file import ALL_VERSIONS, check_file, check_stream
 from stream_protocol.check._rules import Finding, Rule, Severity

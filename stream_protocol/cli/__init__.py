@@ -5,6 +5,19 @@ Exit codes: 0: no error; 1: ``check`` found an error, ``types --check`` a file t
 ``record`` failed; 2: bad usage, or a target or a file that cannot be used; 130: Ctrl-C. With 2, one line on stderr says
 why, and stdout is empty.
 ``--help`` loads neither ADK nor Starlette: each command imports what it needs when it runs.
+
+Where to change what:
+
+- ``_serve_options``: options of ``serve``, one declaration each.
+- ``_program``: ends of commands, colours, examples. Then run ``python -m tests.cli.reference > docs/cli.md``.
+- ``_serve_agent``: serves an agent.
+- ``_serve_screen``: output of ``serve``.
+- ``_reload``: ``--reload``.
+- ``_broken_agent``: an agent that cannot be loaded.
+- ``_workers``: ``--workers``.
+- ``project``: the project that ``init`` makes. Its page is a link to ``examples/nextjs``, so Windows needs
+  ``core.symlinks``. After a change of its agent: ``cd stream_protocol/cli/project; adk-ui-stream types
+  my_package``.
 """
 
 import click
@@ -21,7 +34,15 @@ from stream_protocol.cli.types_command import types
 __all__ = ["main"]
 
 
-@click.group(cls=Program, invoke_without_command=True)
+@click.group(
+    cls=Program,
+    headings={
+        "Talk with an agent": ["demo", "serve", "init"],
+        "Record, replay and check": ["record", "replay", "check", "types"],
+    },
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(package_name="adk-ui-stream")
 @click.pass_context
 def main(ctx: click.Context) -> None:

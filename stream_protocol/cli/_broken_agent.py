@@ -16,14 +16,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from watchfiles import Change, DefaultFilter
 
-from stream_protocol.serving.http import (
-    ResponseHeaders,
-    app_around,
-    dropping_body_if_refused,
-    only_allowed_hosts,
-    plain_text_errors,
-    run_server,
-)
+from stream_protocol.server import only_allowed_hosts, run_server
+from stream_protocol.serving.http import ResponseHeaders, app_around, dropping_body_if_refused, plain_text_errors
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:

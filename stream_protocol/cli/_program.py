@@ -1,15 +1,17 @@
-"""What all commands of ``adk-ui-stream`` have alike: how they end, their colours, and the shape of their help."""
+"""The common part of all commands of ``adk-ui-stream``: how they end, and the contents of their help."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
 import click
 
+from stream_protocol.cli._help import HelpContext, write_sections
 from stream_protocol.wire import printable
 
 INTERRUPTED: Final = 130
@@ -23,9 +25,27 @@ _EMPTY_LINE: Final = "\r\x1b[K"
 class Program(click.Group):
     """A group whose commands end with one line on stderr and exit code 2 if they were called wrongly.
 
+    ``headings``: a heading in the help -> the names of the commands below it.
+
     Ctrl-C ends them with exit code 130, and a reader of stdout that closes its pipe, as ``head`` does, with 0: both
     without a word.
     """
+
+    context_class = HelpContext
+
+    def __init__(self, *args: Any, headings: Mapping[str, Sequence[str]], **others: Any) -> None:
+        super().__init__(*args, **others)
+        self._headings = headings
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the commands, heading by heading."""
+        write_sections(
+            formatter,
+            {
+                heading: [(name, self.commands[name].get_short_help_str(formatter.width)) for name in names]
+                for heading, names in self._headings.items()
+            },
+        )
 
     def main(
         self,
@@ -68,8 +88,11 @@ class DocumentedCommand(click.Command):
     """A command whose help ends with examples, and may have its options in sections.
 
     ``examples``: what one does -> the command line. ``sections``: the first option of a section -> its heading.
-    ``in_file``: the options that it reads from a file, by their keys.
+    ``in_file``: the options that it reads from a file, by their keys. ``common``: the names of the options that ``-h``
+    shows; by default it shows all, as ``--help`` does.
     """
+
+    context_class = HelpContext
 
     def __init__(
         self,
@@ -77,12 +100,44 @@ class DocumentedCommand(click.Command):
         examples: Mapping[str, str],
         sections: Mapping[str, str] | None = None,
         in_file: Mapping[str, click.Option] | None = None,
+        common: Collection[str] = (),
         **others: Any,
     ) -> None:
-        super().__init__(*args, **others)
+        names = ["--help"] if common else ["-h", "--help"]
+        super().__init__(*args, **{"context_settings": {"help_option_names": names}, **others})
+        self._common = common
+        self._short_help = click.Option(
+            ["-h"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=self._show_short_help,
+            help="Show the common options and exit.",
+        )
         self.examples = examples
         self.sections = sections
         self.in_file = in_file or {}
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with those that show help."""
+        *own, help_option = super().get_params(ctx)
+        return [*own, *([self._short_help] if self._common else ()), help_option]
+
+    def _show_short_help(self, ctx: click.Context, _option: click.Parameter, value: object) -> None:
+        if not value or ctx.resilient_parsing:
+            return
+        formatter = ctx.make_formatter()
+        self.format_usage(ctx, formatter)
+        first, _, _ = inspect.cleandoc(self.help or "").partition("\n\n")
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(first)
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        records = [each.get_help_record(ctx) for each in options if each.name in self._common]
+        write_sections(formatter, {"Common options": [record for record in records if record is not None]})
+        formatter.write(f"\n{ctx.command_path} --help shows all options, with examples.\n")
+        click.echo(formatter.getvalue().rstrip("\n"), color=ctx.color)
+        ctx.exit()
 
     def options_by_section(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
         """Heading -> the options below it, each with its help; in the order of the command."""
@@ -98,15 +153,13 @@ class DocumentedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options, section by section."""
-        for heading, records in self.options_by_section(ctx).items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
+        write_sections(formatter, self.options_by_section(ctx))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the examples, each on a line of its own that can be copied, however narrow the terminal is."""
         with formatter.section("Examples"):
             for meaning, line in self.examples.items():
-                formatter.write(f"{'':{formatter.current_indent}}# {meaning}\n")
+                formatter.write(f"{'':{formatter.current_indent}}{click.style(f'# {meaning}', dim=True)}\n")
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 

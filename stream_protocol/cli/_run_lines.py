@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from stream_protocol.adk import TokenUsage, read
 from stream_protocol.cli._program import color_choice, glyph
 from stream_protocol.wire import printable
 
@@ -24,7 +25,7 @@ _AGENT_LENGTH: Final = 20
 """Characters of an agent's name."""
 
 _TOOL_CALLS: Final = (b'data: {"type":"tool-input-available"', b'data: {"type":"tool-input-error"')
-"""How the SSE event of a complete call begins; there is one for each call."""
+"""The beginning of the SSE event of a complete call; there is one for each call."""
 
 _APPROVAL: Final = b'data: {"type":"tool-approval-request"'
 
@@ -53,10 +54,12 @@ class RunLine:
 
     def event(self, event: Event) -> None:
         """Note the agent that speaks, and its tokens."""
-        if event.author != "user":
-            self._agent = event.author
-        if event.usage_metadata is not None and not event.partial:
-            self._tokens += event.usage_metadata.total_token_count or 0
+        facts = read(event)
+        if not facts.in_users_name:
+            self._agent = facts.speaker[0]
+        usage = facts.report(TokenUsage)
+        if usage is not None and not facts.is_fragment:
+            self._tokens += usage.total
 
     def written(self, sse: Sequence[bytes]) -> None:
         """Count the calls."""

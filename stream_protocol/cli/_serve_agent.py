@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import platform
 import socket
 import sys
 from collections.abc import Sequence
@@ -25,15 +26,17 @@ from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.cli._targets import load_or_refuse
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.recording.write import ChatRecorder
-from stream_protocol.serving import (
-    AuditFile,
-    ChatService,
-    ServiceLimits,
-    Suggestion,
-    explain_error,
+from stream_protocol.server import (
+    AddressError,
+    ServerLimits,
+    bind_socket,
+    exposure_warning,
     freeze_startup_objects,
     log_to_terminal,
+    only_allowed_hosts,
+    run_server,
 )
+from stream_protocol.serving import AuditFile, ChatService, ServiceLimits, Suggestion, explain_error
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
     Target,
@@ -45,18 +48,7 @@ from stream_protocol.serving.adk_runner import (
     used_models,
     without_password,
 )
-from stream_protocol.serving.http import (
-    AddressError,
-    MetricsPage,
-    ServerLimits,
-    bind_socket,
-    create_app,
-    exposure_warning,
-    header_user,
-    local_user,
-    only_allowed_hosts,
-    run_server,
-)
+from stream_protocol.serving.http import MetricsPage, create_app, header_user, local_user
 from stream_protocol.serving.run_logs import RunLog, RunLogError, load_run_log
 from stream_protocol.serving.telemetry import export_as_environment_says, export_for_prometheus, flush_exports
 from stream_protocol.stream import ConverterOptions
@@ -103,7 +95,7 @@ class AgentServer:
     name: str | None = None
     """The name on the screen, if it is not the target."""
     suggestions: Sequence[Suggestion] = ()
-    """What the page offers to say first."""
+    """The messages that the page offers first."""
 
     def load(self) -> Loaded:
         """Loads the agent, and opens the stores. Ends the process with exit code 2 if one of them cannot be used."""
@@ -307,7 +299,8 @@ class AgentServer:
     def _inspector_hint(self) -> str:
         if not self.options.page or self.options.user_header or self.options.workers > 1:
             return ""
-        return "Ctrl+I on the page" if self.options.inspect else "--inspect adds it to the page"
+        keys = "Cmd+I" if platform.system() == "Darwin" else "Ctrl+I"
+        return f"{keys} on the page" if self.options.inspect else "--inspect adds it to the page"
 
     def _place_of_chats(self, service: ChatService) -> str:
         store = service.runner.session_service

@@ -32,14 +32,19 @@ _DECLARED: Final = "option"
 
 
 def _option(
-    *names: str, section: str | None = None, beside_replay: bool = False, in_file: bool = False, **declared: Any
+    *names: str,
+    section: str | None = None,
+    beside_replay: bool = False,
+    common: bool = False,
+    in_file: bool = False,
+    **declared: Any,
 ) -> Any:
     """Declare an option. ``names``: those that do not follow from the field's name. ``declared``: as for click.
 
     ``section``: the heading above it in the help. ``beside_replay``: it can stand beside ``--replay``. ``in_file``: it
-    is in the file, and not on the command line.
+    is in the file, and not on the command line. ``common``: it is in the short help.
     """
-    about = {"names": names, "section": section, "beside_replay": beside_replay, "in_file": in_file}
+    about = {"names": names, "section": section, "beside_replay": beside_replay, "common": common, "in_file": in_file}
     return field(metadata={_DECLARED: about, "click": declared})
 
 
@@ -55,14 +60,22 @@ class ServeOptions:
     """What ``serve`` was told, but for its target. It can be sent to another process."""
 
     host: str = _option(
+        common=True,
         section="Address and users",
         beside_replay=True,
         default="127.0.0.1",
         show_default=True,
+        metavar="ADDRESS",
         help="Address to listen on; 0.0.0.0 lets other machines in.",
     )
     port: int = _option(
-        beside_replay=True, type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one."
+        common=True,
+        beside_replay=True,
+        type=click.IntRange(0, 65535),
+        metavar="PORT",
+        default=8000,
+        show_default=True,
+        help="0 takes a free one.",
     )
     user_header: str | None = _option(
         type=HeaderName(), metavar="NAME", help="Header in which a proxy in front names the user; 401 without it."
@@ -77,6 +90,7 @@ class ServeOptions:
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
+        common=True,
         beside_replay=True,
         type=Origin(),
         metavar="ORIGIN",
@@ -91,7 +105,9 @@ class ServeOptions:
         show_default=True,
         help="Serve the chat page at /.",
     )
-    opens_page: bool = _option("--open", beside_replay=True, is_flag=True, help="Open the page in the browser.")
+    opens_page: bool = _option(
+        "--open", common=True, beside_replay=True, is_flag=True, help="Open the page in the browser."
+    )
     ai_sdk: Literal[6, 7] = _option(
         beside_replay=True,
         type=AI_SDK_VERSIONS,
@@ -101,16 +117,22 @@ class ServeOptions:
         help="Major version of the client's `ai`.",
     )
     inspect: bool = _option(
-        is_flag=True, help="Show on the page how an answer came to be: each ADK event and its chunks. For developers."
+        common=True,
+        is_flag=True,
+        help="Show on the page how an answer came to be: each ADK event and its chunks. For developers.",
     )
     reload: bool = _option(
+        common=True,
         section="While you work on the agent",
         is_flag=True,
         help="Load the agent anew when one of its files changes. Chats in memory are gone then. While the agent cannot "
         "be loaded, requests get 503 with the reason.",
     )
     session_service_uri: str | None = _option(
-        section="Chats", help="Where chats are kept: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]"
+        common=True,
+        section="Chats",
+        metavar="URI",
+        help="Where chats are kept: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
     )
     drain: float = _option(
         type=Seconds(),
@@ -120,6 +142,7 @@ class ServeOptions:
     )
     workers: int = _option(
         section="Many workers",
+        metavar="N",
         default=1,
         help="Processes that serve at one address; one that dies is replaced. Several need --run-log and a store of "
         "chats.",
@@ -137,6 +160,7 @@ class ServeOptions:
     )
     record_folder: str | None = _option(
         "--record",
+        common=True,
         section="What is written down",
         metavar="DIR",
         type=FOLDER,
@@ -155,6 +179,7 @@ class ServeOptions:
     )
     verbosity: Literal["quiet", "normal", "verbose"] = _option(
         "--verbose/--quiet",
+        common=True,
         beside_replay=True,
         default=None,
         callback=lambda context, option, value: {True: "verbose", None: "normal", False: "quiet"}[value],
@@ -162,6 +187,7 @@ class ServeOptions:
     )
     recordings: str | None = _option(
         "--replay",
+        common=True,
         section="Recordings instead of an agent",
         beside_replay=True,
         metavar="FILE|DIR",
@@ -253,6 +279,10 @@ def sections() -> dict[str, str]:
     """Return the headings of the help, by the first option below each."""
     headings = {option.opts[0]: declared.metadata[_DECLARED]["section"] for declared, option in _options(in_file=False)}
     return {**{option: heading for option, heading in headings.items() if heading}, "--help": "Help"}
+
+
+COMMON: Final = frozenset(each.name for each in fields(ServeOptions) if each.metadata[_DECLARED]["common"])
+"""The options that the short help has."""
 
 
 BESIDE_REPLAY: Final = frozenset(

@@ -11,12 +11,12 @@ from stream_protocol.cli._serve_options import ServeOptions
 from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.recording import RecordingError
 from stream_protocol.replay_server import Chats, create_replay_app, load_library
-from stream_protocol.serving import log_to_terminal
-from stream_protocol.serving.http import (
+from stream_protocol.server import (
     AddressError,
     ServerLimits,
     bind_socket,
     exposure_warning,
+    log_to_terminal,
     only_allowed_hosts,
     run_server,
 )

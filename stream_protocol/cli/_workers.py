@@ -137,7 +137,7 @@ class _Workers:
 
     def run(self, *, opens_page: bool) -> None:
         """Returns when all have ended by SIGINT. By SIGTERM this process ends as they do."""
-        from stream_protocol.serving.http import ending_with_terminal  # noqa: PLC0415 - loads what workers load beside it
+        from stream_protocol.server import ending_with_terminal  # noqa: PLC0415 - loads what workers load beside it
 
         self._server.set_up_log()
         for number in (signal.SIGTERM, signal.SIGINT):

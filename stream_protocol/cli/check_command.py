@@ -1,4 +1,4 @@
-"""``adk-ui-stream check``: exit code 0 for a legal stream, 1 for an illegal one, 2 for a file that is no stream."""
+"""``adk-ui-stream check``: exit code 0 for a valid stream, 1 for an invalid one, 2 for a file that is not a stream."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _EXAMPLES: Final = {
 }
 
 
-@click.command(cls=DocumentedCommand, short_help="Say whether a stream is legal for the AI SDK.", examples=_EXAMPLES)
+@click.command(cls=DocumentedCommand, short_help="Check a stream against the AI SDK's protocol.", examples=_EXAMPLES)
 @click.argument("file", type=FILE)
 @click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
 @click.option("--ai-sdk", type=AI_SDK_VERSIONS, help="Judge for this major version of `ai` only.")
 def check(file: str, *, session: str | None, ai_sdk: str | None) -> None:
-    """Say whether FILE is a legal stream for v6 and v7 clients: an SSE capture, chunks on lines, or ADK events in any
+    """Check whether FILE is a valid stream for v6 and v7 clients: an SSE capture, chunks on lines, or ADK events in any
     form that `replay` reads."""
     from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
 
@@ -41,16 +41,16 @@ def check(file: str, *, session: str | None, ai_sdk: str | None) -> None:
     with tempfile.SpooledTemporaryFile(SPOOL_BYTES, "w+", encoding="utf-8", newline="\n") as out:
         try:
             with progress(f"Checking {name}"):
-                is_legal = _write_report(out, name, check_file(file, session=session, versions=versions), versions)
+                is_valid = _write_report(out, name, check_file(file, session=session, versions=versions), versions)
         except UnreadableError as error:
             refuse(f"{name}: {error}")
         out.seek(0)
         print_at_once("".join(lines) for lines in iter(lambda: out.readlines(SPOOL_BYTES), []))
-    sys.exit(0 if is_legal else 1)
+    sys.exit(0 if is_valid else 1)
 
 
 def _write_report(out: IO[str], name: str, findings: Iterable[Finding], versions: Iterable[AiSdkVersion]) -> bool:
-    """Writes a line for each finding in the file ``name``, then the verdict. Returns whether the stream is legal."""
+    """Writes a line for each finding in the file ``name``, then the verdict. Returns whether the stream is valid."""
     counts: Counter[Severity] = Counter()
     for finding in findings:
         severity = finding.rule.severity
@@ -58,12 +58,12 @@ def _write_report(out: IO[str], name: str, findings: Iterable[Finding], versions
         where = f"chunk {finding.chunk}, {_clients(finding.versions)}"
         colored = click.style(severity, fg="red" if severity == "error" else "yellow")
         out.write(f"{name}:{finding.line}: {colored} [{finding.rule}] {where}: {finding.text}\n")
-    is_legal = not any(severity == "error" for severity in counts)
+    is_valid = not any(severity == "error" for severity in counts)
     numbers = [f"{counts[severity]} {severity}{'s' * (counts[severity] > 1)}" for severity in sorted(counts)]
-    verdict = click.style("legal", fg="green") if is_legal else click.style("not legal", fg="red")
+    verdict = click.style("valid", fg="green") if is_valid else click.style("invalid", fg="red")
     verdict = f"{verdict} for {_clients(versions)}"
     out.write(f"{name}: {verdict}" + (f" ({', '.join(numbers)})" if numbers else "") + "\n")
-    return is_legal
+    return is_valid
 
 
 def _clients(versions: Iterable[AiSdkVersion]) -> str:

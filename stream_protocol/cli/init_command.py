@@ -53,9 +53,9 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
     folder = Path(name)
     package = _package(folder)
     if os.path.lexists(folder) and not _is_empty_folder(folder):
-        refuse(f"{name} is there already, and not an empty folder")
+        refuse(f"{name} already exists and is not an empty folder")
     if not folder.absolute().parent.is_dir():
-        refuse(f"{folder.parent} is no folder")
+        refuse(f"{folder.parent} is not a folder")
     try:
         # Made beside it, and moved there when it is whole.
         with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=f".{package}-") as scratch:
@@ -68,6 +68,8 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
         refuse(f"cannot write {name}: {error.strerror or error}")
     parts = ["an agent", "its server", "a test with a recording", *(["a Next.js page"] if page == "next" else [])]
     commands = [f"cd {name}", "pip install -r requirements.txt", "pytest", f"adk-ui-stream serve {package} --open"]
+    if page == "next":
+        commands.append("cd page && npm ci && npm run dev  # the page, in another terminal: http://localhost:3000")
     click.echo(f"Made {name}: {', '.join(parts)}. Its README.md says more.\n")
     click.echo("\n".join(click.style(f"  {command}", bold=True) for command in commands))
 

@@ -8,19 +8,28 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
 from stream_protocol.cli._command_options import AI_SDK_VERSIONS, FOLDER, ai_sdk_version
 from stream_protocol.cli._output import data_on_stdout, progress
-from stream_protocol.cli._program import DocumentedCommand, refuse
-from stream_protocol.wire import ChatRequestError, ClientStreamError, StreamProtocolError, parse_chat_request
+from stream_protocol.cli._program import DocumentedCommand, color_choice, refuse
+from stream_protocol.cli._transcript import Transcript
+from stream_protocol.wire import (
+    ChatRequestError,
+    ClientStreamError,
+    StreamProtocolError,
+    is_tool_part,
+    parse_chat_request,
+)
 from stream_protocol.wire.client import MessageReducer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from stream_protocol.serving import ChatService
-    from stream_protocol.wire import AiSdkVersion
+    from stream_protocol.wire import AiSdkVersion, UIMessage
 
 CHAT_ID = "recorded"
 """The chat's id in the requests."""
@@ -31,6 +40,9 @@ _EXAMPLES: Final = {
     "Two turns with an agent by its name": (
         'adk-ui-stream record my_package.agent:root_agent --say "Hi" --say "And tomorrow?" --to two-turns.jsonl'
     ),
+    "A call that needs approval, and is denied": (
+        'adk-ui-stream record my_agent --say "Book it" --deny --to denied.jsonl'
+    ),
 }
 
 
@@ -39,61 +51,115 @@ _EXAMPLES: Final = {
 @click.option("--say", "texts", multiple=True, required=True, help="What the user says; repeatable, one turn each.")
 @click.option("--to", "file", required=True, type=click.Path(path_type=Path), help="The recording; it must not exist.")
 @click.option(
+    "--approve/--deny", default=None, help="Answer each call that needs approval.  [default: it stays unanswered]"
+)
+@click.option(
     "--ai-sdk", type=AI_SDK_VERSIONS, default="6", show_default=True, help="Major version of the client's `ai`."
 )
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
-def record(target: str, *, texts: tuple[str, ...], file: Path, ai_sdk: str, verbose: bool) -> None:
-    """Talk with TARGET (as in `serve`) and record it, for `replay` and tests. It really runs: models cost money.
+def record(
+    target: str, *, texts: tuple[str, ...], file: Path, approve: bool | None, ai_sdk: str, verbose: bool
+) -> None:
+    """Talk with TARGET (as in `serve`), print the conversation and record it, for `replay` and tests.
 
-    A turn that fails is recorded as well, and reported on stderr. The exit code is 1 if all turns failed.
+    It really runs: models cost money. A turn that fails is recorded as well. The exit code is 1 if all turns failed.
     """
+    colored = color_choice() or (color_choice() is None and sys.stdout.isatty())
     with data_on_stdout() as print_data:
-        failed = _record(target, texts, file, ai_sdk=ai_sdk, verbose=verbose)
-        summary = f"Recorded {len(texts)} turn{'s' * (len(texts) > 1)} in {file}"
+
+        def show(text: str) -> None:
+            print_data(text if colored else click.unstyle(text))
+
+        turns, failed = _record(target, texts, file, approve=approve, ai_sdk=ai_sdk, verbose=verbose, show=show)
+        summary = f"\nRecorded {turns} turn{'s' * (turns > 1)} in {file}"
         print_data(summary + (f", {failed} of which failed\n" if failed else "\n"))
-    if failed == len(texts):
+    if failed == turns:
         sys.exit(1)
 
 
-def _record(target: str, texts: tuple[str, ...], file: Path, *, ai_sdk: str, verbose: bool) -> int:
-    """Return how many turns failed."""
+def _record(
+    target: str,
+    texts: tuple[str, ...],
+    file: Path,
+    *,
+    approve: bool | None,
+    ai_sdk: str,
+    verbose: bool,
+    show: Callable[[str], None],
+) -> tuple[int, int]:
+    """Return how many turns there were, and how many of them failed."""
     from stream_protocol.cli._targets import load_or_refuse
     from stream_protocol.recording.write import FileRecorder
-    from stream_protocol.serving import ChatService, log_to_terminal
+    from stream_protocol.server import log_to_terminal
+    from stream_protocol.serving import ChatService
 
     version = ai_sdk_version(ai_sdk)
     if file.exists():
-        refuse(f"{file} is there already: delete it, or name another file with --to")
+        refuse(f"{file} already exists: delete it, or name another file with --to")
     if not file.parent.is_dir():
-        refuse(f"{file.parent} is no folder")
+        refuse(f"{file.parent} is not a folder")
     try:
         with progress(f"Loading {target}"):
             loaded = load_or_refuse(target, "record {} --say …")  # it may have a logging of its own
             log_to_terminal(verbose=verbose)
             service = ChatService(loaded, ai_sdk=version, recorder=FileRecorder(file))
-        failed = asyncio.run(_talk(service, texts, version))
+        talk = _Talk(service, version, show)
+        asyncio.run(talk.hold(texts, approve=approve))
     except (StreamProtocolError, ChatRequestError) as error:
         refuse(str(error))
     if not file.exists():
         refuse(f"{file} could not be written")
-    return failed
+    return talk.turns, talk.failed
 
 
-async def _talk(service: ChatService, texts: tuple[str, ...], ai_sdk: AiSdkVersion) -> int:
-    """Send each text after the answer to the previous one has ended, as a page does. Returns how many turns failed."""
-    messages: list[dict[str, Any]] = []
-    failed = 0
-    for number, text in enumerate(texts, 1):
-        messages.append({"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]})
-        request = parse_chat_request({"id": CHAT_ID, "messages": messages, "trigger": "submit-message"})
-        reducer = MessageReducer(ai_sdk=ai_sdk)
+class _Talk:
+    """A conversation, as a page has it: the next message is sent when the answer to the one before has ended."""
+
+    def __init__(self, service: ChatService, ai_sdk: AiSdkVersion, show: Callable[[str], None]) -> None:
+        self._service = service
+        self._ai_sdk: AiSdkVersion = ai_sdk
+        self._show = show
+        self._transcript = Transcript(service.runner.agent.name)
+        self._messages: list[UIMessage] = []
+        self.turns = 0
+        self.failed = 0
+
+    async def hold(self, texts: Iterable[str], *, approve: bool | None) -> None:
+        """Send each text, and after an answer with calls that need approval what is to be answered, if anything is."""
+        for number, text in enumerate(texts, 1):
+            said: UIMessage = {"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
+            answer = await self._send([*self._messages, said])
+            while approve is not None and (answered := _answered(answer, approve=approve)) is not None:
+                answer = await self._send([*self._messages[:-1], answered])
+        await self._service.aclose()
+
+    async def _send(self, messages: list[UIMessage]) -> UIMessage:
+        """Send the messages. Return the agent's message as it then is."""
+        self.turns += 1
+        last = messages[-1]
+        body = {"id": CHAT_ID, "messages": messages, "trigger": "submit-message"}
+        reducer = MessageReducer(ai_sdk=self._ai_sdk, message=last if last["role"] == "assistant" else None)
+        chunks = await self._service.respond_chunks(parse_chat_request(body), user_id="local")
+        self._show(self._transcript.user(last))
         try:
-            with progress(f"Turn {number} of {len(texts)}"):
-                async for chunk in await service.respond_chunks(request, user_id="local"):
-                    reducer.apply(chunk)
-        except ClientStreamError as error:
-            failed += 1
-            click.echo(f"turn {number} ended in an error: {error}", err=True)
-        messages.append(cast("dict[str, Any]", reducer.message))
-    await service.aclose()
-    return failed
+            async for chunk in chunks:
+                self._show(self._transcript.chunk(chunk))
+                reducer.apply(chunk)
+        except ClientStreamError:
+            self.failed += 1
+        self._show(self._transcript.end())
+        self._messages = [*messages[: -1 if last["role"] == "assistant" else None], reducer.message]
+        return reducer.message
+
+
+def _answered(message: UIMessage, *, approve: bool) -> UIMessage | None:
+    """Return the message with an answer to each call that needs approval; ``None`` if none does."""
+    if not any(is_tool_part(part) and part["state"] == "approval-requested" for part in message["parts"]):
+        return None
+    parts = [
+        {**part, "state": "approval-responded", "approval": {**part["approval"], "approved": approve}}
+        if is_tool_part(part) and part["state"] == "approval-requested"
+        else part
+        for part in message["parts"]
+    ]
+    return cast("UIMessage", {**message, "parts": parts})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import click
@@ -11,21 +13,24 @@ import orjson
 from stream_protocol.cli._command_options import AI_SDK_VERSIONS, FILE, Pace, ai_sdk_version
 from stream_protocol.cli._output import SPOOL_BYTES, print_at_once, progress, shown_on_terminal
 from stream_protocol.cli._program import DocumentedCommand, refuse
-from stream_protocol.wire import SSE_DONE, json_value
+from stream_protocol.wire import SSE_DONE, ChatRequestError, json_value, parse_chat_request
+from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from stream_protocol.recording import TurnStream
+    from stream_protocol.cli._transcript import Transcript
+    from stream_protocol.recording import Recording, TurnItem, TurnStream
     from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import UIMessage
 
-OutputFormat = Literal["sse", "chunks", "messages"]
+OutputFormat = Literal["text", "sse", "chunks", "messages"]
 
 
 _EXAMPLES: Final = {
-    "What a browser would get": "adk-ui-stream replay weather.jsonl",
+    "The conversation, to be read": "adk-ui-stream replay weather.jsonl --to text",
+    "What a browser would get": "adk-ui-stream replay weather.jsonl --to sse",
     "The messages that the page would show, of one session of a store": (
         "adk-ui-stream replay sessions.db --session c1 --to messages"
     ),
@@ -33,7 +38,9 @@ _EXAMPLES: Final = {
 }
 
 
-@click.command(cls=DocumentedCommand, short_help="Print the stream of recorded events.", examples=_EXAMPLES)
+@click.command(
+    cls=DocumentedCommand, short_help="Print recorded events as a conversation or a stream.", examples=_EXAMPLES
+)
 @click.argument("file", type=FILE)
 @click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="This turn only, counted from 1.")
@@ -41,7 +48,9 @@ _EXAMPLES: Final = {
     "--ai-sdk", type=AI_SDK_VERSIONS, help="Major version of the client's `ai`.  [default: as recorded, or 6]"
 )
 @click.option(
-    "--to", type=click.Choice(get_args(OutputFormat)), default="sse", show_default=True, help="What is printed."
+    "--to",
+    type=click.Choice(get_args(OutputFormat)),
+    help="What is printed: a transcript, or what a client gets.  [default: text on a terminal, else sse]",
 )
 @click.option(
     "--pace",
@@ -52,9 +61,9 @@ _EXAMPLES: Final = {
     help="instant; recorded; or a factor: 4 is four times as fast as recorded, 0.5 half as fast.",
 )
 def replay(
-    file: str, *, session: str | None, turn: int | None, ai_sdk: str | None, to: OutputFormat, pace: float
+    file: str, *, session: str | None, turn: int | None, ai_sdk: str | None, to: OutputFormat | None, pace: float
 ) -> None:
-    """Print the stream that FILE would be now: recorded ADK events in any form, turn by turn.
+    """Print the conversation, or the stream, that FILE would be now: recorded ADK events in any form, turn by turn.
 
     A form is told by the content: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
     DatabaseSessionService), what /run and /run_sse sent, an evalset, traces of agents-cli, a conformance test, a
@@ -67,7 +76,12 @@ def replay(
     options: ConverterOptions = {} if ai_sdk is None else {"ai_sdk": ai_sdk_version(ai_sdk)}
     try:
         with rereadable(file) as path:
-            output = shown_on_terminal(_output(path, session, turn, to, pace, options))
+            chosen = to or ("text" if sys.stdout.isatty() else "sse")
+            if chosen == "text":
+                text = _text(path, session, turn, pace, options)
+                print_at_once(["".join(text)] if pace == INSTANT else text)
+                return
+            output = shown_on_terminal(_output(path, session, turn, chosen, pace, options))
             if pace == INSTANT:
                 _print_when_complete(output, f"Replaying {name}")
             else:
@@ -80,26 +94,72 @@ def _output(
     path: Path, session: str | None, turn: int | None, to: OutputFormat, pace: float, options: ConverterOptions
 ) -> Iterator[bytes]:
     """What is printed. Reads the whole file before the first piece: a bad one must print nothing."""
-    from stream_protocol.recording import (
-        INSTANT,
-        check_has_times,
-        load_recording,
-        pace_turns,
-        replay_messages,
-        replay_sse,
-        select_turn,
-    )
+    from stream_protocol.recording import replay_messages, replay_sse, select_turn
 
-    recording = load_recording(path, session=session)
-    turns: TurnStream = recording.stream_turns()
-    if pace != INSTANT:
-        check_has_times(select_turn(recording.stream_turns(), turn))
-        turns = pace_turns(turns, pace)
+    recording, turns = _load(path, session, turn, pace)
     if to == "messages":
         yield _message_array(replay_messages(turns, turn=turn, delegated=recording.delegated, **options))
     else:
         events = replay_sse(select_turn(turns, turn), delegated=recording.delegated, **options)
         yield from events if to == "sse" else _chunk_lines(events)
+
+
+def _text(path: Path, session: str | None, turn: int | None, pace: float, options: ConverterOptions) -> Iterator[str]:
+    """A conversation as text, piece by piece."""
+    from stream_protocol.cli._transcript import Transcript
+    from stream_protocol.recording import replay_sse, select_turn
+
+    recording, turns = _load(path, session, turn, pace)
+    transcript = Transcript()
+    for head, items in select_turn(turns, turn):
+        heard = _Heard(items, transcript)
+        for event in replay_sse([(head, heard)], delegated=recording.delegated, **options):
+            said = heard.take()
+            chunks = "".join(map(transcript.chunk, parse_sse(event)))
+            yield said + chunks
+        yield heard.take() + transcript.end()
+
+
+class _Heard:
+    """The items of a turn. Notes what the user says in them, and which agent answers."""
+
+    def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:
+        self._items = items
+        self._transcript = transcript
+        self._said: list[str] = []
+
+    def __iter__(self) -> Iterator[TurnItem]:
+        from stream_protocol.recording import TimedEvent
+        from stream_protocol.recording.read import TurnRecord
+
+        has_request = False
+        for item in self._items:
+            if isinstance(item, TurnRecord) and item.request is not None:
+                with suppress(ChatRequestError):  # written by another program
+                    self._said.append(self._transcript.user(parse_chat_request(item.request).target))
+                    has_request = True
+            elif isinstance(item, TimedEvent) and item.event.author != "user":
+                self._transcript.agent = item.event.author
+            elif isinstance(item, TimedEvent) and not has_request and item.event.content is not None:
+                texts = [part.text for part in item.event.content.parts or () if part.text]
+                self._said += [self._transcript.said(texts)] if texts else []
+            yield item
+
+    def take(self) -> str:
+        """Return what the user has said since the last call."""
+        said, self._said = "".join(self._said), []
+        return said
+
+
+def _load(path: Path, session: str | None, turn: int | None, pace: float) -> tuple[Recording, TurnStream]:
+    from stream_protocol.recording import INSTANT, check_has_times, load_recording, pace_turns, select_turn
+
+    recording = load_recording(path, session=session)
+    turns: TurnStream = recording.stream_turns()
+    if pace == INSTANT:
+        return recording, turns
+    check_has_times(select_turn(recording.stream_turns(), turn))
+    return recording, pace_turns(turns, pace)
 
 
 def _chunk_lines(events: Iterable[bytes]) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ from stream_protocol.cli._output import progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.cli._serve_options import (
     BESIDE_REPLAY,
+    COMMON,
     ServeOptions,
     command_line_options,
     file_options,
@@ -35,6 +36,7 @@ _EXAMPLES: Final = {
     examples=_EXAMPLES,
     sections=sections(),
     in_file=file_options(),
+    common=COMMON,
     params=command_line_options(),
 )
 @click.argument("target", required=False, type=FOLDER)

@@ -9,8 +9,8 @@ from google.adk.tools import BaseTool, FunctionTool, ToolContext, request_input
 from google.genai import types
 from pydantic import BaseModel
 
+from stream_protocol.agents import client_tool, emit_data
 from stream_protocol.demo._chart import bar_chart
-from stream_protocol.serving import client_tool, emit_data
 
 Json: TypeAlias = dict[str, Any]
 

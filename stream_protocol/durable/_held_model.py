@@ -67,7 +67,7 @@ async def _generate(
     calls: KeptCalls, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
     """Asks the model. What is partial comes at once; the rest when it is kept, since tools are called then."""
-    calls.is_live = True
+    calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()
     whole: list[LlmResponse] = []
 

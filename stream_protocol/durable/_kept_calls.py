@@ -34,13 +34,21 @@ class KeptCalls:
     """
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
-        self.is_live = not again
-        """Whether a model has been called whose answer was not kept."""
+        self._is_live = not again
         self._workflows = workflows
         self._run_id = run_id
         self._again = again
         self._model_calls = Counter[str]()
         self._used = UsedCalls(names_by_id=names_by_id)
+
+    @property
+    def is_live(self) -> bool:
+        """True once a model has been called whose answer was not kept."""
+        return self._is_live
+
+    def go_live(self) -> None:
+        """A model is called whose answer was not kept."""
+        self._is_live = True
 
     @contextmanager
     def current(self) -> Iterator[None]:

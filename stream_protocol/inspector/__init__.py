@@ -2,6 +2,13 @@
 
 ``Inspector`` is a recorder that keeps the newest turns in memory. ``inspector_routes`` shows them to their user, and
 what is in a recording or a capture that somebody drops on the page. Importing this package loads ADK and Starlette.
+
+Where to change what:
+
+- ``_inspector``: keeps live chats.
+- ``_dropped_file``: converts dropped files.
+- ``_pytest_text``: the copied test.
+- ``_inspector_endpoints``: routes. The panel is in ``server/page/src/inspector``.
 """
 
 from stream_protocol.inspector._inspector import Inspector

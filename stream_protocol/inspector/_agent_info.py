@@ -1,4 +1,4 @@
-"""What the Inspector tells of an agent and of those below it."""
+"""Describes an agent, and the agents below it, for the Inspector."""
 
 from typing import TypedDict
 

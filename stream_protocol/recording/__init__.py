@@ -2,6 +2,12 @@
 
 ``_front`` imports the public names. It is loaded when a name is first used. So ``recording.read``, which needs no ADK,
 can be imported without ADK.
+
+Where to change what:
+
+- ``_replay``: ``replay`` and ``--to messages``.
+- ``_pace``: ``--pace``.
+- ``_split_turns``: recordings with their own turns.
 """
 
 from typing import TYPE_CHECKING

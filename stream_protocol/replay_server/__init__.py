@@ -1,6 +1,10 @@
 """A server that answers ``useChat`` from recordings: without an agent, without a model, and without writing anything.
 
 Importing this package loads ADK and Starlette.
+
+Where to change what:
+
+- ``_turn_matching``: finds the turn for a request.
 """
 
 from stream_protocol.recording import INSTANT

@@ -16,6 +16,7 @@ from stream_protocol.replay_server._playback import HELD
 from stream_protocol.replay_server._played_chats import Chats
 from stream_protocol.replay_server._recording_library import LibraryEntry
 from stream_protocol.replay_server._step_requests import STEP_KEYS, StepRequest, parse_step
+from stream_protocol.serving.base import response_budget
 from stream_protocol.serving.http import (
     PageInfo,
     RequestBodies,
@@ -26,7 +27,6 @@ from stream_protocol.serving.http import (
     plain_text_errors,
     read_small,
     require_trusted_origin,
-    response_budget,
     whole_response,
 )
 from stream_protocol.wire import ChatRequestError, check_flag, check_instance, parse_chat_id, parse_json

@@ -1,42 +1,50 @@
 """Serves chats: the chat service, and its endpoint for Starlette, FastAPI and Django. Imports ADK and Starlette.
 
 Who writes a run log imports from ``stream_protocol.serving.run_logs``.
+
+Where to change what:
+
+- ``_service``: what an app calls.
+- ``base``: limits of a user (429, 503), times, long work beside the event loop, the audit trail.
+- ``requests``: one request from its arrival to its run; histories; stops and deletions; options; ``/readyz``.
+- ``runs``: the runs that go on. ``run_logs``: what several workers share of them. ``engine``: runs of dead workers.
+- ``chats``: sessions as chats. ``adk_runner``: agents and stores by name. ``http``: the routes.
+- ``errors``, ``telemetry``: what users and operators are told.
+- ``_sync_service``: Flask and Django under WSGI.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.serving._agent_helpers import ClientTool, DataPart, client_tool, data_part, emit_data
-from stream_protocol.serving._audit import AuditFile, AuditRecord, OnAudit
-from stream_protocol.serving._limits import ServiceLimits
-from stream_protocol.serving._on_finish import OnFinish, Outcome
-from stream_protocol.serving._overrides import RunOverrides
-from stream_protocol.serving._recorder_protocol import Recorder, TurnRecorder
 from stream_protocol.serving._service import ChatService
-from stream_protocol.serving._startup_objects import freeze_startup_objects
 from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
 from stream_protocol.serving.adk_runner import Target, default_run_config, delegation_tools
+from stream_protocol.serving.base import (
+    AuditFile,
+    AuditRecord,
+    OnAudit,
+    Recorder,
+    RunOverrides,
+    ServiceLimits,
+    ServiceTimes,
+    TurnRecorder,
+)
 from stream_protocol.serving.chats import ChatChanges, ChatListPage, ListedChat
-from stream_protocol.serving.errors import explain_error, log_to_terminal
+from stream_protocol.serving.errors import explain_error
 from stream_protocol.serving.http import (
-    AddressError,
     ChatEndpoints,
     Identify,
     Prepare,
-    ServerLimits,
     Suggestion,
     UIMessageStreamResponse,
-    bind_socket,
     chat_router,
     create_app,
-    exposure_warning,
     header_user,
     local_user,
-    only_allowed_hosts,
     plain_text_errors,
     response_body,
-    run_server,
 )
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
+from stream_protocol.serving.runs import OnFinish, Outcome
 from stream_protocol.serving.telemetry import ChatIdFilter
 from stream_protocol.session import FilePolicy
 from stream_protocol.stream import RunLimitError
@@ -47,7 +55,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WSGI_SSE_HEADERS",
-    "AddressError",
     "AuditFile",
     "AuditRecord",
     "ChatChanges",
@@ -55,8 +62,6 @@ __all__ = [
     "ChatIdFilter",
     "ChatListPage",
     "ChatService",
-    "ClientTool",
-    "DataPart",
     "FilePolicy",
     "Identify",
     "ListedChat",
@@ -71,31 +76,22 @@ __all__ = [
     "RedisRunLog",
     "RunLimitError",
     "RunOverrides",
-    "ServerLimits",
     "ServiceLimits",
+    "ServiceTimes",
     "Suggestion",
     "SyncChatService",
     "Target",
     "TurnRecorder",
     "UIMessageStreamResponse",
-    "bind_socket",
     "chat_router",
-    "client_tool",
     "create_app",
-    "data_part",
     "default_run_config",
     "delegation_tools",
-    "emit_data",
     "explain_error",
-    "exposure_warning",
-    "freeze_startup_objects",
     "header_user",
     "local_user",
-    "log_to_terminal",
-    "only_allowed_hosts",
     "plain_text_errors",
     "response_body",
-    "run_server",
 ]
 
 

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._service import ChatService
-from stream_protocol.serving._service_options import check_request
+from stream_protocol.serving.base import NO_OVERRIDES, RunOverrides, closing_refusal
 from stream_protocol.serving.http import KEEP_ALIVE
-from stream_protocol.serving.runs import closing_refusal
+from stream_protocol.serving.requests import check_request
 from stream_protocol.serving.telemetry import count_refusal, note_chat
 from stream_protocol.wire import (
     SSE_HEADERS,

@@ -3,15 +3,37 @@
 Pure: no I/O, no clock. Read it in this order: the room ``transcript`` (``_transcript_reader`` and ``_metadata``, then
 ``_transcript`` and ``_exchange_calls``), ``_files`` and ``_user_message``, then ``_planning`` (what a request
 asks for) and ``_run_input`` (what ADK is given for it), ``_page_messages`` and ``_history``, and ``_interrupted_runs``.
+
+Where to change what:
+
+- ``_planning``: decides what a request may do: message, edit, regenerate, approval, answer, retry; 409.
+- ``_submitted_answers``: matches answers with open calls.
+- ``_answer_checks``: checks answers.
+- ``_schema_checks``: checks them against schemas.
+- ``_schema_costs``: limits the work of that.
+- ``_history_cut``: finds where a client has shortened its history.
+- ``_response_ends``: decides whether a retry gets the stored response.
+- ``_idempotency_key``: recognises equal requests.
+- ``_decisions``: decisions for the audit trail.
+- ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``.
+- ``_page_messages``: builds their messages.
+- ``_run_output``: text to store after a run.
+- ``_interrupted_runs``: closes calls of stopped or failed runs; events of failed tools.
+- ``_storable_events``: makes values storable: ``null`` keys, refusals.
+- ``_run_input``: input for ADK; answers to parallel agents.
+- ``_client_history``: chats whose client brings the history.
+- ``_importing``: messages from other databases.
+- ``_files``: accepts or refuses attached files.
+- ``_user_message``: the user message; files in an edit.
 """
 
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
 from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
-from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history import session_to_messages, transcript_to_messages
 from stream_protocol.session._history_cut import HistoryCut
+from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events
 from stream_protocol.session._page_messages import PageMessages, fold_response

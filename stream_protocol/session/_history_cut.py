@@ -1,7 +1,8 @@
 """Where a client has cut its history before it says something new.
 
 Some kits edit so: they send the messages before the edited one, and a new message in its place. A tab that is behind
-sends the same, so it is the app that says what that means.
+sends the same, so it is the app that says what that means. Of a message that is sent again, or answered anew,
+``_planning`` says what is taken back.
 """
 
 from __future__ import annotations

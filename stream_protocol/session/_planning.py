@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from stream_protocol.adk import NO_IDS, CallIds, CallKind, gated_call, is_user_event
 from stream_protocol.session._decisions import Decision, decision
 from stream_protocol.session._files import SavedFile
-from stream_protocol.session._fingerprint import fingerprint
 from stream_protocol.session._history_cut import first_cut_off
+from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._response_ends import ended_by_itself
 from stream_protocol.session._schema_costs import Budget
 from stream_protocol.session._submitted_answers import (
@@ -141,7 +141,7 @@ def plan(
     resumed_agent: Callable[[str], str] | None = None,
     chat_was_busy: bool = False,
     history_cut: HistoryCut = "append",
-    digest: str | None = None,
+    known_key: str | None = None,
     said: Sequence[TextOrFile] | None = None,
 ) -> PlannedTurn:
     """What to do about a request in a chat with this transcript (empty for a new chat).
@@ -153,7 +153,7 @@ def plan(
     is worth having: it came to its end, or more was said after it. A client that does not say so may send the same
     bytes because the user wants another answer.
     ``history_cut``: what it means that new words come with a history which ends before the stored one.
-    ``digest``: the request's fingerprint, if it is known.
+    ``known_key``: the idempotency key of the request, if it is known.
     ``said``: the texts and files of a message that is not stored, if an earlier plan has found them: the links in the
     message may lead to files of a message that was taken back since.
 
@@ -165,14 +165,14 @@ def plan(
             exchange = transcript.find_user_message(target["id"])
             if exchange is None:
                 return _plan_new_words(request, target, transcript, history_cut, said)
-            repeated = _repeated_words(digest or fingerprint(request), exchange)
+            repeated = _repeated_words(known_key or idempotency_key(request), exchange)
             if repeated is None or not (chat_was_busy or _wants_stored_response(request, exchange, transcript)):
                 return _plan_again(request, target, transcript, exchange)
             return repeated
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
         case "assistant":
-            superseded = _superseded_answers(request, target, transcript, digest)
+            superseded = _superseded_answers(request, target, transcript, known_key)
             return superseded or _plan_continuation(request, target, transcript.current, resumed_agent or _caller)
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
@@ -218,9 +218,9 @@ def _wants_stored_response(request: ChatRequest, exchange: Exchange, transcript:
     return goes_on or ended_by_itself(exchange)
 
 
-def _repeated_words(digest: str, exchange: Exchange) -> NothingToRun | None:
-    """The stored response to an equal request; ``None`` if no equal one is stored. ``digest``: its fingerprint."""
-    if EventMetadata.of(exchange.stored[0]).request != digest:
+def _repeated_words(key: str, exchange: Exchange) -> NothingToRun | None:
+    """The stored response to an equal request; ``None`` if no equal one is stored. ``key``: its idempotency key."""
+    if EventMetadata.of(exchange.stored[0]).idempotency_key != key:
         return None
     return NothingToRun(
         message_id=exchange.message_id,
@@ -361,15 +361,17 @@ def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: 
 
 
 def _superseded_answers(
-    request: ChatRequest, message: UIMessage, transcript: Transcript, digest: str | None
+    request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
     """The stored response to an equal request whose message other words of the user follow; ``None`` if there is none.
 
     A page that lost its connection repeats a request that was accepted, whatever the user has said elsewhere since.
     """
-    digest = digest or fingerprint(request)
+    key = known_key or idempotency_key(request)
     for exchange in transcript.exchanges:
-        is_equal = any(EventMetadata.of(event).request == digest for event in exchange.stored if is_user_event(event))
+        is_equal = any(
+            EventMetadata.of(event).idempotency_key == key for event in exchange.stored if is_user_event(event)
+        )
         if exchange is transcript.current or not is_equal:
             continue
         calls = calls_by_page_id(exchange)

@@ -33,11 +33,11 @@ class RunInput:
     answers: tuple[CallAnswer, ...] = ()
 
 
-def run_inputs(turn: NewUserTurn | AnsweredCalls, request: str | None = None) -> list[RunInput]:
+def run_inputs(turn: NewUserTurn | AnsweredCalls, idempotency_key: str | None = None) -> list[RunInput]:
     """The user's words and files, or the answers to the agent's calls: ADK does not take both at once.
 
-    Answers are for one run, or for several, one after the other: ADK resumes one agent in a run. ``request``: as for
-    ``run_config_for_turn``.
+    Answers are for one run, or for several, one after the other: ADK resumes one agent in a run. ``idempotency_key``:
+    as for ``run_config_for_turn``.
     """
     match turn:
         case NewUserTurn():
@@ -46,24 +46,24 @@ def run_inputs(turn: NewUserTurn | AnsweredCalls, request: str | None = None) ->
             runs: dict[str | None, list[CallAnswer]] = {}
             for answer in turn.answers:
                 runs.setdefault(answer.resumes, []).append(answer)
-            return [_answers_for_run(answers, request) for answers in runs.values()]
+            return [_answers_for_run(answers, idempotency_key) for answers in runs.values()]
 
 
-def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], request: str) -> list[Event]:
+def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], idempotency_key: str) -> list[Event]:
     """The events that store the denials among these answers, for a run that was stopped: a denial needs no run.
 
-    ``reasons``: approval id -> why the user denied. ``request``: as for ``run_config_for_turn``.
+    ``reasons``: approval id -> why the user denied. ``idempotency_key``: as for ``run_config_for_turn``.
     """
     events = []
     for answer in answers:
         if answer.is_denial and answer.event is not None:
             event = _answer_event(answer, answer.event)
-            update_metadata(event, request=request, reasons=_reason(answer, reasons))
+            update_metadata(event, idempotency_key=idempotency_key, reasons=_reason(answer, reasons))
             events.append(event)
     return events
 
 
-def _answers_for_run(answers: Sequence[CallAnswer], request: str | None) -> RunInput:
+def _answers_for_run(answers: Sequence[CallAnswer], idempotency_key: str | None) -> RunInput:
     """ADK gives the content of a run to one branch: answers of others have events of their own before it.
 
     So have those that the model must read, if approvals or credentials are among the answers: ADK hides an event with
@@ -79,7 +79,7 @@ def _answers_for_run(answers: Sequence[CallAnswer], request: str | None) -> RunI
             parts.append(_answer_part(answer))
         else:
             event = _answer_event(answer, answer.event)
-            update_metadata(event, request=request)
+            update_metadata(event, idempotency_key=idempotency_key)
             before.append(event)
     return RunInput(content=_content(parts), before=tuple(before), answers=tuple(answers))
 
@@ -160,18 +160,20 @@ def _answer_part(answer: CallAnswer) -> types.Part:
     )
 
 
-def run_config_for_turn(turn: NewUserTurn | AnsweredCalls, base: RunConfig, request: str | None = None) -> RunConfig:
+def run_config_for_turn(
+    turn: NewUserTurn | AnsweredCalls, base: RunConfig, idempotency_key: str | None = None
+) -> RunConfig:
     """``base`` with our metadata: what only the client knows of this turn, for the stored event to keep.
 
-    ``request``: the fingerprint of the request.
+    ``idempotency_key``: of the request.
     """
     match turn:
         case NewUserTurn():
             has_files = any(isinstance(said, InlineFile) for said in turn.texts_and_files)
             files = tuple(map(_sent_file, turn.texts_and_files)) if has_files else ()
-            metadata = EventMetadata(message_id=turn.client_message_id, request=request, files=files)
+            metadata = EventMetadata(message_id=turn.client_message_id, idempotency_key=idempotency_key, files=files)
         case AnsweredCalls():
-            metadata = EventMetadata(request=request, reasons=turn.reasons)
+            metadata = EventMetadata(idempotency_key=idempotency_key, reasons=turn.reasons)
     return base.model_copy(update={"custom_metadata": metadata.to_custom(base.custom_metadata)})
 
 

@@ -1,4 +1,20 @@
-"""Facts -> UI message chunks: one machine for a live response, its continuation, a replay and history."""
+"""Facts -> UI message chunks: one machine for a live response, its continuation, a replay and history.
+
+Where to change what:
+
+- ``_conversion``: converts events to chunks: text, thoughts, errors, the end, message metadata, live speech.
+- ``_aggregates``: finds what a complete event adds.
+- ``_streamed_texts``: remembers streamed text for that.
+- ``_unconfirmed``: text that was streamed and that no event has confirmed.
+- ``_media``: files and sources.
+- ``_data_parts``: ``data-*`` parts.
+- ``_endings``: token usage and finish reasons.
+- ``_function_calls``: finds the call of an event: duplicates, missing cards.
+- ``_function_responses``: finds the call of a result, a denial or an answer.
+- ``_steps``: begins and ends steps.
+- ``_speakers``: authors: agents, branches, parallel text.
+- ``_options``: options of the converter.
+"""
 
 from stream_protocol.stream._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Conversion, Ending
 from stream_protocol.stream._converter import StreamProtocolConverter, call_ids, chunk_conversion, sse_conversion

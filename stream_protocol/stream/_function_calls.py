@@ -87,7 +87,8 @@ class FunctionCalls:
             if self._registry.is_repeated(event, speaker.key, adk_id, name, args):
                 return
             call = self._registry.new(adk_id, speaker.key)
-        self._registry.alias(adk_id, call)
+        else:
+            self._registry.alias(adk_id, call)
         self._registry.complete(event, call, name, args)
         if adk_id:
             speaker.calls_by_id[adk_id] = call

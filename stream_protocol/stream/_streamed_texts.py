@@ -10,11 +10,17 @@ from typing import Final
 from stream_protocol.adk import Part
 from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
 
-BLOCK: Final = 4096
+BLOCK: Final = 512
 """Characters that become one step of the hash."""
 
-MAX_KNOWN: Final = 2 * BLOCK
+END: Final = 4096
+"""Characters at the end of a text that are never hashed."""
+
+MAX_KNOWN: Final = 2 * END
 """The most characters of a stream that is known as it was."""
+
+MAX_RECENT: Final = 1024
+"""The most characters that wait to be added to a beginning which is kept as a hash."""
 
 MAX_PIECES: Final = 64
 """The most pieces in which these are kept."""
@@ -24,7 +30,7 @@ GATHERED: Final = 64
 
 
 class ToldText:
-    """A text that only grows: the hash of its first blocks, and what follows them. A block or more is never hashed."""
+    """A text that only grows: the hash of its first blocks, and what follows them: ``END`` or more."""
 
     __slots__ = ("_blocks", "_hash", "_rest")
 
@@ -46,9 +52,9 @@ class ToldText:
         return longer
 
     def add(self, text: str) -> None:
-        """Appends to it, and puts all but the last full block into the hash."""
+        """Appends to it, and puts all full blocks before its end into the hash."""
         text = self._rest + text
-        full = max(0, len(text) // BLOCK - 1)
+        full = max(0, len(text) - END) // BLOCK
         self._hash = _hash(self._hash, text, full)
         self._blocks += full
         self._rest = text[full * BLOCK :]
@@ -75,7 +81,7 @@ def _hash(before: int, text: str, blocks: int) -> int:
 class StreamedTexts:
     """The texts and thoughts of a stream. What it holds in memory does not grow with them."""
 
-    __slots__ = ("_earlier", "_fragments", "_kind", "_known", "_length", "kept")
+    __slots__ = ("_earlier", "_kind", "_known", "_length", "fragments", "kept")
 
     def __init__(self, known: Iterable[tuple[PartKind, str]] = ()) -> None:
         """``known``: texts that are kept as they are."""
@@ -87,42 +93,42 @@ class StreamedTexts:
         """The characters of what is known."""
         self._kind = PartKind.TEXT
         """The kind of the newest part."""
-        self._fragments: list[str] = []
+        self.fragments: list[str] = []
         """The newest fragments of that part: they came after what is known."""
         self.kept: UnconfirmedStream | None = None
         """The whole stream, for a response that must know it when its run ends."""
 
     def __bool__(self) -> bool:
         """Whether anything was streamed."""
-        return bool(self._fragments or self._known or self._earlier)
+        return bool(self.fragments or self._known or self._earlier)
 
     def begin(self, kind: PartKind) -> None:
         """Begins a part."""
-        self._gather()
+        self.gather()
         self._kind = kind
 
     def add(self, fragment: str) -> None:
         """Appends to the newest part."""
-        self._fragments.append(fragment)
-        if len(self._fragments) == GATHERED:
-            self._gather()
+        self.fragments.append(fragment)
+        if len(self.fragments) == GATHERED:
+            self.gather()
 
     def keep(self, part: Part) -> None:
         """Takes a part that is not compared as text, if the whole stream is kept."""
         if self.kept is not None:
-            self._gather()
+            self.gather()
             self.kept.add(part)
 
     def sign(self, signature: bytes) -> None:
         """Takes the signature of the newest thought, if the whole stream is kept."""
         if self.kept is not None:
-            self._gather()
+            self.gather()
             self.kept.sign(signature)
 
     @property
     def whole(self) -> UnconfirmedStream | None:
         """The whole stream, if that is kept."""
-        self._gather()
+        self.gather()
         return self.kept
 
     def take_kept(self) -> UnconfirmedStream | None:
@@ -133,7 +139,7 @@ class StreamedTexts:
 
     def clear(self) -> None:
         """Forgets the stream, but for what is kept."""
-        self._gather()
+        self.gather()
         self._earlier = None
         self._known.clear()
         self._length = 0
@@ -141,25 +147,26 @@ class StreamedTexts:
     @property
     def all_known(self) -> list[tuple[PartKind, str]] | None:
         """The whole stream in its order; ``None`` if its beginning is only known as a hash."""
-        self._gather()
+        self.gather()
         return self._known if self._earlier is None else None
 
     def of(self, kind: PartKind) -> ToldText:
         """All of the stream that is of this kind."""
-        self._gather()
+        self.gather()
         known = texts_by_kind(self._known)[kind]
         return ToldText(known) if self._earlier is None else self._earlier[kind].plus(known)
 
-    def _gather(self) -> None:
-        if not self._fragments:
+    def gather(self) -> None:
+        """Joins the newest fragments: later ones can follow in a list that stays short."""
+        if not self.fragments:
             return
-        text = "".join(self._fragments)
-        self._fragments.clear()
+        text = "".join(self.fragments)
+        self.fragments.clear()
         self._known.append((self._kind, text))
         self._length += len(text)
         if self.kept is not None:
             self.kept.add_text(self._kind, text)
-        if self._length > MAX_KNOWN or len(self._known) > MAX_PIECES:
+        if self._length > (MAX_KNOWN if self._earlier is None else MAX_RECENT) or len(self._known) > MAX_PIECES:
             self._forget()
 
     def _forget(self) -> None:

@@ -144,7 +144,7 @@ class RunLogConformance:
         owner, lease = await begin(workers[0], "the one")
         for worker in workers:
             other = await _refused(worker)
-            assert other.request == "the one"
+            assert other.idempotency_key == "the one"
             assert other.healthy
         assert lease.held
         owner.finish()
@@ -169,7 +169,7 @@ class RunLogConformance:
         assert await workers[1].current("third") is None
         first.release()
         await freed(workers[1])
-        assert (await running(workers[1], "other")).request == "request"
+        assert (await running(workers[1], "other")).idempotency_key == "request"
         second.release()
 
     async def test_many_chats_are_looked_up_at_once(self, workers: Workers) -> None:

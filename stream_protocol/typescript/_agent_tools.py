@@ -21,7 +21,8 @@ from google.adk.tools.openapi_tool import RestApiTool
 from google.adk.workflow import BaseNode
 from google.genai import types
 
-from stream_protocol.serving import ClientTool, Target, delegation_tools
+from stream_protocol.agents import ClientTool
+from stream_protocol.serving import Target, delegation_tools
 from stream_protocol.serving.adk_runner import agent_tree
 from stream_protocol.serving.errors import error_text
 from stream_protocol.stream import CONTROL_TOOLS

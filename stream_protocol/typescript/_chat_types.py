@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from google.adk.agents import LlmAgent
 
-from stream_protocol.serving import DataPart, Target
+from stream_protocol.agents import DataPart
+from stream_protocol.serving import Target
 from stream_protocol.serving.adk_runner import agent_tree
 from stream_protocol.typescript._agent_tools import ToolTypes, root_of, tools_of
 from stream_protocol.typescript._nodes import Field, Node, Object, union

@@ -1,4 +1,18 @@
-"""The AI SDK's language: chunks, messages, server-sent events, JSON values. Knows nothing of ADK."""
+"""The AI SDK's language: chunks, messages, server-sent events, JSON values. Knows nothing of ADK.
+
+Where to change what:
+
+- ``_chunks``: the chunks and their keys.
+- ``_sinks``: builds chunks, as dictionaries or bytes.
+- ``_sse``: bytes of server-sent events.
+- ``_json_values``: converts a tool's result to JSON.
+- ``_value_size``: decides whether a value is too large.
+- ``_arguments``: checks arguments; its errors name the option. ``tests/test_arguments.py`` tries each parameter.
+- ``_messages``: the form of a request; texts of 400 and 422.
+- ``_sdk_4``: recognises requests of AI SDK 4.
+- ``_json_slices``: parses a large body in slices, with limits.
+- ``client``: a copy of the AI SDK's client: its schema, folding, partial JSON, auto-send.
+"""
 
 from stream_protocol.wire._arguments import (
     argument_error,

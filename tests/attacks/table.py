@@ -1,4 +1,4 @@
-"""The table of docs/trust.md: the rows are those of the registry, the figures those of one run."""
+"""The table of bench/reports/attacks.md: the rows are those of the registry, the figures those of one run."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final

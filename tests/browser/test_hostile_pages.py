@@ -9,8 +9,9 @@ from google.adk.tools.function_tool import FunctionTool
 from google.genai.types import Content, FileData, Part
 from playwright.sync_api import Browser, expect
 
-from stream_protocol.serving import bind_socket, create_app, only_allowed_hosts
-from stream_protocol.serving.http._uvicorn_server import server_address
+from stream_protocol.server import bind_socket, only_allowed_hosts
+from stream_protocol.server._uvicorn_server import server_address
+from stream_protocol.serving import create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.chromium import launched, opened_tab
 from tests.demo_page import answers

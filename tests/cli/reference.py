@@ -14,7 +14,8 @@ from stream_protocol.cli._serve_options import SETTINGS, TABLE
 BEGINNING: Final = """\
 # The command line
 
-`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` behind a command says what this page says.
+`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` behind a command says what this page says;
+`serve -h` has the common options alone.
 
 | Exit code | |
 |---|---|
@@ -63,7 +64,7 @@ def documented(name: str) -> DocumentedCommand:
 
 def _section(name: str) -> str:
     command = documented(name)
-    context = click.Context(command, info_name=f"adk-ui-stream {name}")
+    context = click.Context(command, info_name=f"adk-ui-stream {name}", **command.context_settings)
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     examples = "\n".join(f"# {meaning}\n{line}" for meaning, line in command.examples.items())
     lines = [f"## {name}", "", f"`{usage}`", "", _linked(inspect.cleandoc(command.help or "")), ""]

@@ -27,7 +27,7 @@ def written(folder: Path, data: bytes) -> str:
 def test_a_legal_stream_is_exit_0(tmp_path: Path) -> None:
     file = written(tmp_path, LEGAL)
     result = run(file)
-    assert (result.exit_code, result.stdout, result.stderr) == (0, f"{file}: legal for v6 and v7\n", "")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, f"{file}: valid for v6 and v7\n", "")
 
 
 @pytest.mark.parametrize("rule", Rule)
@@ -49,13 +49,13 @@ def test_a_finding_says_where_how_bad_and_for_whom() -> None:
     assert run(str(file)).stdout.splitlines() == [
         f'{file}:9: error [open-at-finish-step] chunk 5, v6: Text "0" is open at finish-step.',
         f'{file}:21: warning [open-on-failure] chunk 11, v7: Text "0" is not ended.',
-        f"{file}: not legal for v6 and v7 (1 error, 1 warning)",
+        f"{file}: invalid for v6 and v7 (1 error, 1 warning)",
     ]
 
 
 def test_a_stream_can_be_judged_for_one_version() -> None:
     file = str(bad_streams.path(Rule.V7_ONLY_TYPE))
-    assert run(file, "--ai-sdk", "7").stdout == f"{file}: legal for v7\n"
+    assert run(file, "--ai-sdk", "7").stdout == f"{file}: valid for v7\n"
     assert run(file, "--ai-sdk", "6").exit_code == 1
 
 
@@ -95,7 +95,7 @@ def test_a_session_of_several_can_be_judged(tmp_path: Path) -> None:
     file = written(tmp_path, json.dumps({"eval_set_id": "e", "eval_cases": cases}).encode())
     text = f'adk-ui-stream: {file}: 2 eval cases are in it, and --session chooses one: "a", "b"\n'
     assert (run(file).exit_code, run(file).stderr) == (2, text)
-    assert run(file, "--session", "b").stdout == f"{file}: legal for v6 and v7\n"
+    assert run(file, "--session", "b").stdout == f"{file}: valid for v6 and v7\n"
 
 
 def test_ids_from_a_stream_cannot_write_to_the_terminal(tmp_path: Path) -> None:

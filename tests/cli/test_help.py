@@ -1,15 +1,20 @@
 """Help is there at once: it loads neither ADK nor a server."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
-from stream_protocol.cli._serve_options import sections
+from stream_protocol.cli import main
+from stream_protocol.cli._serve_options import COMMON, sections
 from stream_protocol.cli.serve_command import serve
 from tests.processes import ENV, HANG
+from tests.terminals import terminal
 
 PROGRAM = """
 import json, sys
@@ -53,3 +58,38 @@ def test_serve_has_its_options_in_sections(told: dict[tuple[str, ...], tuple[str
         "--help",
     }
     assert len(options) == 22, "options that one user in a hundred sets are in the file"
+
+
+def test_the_short_help_of_serve_has_its_common_options_alone() -> None:
+    done = CliRunner().invoke(main, ["serve", "-h"], prog_name="adk-ui-stream")
+    assert (done.exit_code, done.stderr) == (0, "")
+    shown = {each.opts[0] for each in serve.params if each.name in COMMON}
+    assert len(shown) == 10
+    assert {*re.findall(r"^  (--[\w-]+)", done.stdout, re.MULTILINE)} == shown
+    assert done.stdout.startswith("Usage: adk-ui-stream serve [OPTIONS] [TARGET]\n\n  Serve TARGET: ")
+    assert done.stdout.endswith("\nadk-ui-stream serve --help shows all options, with examples.\n")
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command != ("serve",)])
+def test_the_short_help_of_other_commands_is_their_help(command: tuple[str, ...]) -> None:
+    short, long = (CliRunner().invoke(main, [*command, option]).stdout for option in ("-h", "--help"))
+    assert short == long
+
+
+def test_each_command_stands_below_a_heading() -> None:
+    shown = CliRunner().invoke(main, ["--help"]).stdout
+    assert re.findall(r"^  (\w+)  ", shown.partition("Talk with an agent:\n")[2], re.MULTILINE) == [
+        *("demo", "serve", "init", "record", "replay", "check", "types"),
+    ]
+    assert "\n\nRecord, replay and check:\n  record  Talk" in shown
+
+
+@pytest.mark.processes
+def test_on_a_terminal_the_help_has_colours(tmp_path: Path) -> None:
+    with terminal("serve", "--help", cwd=tmp_path) as colored:
+        shown = colored.read()
+    assert "\x1b[32m\x1b[1mAddress and users:\x1b[0m\n  \x1b[36m--host ADDRESS\x1b[0m  " in shown
+    assert "\x1b[2m[default: 8000; 0<=x<=65535]\x1b[0m" in shown
+    assert "  \x1b[2m# " in shown
+    with terminal("serve", "--help", cwd=tmp_path, NO_COLOR="1") as plain:
+        assert plain.read() == click.unstyle(shown)

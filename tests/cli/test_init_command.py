@@ -83,7 +83,7 @@ def test_what_is_there_stays_as_it_is_unless_it_is_an_empty_folder(folder: Path)
         done = init(name)
         assert (done.exit_code, done.stderr) == (
             2,
-            f"adk-ui-stream: {name} is there already, and not an empty folder\n",
+            f"adk-ui-stream: {name} already exists and is not an empty folder\n",
         )
     assert files(folder) == {"file", "full/note.txt"}
     (folder / "shop").mkdir()
@@ -155,6 +155,17 @@ def test_without_a_page_nothing_speaks_of_one(folder: Path) -> None:
     assert "npm" not in (folder / "shop" / "README.md").read_text()
 
 
+def test_the_commands_that_come_next_start_the_page_too(folder: Path) -> None:
+    done = init("my-shop")
+    assert [line.strip().partition("  #")[0] for line in done.stdout.splitlines()[2:]] == [
+        "cd my-shop",
+        "pip install -r requirements.txt",
+        "pytest",
+        "adk-ui-stream serve my_shop --open",
+        "cd page && npm ci && npm run dev",
+    ]
+
+
 def test_no_name_of_the_template_is_left(folder: Path) -> None:
     assert init("shop").exit_code == 0
     texts = [path.read_bytes() for path in (folder / "shop").rglob("*") if path.is_file()]
@@ -198,4 +209,4 @@ def test_the_project_passes_its_test_and_records_and_serves_as_its_readme_says(
     assert (project / "tests" / "recordings" / "shopping.expected.jsonl").read_bytes() == expected
     assert {name for name in files(project) if "cache" not in name} == before
     with serving("shop", cwd=project) as (process, _):
-        assert [process.read_line() for _ in range(3)][1:] == ["  Agent     shopper\n", "  Model     a script\n"]
+        assert [process.read_line().split() for _ in range(7)][-2:] == [["Agent", "shopper"], ["Model", "a", "script"]]

@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from stream_protocol.cli import main
-from stream_protocol.serving import ServerLimits
+from stream_protocol.server import ServerLimits
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serve_settings import write_settings
 

@@ -106,7 +106,7 @@ def hostile_recording(folder: Path) -> Path:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-@pytest.mark.parametrize("to", ["sse", "chunks", "messages"])
+@pytest.mark.parametrize("to", ["text", "sse", "chunks", "messages"])
 def test_no_character_of_a_file_controls_the_terminal(to: str, tmp_path: Path) -> None:
     file = hostile_recording(tmp_path)
     code, shown = in_terminal("replay", str(file), "--to", to, cwd=tmp_path, NO_COLOR="1")

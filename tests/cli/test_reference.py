@@ -61,7 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for module in ("_serve_agent", "_serve_recordings"):
         monkeypatch.setattr(f"stream_protocol.cli.{module}.run_server", close)
         monkeypatch.setattr(f"stream_protocol.cli.{module}.log_to_terminal", nothing)
-    monkeypatch.setattr("stream_protocol.serving.log_to_terminal", nothing)
+    monkeypatch.setattr("stream_protocol.server.log_to_terminal", nothing)
     monkeypatch.setattr("stream_protocol.cli._workers.prepare_processes", nothing)
     monkeypatch.setattr("stream_protocol.cli._reload.serve_with_reload", close)
     yield tmp_path

@@ -110,7 +110,7 @@ def test_while_an_agent_cannot_be_loaded_requests_say_why_and_the_next_one_after
             file.write_text(AGENT.format(words="Mended."))
             assert '"delta":"Mended."' in http.post("/api/chat", json=BODY).raise_for_status().text
         read_until(process, f"Serving my_agent at {url}")
-        assert read_until(process, "  Model") == "Model     scripted"
+        assert read_until(process, "    Model") == "Model      scripted"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has other signals")

@@ -16,6 +16,7 @@ from stream_protocol.check import check_file
 from stream_protocol.cli.replay_command import replay
 from stream_protocol.recording import _pace as waiting, load_recording, replay as replay_recording
 from tests.processes import COMMAND, ENV, HANG, cli, started
+from tests.terminals import terminal
 
 
 def event(author: str, text: str, turn: int, at: float | None) -> dict[str, Any]:
@@ -54,6 +55,43 @@ def test_without_options_it_is_the_stream_of_all_turns(file: str) -> None:
     result = run(file)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout_bytes == b"".join(replay_recording(load_recording(file)))
+
+
+def test_a_transcript_is_to_be_read(file: str) -> None:
+    result = run(file, "--to", "text")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert (
+        result.stdout
+        == """\
+You
+  hi
+
+root
+  Hello.
+   There.
+
+You
+  more
+
+root
+  No.
+"""
+    )
+    assert run(file, "--to", "text", "--turn", "2").stdout == "You\n  more\n\nroot\n  No.\n"
+
+
+def test_a_terminal_gets_the_transcript_in_colours_and_a_pipe_the_stream(file: str, tmp_path: Path) -> None:
+    with terminal("replay", file, cwd=tmp_path) as shown:
+        assert shown.read().endswith("\x1b[1mYou\x1b[0m\n  more\n\n\x1b[1mroot\x1b[0m\n  No.\n")
+    with terminal("replay", file, "--to", "chunks", cwd=tmp_path) as shown:
+        assert '\n{"type":"text-delta"' in shown.read()
+    assert run(file).stdout.startswith('data: {"type":"start"')
+
+
+def test_a_transcript_of_a_request_that_is_none_of_ours_has_the_words_of_the_events(tmp_path: Path) -> None:
+    recorded = [{"turn": {"messageId": "m1", "request": {"prompt": "hi"}}}, *({"event": each} for each in TURNS[0])]
+    file = written(tmp_path, {"adk_ui_stream_recording": 1}, *recorded)
+    assert run(file, "--to", "text").stdout.startswith("You\n  hi\n\nroot\n")
 
 
 def test_one_turn_is_printed(file: str) -> None:

@@ -1,6 +1,7 @@
 """On a terminal, ``serve`` prints a line for each run; in a pipe, in JSON and with --quiet it does not."""
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -11,8 +12,8 @@ import pytest
 
 from stream_protocol.cli._run_lines import RunLines
 from stream_protocol.wire import ChatRequest, parse_chat_request
-from tests.cli.terminal import Terminal, terminal
 from tests.processes import HANG, serving
+from tests.terminals import Terminal, terminal
 
 pytestmark = pytest.mark.processes
 
@@ -93,13 +94,12 @@ def test_the_banner_says_where_the_page_the_inspector_and_the_api_are_and_how_lo
     assert lines == [
         "",
         f"  ➜ Page       {url}",
-        "  ➜ Inspector  Ctrl+I on the page",
+        f"  ➜ Inspector  {'Cmd' if sys.platform == 'darwin' else 'Ctrl'}+I on the page",
         f"  ➜ API        {url}/api/chat",
         "",
         "    Agent      mine",
         "    Model      scripted",
-        "    Chats      in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps",
-        "               them",
+        "    Chats      in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps them",
         "",
         "Ctrl+C stops it.",
     ]
@@ -110,7 +110,7 @@ def test_a_server_that_is_quiet_or_logs_json_prints_no_line(folder: Path, option
     with terminal("serve", "mine:root_agent", "--port", "0", *options, cwd=folder) as shown:
         url = url_of(shown.read_until("http://"))
         say(url, "hi")
-        shown.process.terminate()
+        shown.terminate()
         assert "✓" not in shown.read()
 
 

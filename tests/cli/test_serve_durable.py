@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from stream_protocol import StreamProtocolError
-from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT
+from stream_protocol.serving.engine._recovery import OTHER_VERSION_TEXT
 from tests.processes import HANG, PythonModule, cli, serving
 from tests.tools import missing
 

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from google.adk.agents import LlmAgent
 from google.adk.tools.base_toolset import BaseToolset
-from stream_protocol.serving import data_part, emit_data
+from stream_protocol.agents import data_part, emit_data
 
 
 class Seat(TypedDict):

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from stream_protocol.cli import main
 from stream_protocol.cli._serve_agent import AgentServer
 from stream_protocol.cli._workers import reserved_address, workers_socket
-from stream_protocol.serving import bind_socket
+from stream_protocol.server import bind_socket
 from tests.replay_server.fixture_recordings import write_recordings
 
 AGENT = "from google.adk.agents import Agent\n\nroot_agent = Agent(name='several', model='none')\n"

@@ -10,13 +10,13 @@ import click
 import yaml
 
 from stream_protocol.cli import main
-from stream_protocol.serving._service import SHUTDOWN_SECONDS
-from stream_protocol.serving.http._uvicorn_server import GRACEFUL_SECONDS
+from stream_protocol.server._uvicorn_server import GRACEFUL_SECONDS
+from stream_protocol.serving.base._times import DEFAULT_TIMES
 from tests.processes import ROOT
 
 FOLDER: Final = ROOT / "examples" / "deploy"
 
-STORING: Final = SHUTDOWN_SECONDS + GRACEFUL_SECONDS
+STORING: Final = DEFAULT_TIMES.shutdown + GRACEFUL_SECONDS
 """Seconds that a worker may take to end after ``--drain``."""
 
 

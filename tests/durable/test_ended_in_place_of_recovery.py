@@ -13,11 +13,13 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.models import LlmRequest
 
 from stream_protocol.serving import ChatService, RunOverrides, create_app
-from stream_protocol.serving._overrides import NO_OVERRIDES
+from stream_protocol.serving.base._overrides import NO_OVERRIDES
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.chats import load_saved_files
-from stream_protocol.serving.engine import _left_runs, _records
-from stream_protocol.serving.engine._left_runs import MAX_FAILURES, OTHER_VERSION_TEXT
+from stream_protocol.serving.engine import _records
+from stream_protocol.serving.engine._orphaned_runs import MAX_FAILURES
 from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT, UNPLANNABLE_TEXT
+from stream_protocol.serving.engine._recovery import OTHER_VERSION_TEXT
 from stream_protocol.stream import RUN_FAILED_TEXT
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import parse_chat_request
@@ -185,9 +187,8 @@ async def test_a_recovery_that_fails_is_tried_again_and_stores_nothing(
 
     world.gate.set()
     with monkeypatch.context() as broken:
-        broken.setattr(_left_runs, "LOOK_SECONDS", 0.01)
         broken.setattr(_records, "load_saved_files", failing)
-        async with world.service(talking(world)) as service:
+        async with world.service(talking(world), times=ServiceTimes(look=0.01)) as service:
             if is_away:
                 await soon(enough)
                 assert await events_of(service) == before

@@ -34,7 +34,8 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import BaseModel
 
-from stream_protocol.serving import create_app, emit_data
+from stream_protocol.agents import emit_data
+from stream_protocol.serving import create_app
 from stream_protocol.serving.engine import Engine
 from stream_protocol.testing import Call, ScriptedLlm, Step, Turn
 from tests.comparable_messages import comparable

@@ -20,7 +20,8 @@ from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
-from stream_protocol.serving import ChatService, FilePolicy, _service, create_app
+from stream_protocol.serving import ChatService, FilePolicy, create_app
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Turn
 from tests.comparable_messages import comparable
 from tests.durable.test_every_event import NEVER, EndingSessions, no_end
@@ -61,7 +62,11 @@ class Studio:
             artifact_service=FileArtifactService(self._world.folder / "artifacts"),
         )
         return ChatService(
-            runner, run_log=self._world.run_log(), engine=self._engine, files=FilePolicy(artifact_base="/api/chat")
+            runner,
+            run_log=self._world.run_log(),
+            engine=self._engine,
+            files=FilePolicy(artifact_base="/api/chat"),
+            times=ServiceTimes(answering=0.2),
         )
 
     async def page(self, world: World, kind: str, chat_id: str) -> Page:
@@ -151,7 +156,6 @@ def without_ids(messages: list[Any]) -> list[Any]:
 async def test_the_next_server_answers_a_message_with_its_file(
     kind: str, saves: bool, tmp_path: Path, engine_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_service, "ANSWERING_SECONDS", 0.2)
     world = World(tmp_path, engine_url)
     engine = world.engine()
     leave = engine.aclose

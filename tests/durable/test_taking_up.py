@@ -11,10 +11,11 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent
 
 from stream_protocol.serving import ChatService, RunOverrides
+from stream_protocol.serving.base._times import DEFAULT_TIMES
 from stream_protocol.serving.engine import LiveState
 from stream_protocol.serving.engine._engine import ToldEnd
-from stream_protocol.serving.engine._left_runs import OTHER_VERSION_TEXT, WAIT_SECONDS
 from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT
+from stream_protocol.serving.engine._recovery import OTHER_VERSION_TEXT
 from stream_protocol.serving.errors import is_unreachable
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
@@ -39,7 +40,7 @@ async def test_a_run_goes_on_in_the_next_server(world: World) -> None:
         resumed = asyncio.create_task(taken_up(service))
         while world.asked < 2:  # noqa: ASYNC110 - nobody tells of it
             await asyncio.sleep(0.01)
-        await asyncio.sleep(2 * WAIT_SECONDS)  # the page has found out
+        await asyncio.sleep(2 * DEFAULT_TIMES.recovery_check)  # the page has found out
         world.gate.set()
         chunks = await resumed
         assert chunks[0] == before[0]  # the message has the same id

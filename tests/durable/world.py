@@ -15,7 +15,8 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.tool_context import ToolContext
 
 from stream_protocol.serving import ChatService, MemoryRunLog, PostgresRunLog, RunOverrides
-from stream_protocol.serving._overrides import NO_OVERRIDES
+from stream_protocol.serving.base._overrides import NO_OVERRIDES
+from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import ScriptedLlm, Turn
 from stream_protocol.wire import parse_chat_request
 from stream_protocol.wire.client import parse_sse
@@ -74,6 +75,7 @@ class World:
         sessions: BaseSessionService | None = None,
         engine: Engine | None = None,
         run_config: RunConfig | None = None,
+        times: ServiceTimes = DEFAULT_TIMES,
     ) -> AsyncIterator[ChatService]:
         """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on.
         ``sessions``, ``engine``: in place of those in the world's files."""
@@ -84,6 +86,7 @@ class World:
             run_log=self.run_log(),
             engine=engine or self.engine(version),
             run_config=run_config,
+            times=times,
         )
         if launched:
             await service.launch()

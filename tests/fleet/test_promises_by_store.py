@@ -198,7 +198,7 @@ async def readers(house: House) -> dict[str, str]:
     async with AsyncExitStack() as stack:
         await house.begin(stack, "slow", "reloaded", seen="One")
     house.ledger.open("reloaded")
-    return {"a page is reloaded, a reader is lost: the answer goes on": yes(await house.says("reloaded", "two"))}
+    return {"a client reloads or disconnects: the answer continues": yes(await house.says("reloaded", "two"))}
 
 
 async def neighbours(house: House) -> dict[str, str]:
@@ -218,8 +218,8 @@ async def neighbours(house: House) -> dict[str, str]:
         ends_there = await there.last() == "abort"
     assert ends_here
     return {
-        "another worker resumes and stops what runs": yes(resumes),
-        "one run in a chat at a time": "yes" if ends_there else "in this process",
+        "another worker can resume and stop the run": yes(resumes),
+        "a chat has one run at a time": "yes" if ends_there else "in this process",
     }
 
 
@@ -249,13 +249,11 @@ async def deaths(house: House) -> dict[str, str]:
     ran = {kind: len(house.ledger.deeds(f"killed-{kind}")) for kind in ("then", *TOOLS)}
     assert ran["delve"] == 1
     assert finished == await house.says("killed-then", "done killed-then")
-    used = {
-        "the worker is killed: the chat can be used again": "after a lease" if house.is_shared else "after a restart"
-    }
+    used = {"the worker is killed: the chat is usable": "after a lease" if house.is_shared else "after a restart"}
     return (used if len(house.workers) > 1 else {}) | {
         "… and its run is finished": yes(finished),
-        "… a tool that has ended is run once": yes(ran["then"] == 1),
-        "… a tool that has not ended is run again": "if it is idempotent" if ran["dig"] == 2 else "no",
+        "… a finished tool runs once": yes(ran["then"] == 1),
+        "… an unfinished tool runs again": "if it is idempotent" if ran["dig"] == 2 else "no",
         "… a stopped run stays stopped": yes("two" not in await house.stored("killed-stopped")),
     }
 
@@ -271,11 +269,11 @@ async def endings(house: House) -> dict[str, str]:
     house.ledger.open("ended")
     goes_on = await house.says("ended", "two")
     assert goes_on == (last != "abort")
-    return {"the worker is told to end: its runs": "go on elsewhere" if goes_on else "end after `--drain`"}
+    return {"the worker terminates: its runs": "continue elsewhere" if goes_on else "end after `--drain`"}
 
 
 async def pauses(house: House) -> dict[str, str]:
-    row = "a worker is paused and comes back: it writes"
+    row = "a paused worker returns: it writes"
     if not house.is_shared:
         return {row: NOTHING}
     async with AsyncExitStack() as stack:

@@ -60,7 +60,7 @@ def _of_the_template() -> Iterator[Cell]:
 
 
 def table() -> str:
-    """The matrix and what stands below it, in Markdown."""
+    """The matrix and its footnotes, in Markdown."""
     known = sorted(cells(), key=lambda cell: cell.ai)
     reasons = list(dict.fromkeys(cell.reason for cell in known if cell.reason))
     lines = [_row(["", *COLUMNS.values()]), _row(["---"] * (1 + len(COLUMNS)))]
@@ -71,12 +71,8 @@ def table() -> str:
                 [action, *(_shown([cell for cell in of_action if cell.frontend == name], reasons) for name in COLUMNS)]
             )
         )
-    lines += ["", *(f"{number}. {reason}." for number, reason in enumerate(reasons, 1)), ""]
-    lines += [_row(["", "in the browser", "calls of the template"]), _row(["---"] * 3)]
-    for action in ACTIONS:
-        visits = [visit.name for visit in TEMPLATE if visit.action == action]
-        lines.append(_row([action, "<br>".join(f"`{name}`" for name in _tests_of(action)), "<br>".join(visits)]))
-    return "\n".join(lines)
+    footnotes = [f"{number}. {reason}." for number, reason in enumerate(reasons, 1)]
+    return "\n".join([*lines, *(["", *footnotes] if footnotes else [])])
 
 
 def _shown(versions: Sequence[Cell], reasons: Sequence[str]) -> str:

@@ -13,8 +13,9 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools import FunctionTool, ToolContext, request_input
 from google.genai.types import FileData, Part
 
+from stream_protocol.agents import client_tool
 from stream_protocol.demo._question import Question, read_question
-from stream_protocol.serving import ChatService, client_tool, create_app
+from stream_protocol.serving import ChatService, create_app
 from stream_protocol.session import HistoryCut
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 from tests.frontends.foreign_site import naming

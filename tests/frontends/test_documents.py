@@ -256,7 +256,7 @@ class TestCommands:
         (folder / "request.json").write_text(json.dumps(asking("c1", "Hi")))
         with serving("agent", cwd=folder) as (_, url):
             told = shell(block("docs/check.md", "curl --no-buffer").replace(SERVER, url), folder)
-        assert "capture.sse: legal for v6 and v7" in told
+        assert "capture.sse: valid for v6 and v7" in told
 
     def test_the_replay_server_holds_back_what_is_not_let_go(self, folder: Path) -> None:
         example = ROOT / "examples" / "frontend-tests"

@@ -35,7 +35,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import BaseModel, TypeAdapter
 
-from stream_protocol.serving import emit_data
+from stream_protocol.agents import emit_data
 from stream_protocol.serving.adk_runner import load_session_service
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.kills.kinds import BEGUN, SAME_ID, SESSIONS

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any, Final
 
-from stream_protocol.serving._service import INTERRUPTED_TEXT
-from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
+from stream_protocol.serving.engine._recovery import CRASHES_TEXT
+from stream_protocol.serving.requests._stored_response import INTERRUPTED_TEXT
 from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
 from tests.kills.house import AFTERMATH, GIVEN_UP, SLOW_STARTS, House, moment
@@ -309,7 +309,7 @@ class Checker:
                 yield f"{mark}: shown {parts(message)}\n   stored {parts(stored)}\n   {last.told()}"
 
     def _was_killed_at_its_end(self, reading: Reading) -> bool:
-        """Whether the worker was killed in the moment in which it had stopped a run, before the stop was answered:
+        """True if the worker was killed in the moment in which it had stopped a run, before the stop was answered:
         nobody else knew of that end."""
         if reading.ends_in != "abort" or reading.ended is None:
             return False
@@ -378,7 +378,7 @@ def compared(message: Any) -> Any:
 
 
 def begins_with(stored: Any, shown: Any) -> bool:
-    """Whether a message that is stored begins as a page shows it. Its last text may go on."""
+    """Returns True if a stored message begins as a page shows it. Its last text may go on."""
     (whole,), begun = without_approvals([stored]), compared(shown)
     beginning = begun[0]["parts"] if begun else []
     if len(whole["parts"]) < len(beginning):

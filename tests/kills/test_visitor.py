@@ -1,4 +1,4 @@
-"""What the visitors of random kills do with their pages."""
+"""The visitors of random kills, and their pages."""
 
 import asyncio
 from typing import Any

@@ -10,10 +10,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools import BaseTool, FunctionTool, ToolContext, request_input
 from google.genai.types import Part
 
+from stream_protocol.agents import emit_data
 from stream_protocol.demo._chart import bar_chart
 from stream_protocol.demo._question import Question, read_question
 from stream_protocol.demo._tools import get_location, get_time_zone, set_theme
-from stream_protocol.serving import emit_data
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 
 BEGINNING: Final = "Once upon a time there was a stream,"

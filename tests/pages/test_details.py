@@ -1,4 +1,4 @@
-"""What a reader does with long values, pictures, files, and with messages of their own."""
+"""Long values, pictures, files and the reader's own messages on the page."""
 
 import json
 from pathlib import Path

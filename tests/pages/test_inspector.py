@@ -36,6 +36,12 @@ AXE: Final = ROOT / "server/page/node_modules/axe-core/axe.min.js"
 PATH: Final = "/below"
 EVENTS: Final = 5_000
 
+WIDTH: Final = """async (box) => {
+    await Promise.all(box.getAnimations().map(({ finished }) => finished));
+    return box.getBoundingClientRect().width;
+}"""
+"""Even without motion a transition takes a frame."""
+
 Colors = Literal["light", "dark"]
 
 whatever_client = pytest.mark.parametrize("ai_sdk", [6], indirect=True, scope="module")
@@ -433,23 +439,28 @@ def test_an_event_without_chunks_says_why(page: Page) -> None:
 @whatever_client
 def test_the_panel_keeps_its_width_and_is_open_after_a_reload(page: Page) -> None:
     edge = panel(page).get_by_role("separator", name="Width of the Inspector")
-    before = panel(page).bounding_box()
+
+    def width() -> float:
+        found: float = panel(page).evaluate(WIDTH)
+        return found
+
+    before = width()
     edge.press("ArrowLeft")
     edge.press("ArrowLeft")
-    wider = panel(page).bounding_box()
-    assert before is not None
-    assert wider is not None
-    assert wider["width"] > before["width"] + 100
-    page.mouse.move(wider["x"], 400)
+    expect(edge).to_have_attribute("aria-valuenow", "55")
+    wider = width()
+    assert wider > before + 100
+    left = 1400 - wider
+    page.mouse.move(left, 400)
     page.mouse.down()
-    page.mouse.move(wider["x"] + 200, 400, steps=3)
+    page.mouse.move(left + 200, 400, steps=3)
     page.mouse.up()
-    narrower = panel(page).bounding_box()
-    assert narrower is not None
-    assert abs(narrower["x"] - wider["x"] - 200) < 15
+    expect(edge).to_have_attribute("aria-valuenow", re.compile("^(?!55)"))
+    narrower = width()
+    assert abs(wider - 200 - narrower) < 15
     page.reload()
     expect(panel(page)).to_be_visible()
-    assert panel(page).bounding_box() == narrower
+    assert width() == narrower
     panel(page).get_by_role("button", name="Close the Inspector").click()
     expect(panel(page)).to_have_count(0)
     page.reload()

@@ -30,8 +30,9 @@ from hypothesis import strategies as st
 from typing_extensions import override
 
 from stream_protocol import ConverterOptions
+from stream_protocol.agents import emit_data
 from stream_protocol.recording import ChatRecorder, Recording, load_recording, replay
-from stream_protocol.serving import create_app, emit_data
+from stream_protocol.serving import create_app
 from stream_protocol.serving.chats._artifacts import artifact_url
 from stream_protocol.session import Transcript
 from stream_protocol.testing import Call, ScriptedLlm, Thought, token_usage

@@ -10,7 +10,8 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from hypothesis import given, strategies as st
 
-from stream_protocol.serving import ChatService, create_app, emit_data
+from stream_protocol.agents import emit_data
+from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
 from tests.examples import examples

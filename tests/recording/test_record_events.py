@@ -249,7 +249,7 @@ async def test_two_runs_at_once_do_not_mix(tmp_path: Path) -> None:
 async def test_more_runs_at_once_than_files_are_not_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("stream_protocol.recording.write._chat_file.MAX_FILES", 2)
+    monkeypatch.setattr("stream_protocol.recording.write._turn_writer.MAX_FILES", 2)
     runs = [record(source(EVENTS), tmp_path / "chat.jsonl") for _ in range(3)]
     for run in runs:
         assert await anext(run) == EVENTS[0]
@@ -289,7 +289,7 @@ async def test_a_file_that_cannot_be_opened_harms_nothing(
     def refused(*_: Any, **__: Any) -> int:
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr("stream_protocol.recording.write._chat_file.os.open", refused)
+    monkeypatch.setattr("stream_protocol.recording.write._turn_writer.os.open", refused)
     assert await drained(record(source(EVENTS), tmp_path / "chat.jsonl")) == EVENTS
     assert len(caplog.records) == 1
 

@@ -55,14 +55,16 @@ class Shell:
         return run(*command, cwd=self.folder / cwd, env=self.env(**env))
 
     @contextmanager
-    def serving(self, *arguments: str, cwd: str = ".", **env: str) -> Iterator[tuple[str, list[str]]]:
+    def serving(
+        self, *arguments: str, command: str = "serve", cwd: str = ".", **env: str
+    ) -> Iterator[tuple[str, list[str]]]:
         """The address of ``adk-ui-stream serve``, and the screen below its first line. It is ended, and waited for."""
-        command = [str(self.bin / "adk-ui-stream"), "serve", *arguments, "--port", "0"]
+        words = [str(self.bin / "adk-ui-stream"), command, *arguments, "--port", "0"]
         log = self.folder / "serve.log"
         with (
             log.open("w") as errors,
             subprocess.Popen(
-                command,
+                words,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,

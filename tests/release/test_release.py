@@ -82,8 +82,8 @@ def test_the_agent_of_adk_create_is_served_recorded_and_tested(shell: Shell) -> 
         shell.serving("my_agent", "--record", "tests/recordings", **gemini) as (url, screen),
     ):
         assert [line for line in screen if line.startswith(("Agent", "Model", "Missing"))] == [
-            "Agent     root_agent",
-            "Model     gemini-flash-latest",
+            "Agent      root_agent",
+            "Model      gemini-flash-latest",
         ]
         page = httpx.get(url)
         assert (page.status_code, "<div id=" in page.text) == (200, True)
@@ -91,7 +91,7 @@ def test_the_agent_of_adk_create_is_served_recorded_and_tested(shell: Shell) -> 
         stream = post_words(url, "Hello there")
     assert text_of(stream).endswith("You said: Hello there")
     (shell.folder / "answer.sse").write_bytes(stream)
-    assert "legal for v6 and v7" in shell.run("adk-ui-stream", "check", "answer.sse")
+    assert "valid for v6 and v7" in shell.run("adk-ui-stream", "check", "answer.sse")
     (recording,) = (shell.folder / "tests" / "recordings").iterdir()
     recording.rename(recording.with_name("chat.jsonl"))
     (shell.folder / "tests" / "test_chat.py").write_text(RECORDED_TEST)
@@ -105,12 +105,19 @@ def assets(html: str) -> list[str]:
 
 
 @on_each_python
+def test_the_demo_needs_the_wheel_alone(shell: Shell) -> None:
+    with shell.serving(command="demo", GOOGLE_API_KEY="") as (url, screen):
+        assert "Model      scripted" in screen
+        assert "I answer from a script" in text_of(post_words(url, "Hello there"))
+
+
+@on_each_python
 def test_without_a_key_the_screen_and_the_log_say_so(shell: Shell) -> None:
     shell.run("adk", "create", "my_agent", "--model", "gemini-flash-latest", "--api_key", "a-key")
     (shell.folder / "my_agent" / ".env").unlink()
     sentence = "No API key for gemini-flash-latest: set GOOGLE_API_KEY in the environment of this server."
     with shell.serving("my_agent") as (url, screen):
-        assert f"Missing   {sentence}" in screen
+        assert f"Missing    {sentence}" in screen
         assert b'"errorText":"An error occurred."' in post_words(url, "Hello there")
     assert shell.log() == f"ERROR: {sentence}\n"
 

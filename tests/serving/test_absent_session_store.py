@@ -14,8 +14,9 @@ from google.adk.agents import LlmAgent
 from google.adk.sessions import BaseSessionService, DatabaseSessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
-from stream_protocol.serving import ChatService, _readiness, create_app
+from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.adk_runner import load_session_service
+from stream_protocol.serving.requests import _readiness
 from stream_protocol.testing import ScriptedLlm
 from tests.postgres import Postgres
 from tests.serving.support import chat, client, said

@@ -22,7 +22,7 @@ from google.genai import types as genai
 
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import AuditRecord, ChatService, create_app
-from stream_protocol.serving.runs import _run
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
 from tests.serving.fake_engine import FakeEngine
@@ -171,7 +171,7 @@ async def test_a_failure_before_the_message_is_stored_is_a_status_and_leaves_not
     failing = False
     assert text(await stream(app, chat(said("hi")))) == "Hi."
     await service.aclose()
-    assert finished == ["finished"]
+    assert finished == ["finish"]
 
 
 async def test_a_failure_after_the_message_is_stored_is_a_stream() -> None:
@@ -416,15 +416,15 @@ async def test_of_a_stopped_request_the_denials_hold_and_the_rest_is_refused() -
 
 
 async def test_denials_of_a_later_run_hold_when_the_first_is_stopped(
-    sessions: BaseSessionService, monkeypatch: pytest.MonkeyPatch
+    sessions: BaseSessionService,
 ) -> None:
     """Agents side by side: ADK resumes one in a run, and the answers of the other wait for the next run."""
-    monkeypatch.setattr(_run, "STOP_TIMEOUT", 0.2)
     agents: list[BaseAgent] = []
     for name in ("left", "right"):
         model = ScriptedLlm(turns=[PAY, [f"{name} ", Wait(3600)]])
         agents.append(LlmAgent(name=name, model=model, tools=[FunctionTool(pay, require_confirmation=True)]))
-    service = ChatService(ParallelAgent(name="root", sub_agents=agents), session_service=sessions)
+    agent = ParallelAgent(name="root", sub_agents=agents)
+    service = ChatService(agent, session_service=sessions, times=ServiceTimes(stop=0.2))
     page = Page(create_app(service))
     await page.send("pay")
     page.approve(False)

@@ -9,7 +9,8 @@ from google.adk.tools.tool_context import ToolContext
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from stream_protocol.serving import ChatService, client_tool, create_app, data_part, emit_data
+from stream_protocol.agents import client_tool, data_part, emit_data
+from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import answered, chat, only, said, stream, text, types
 

@@ -15,11 +15,12 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai.types import Content, Part
 from starlette.applications import Starlette
 
-from stream_protocol.serving import ChatService, _audit, _service, create_app
-from stream_protocol.serving._service import INTERRUPTED_TEXT
-from stream_protocol.serving.runs import _job
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.base import _audit
+from stream_protocol.serving.requests._stored_response import INTERRUPTED_TEXT
+from stream_protocol.serving.runs import _history_policy, _job
 from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
-from stream_protocol.session import Transcript, fingerprint
+from stream_protocol.session import Transcript, idempotency_key
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import parse_chat_request
 from tests.serving.support import answered, approval, begin, chat, only, post, said, soon, stream, text, types
@@ -118,7 +119,7 @@ async def test_an_answer_reads_the_session_once(monkeypatch: pytest.MonkeyPatch)
             super().__init__(events, **more)
             reads.append(len(self.stored))
 
-    for module in (_service, _audit, _job):
+    for module in (_history_policy, _audit, _job):
         monkeypatch.setattr(module, "Transcript", Counted)
     await stream(app, answered(first[0]["messageId"], approval(request, approved=True)))
     assert bank.paid == [5]
@@ -147,7 +148,7 @@ async def test_a_denied_call_does_not_run_and_the_reason_is_stored() -> None:
     assert session is not None
     stored = [event.custom_metadata or {} for event in session.events if event.author == "user"]
     assert stored[-1]["adk_ui_stream"] == {
-        "request": fingerprint(parse_chat_request(answer)),
+        "request": idempotency_key(parse_chat_request(answer)),
         "reasons": {request["approvalId"]: "too much"},
     }
 

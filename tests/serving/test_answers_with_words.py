@@ -8,7 +8,8 @@ from google.adk.agents import LlmAgent
 from google.adk.tools import ToolContext, request_input
 from google.adk.tools.function_tool import FunctionTool
 
-from stream_protocol.serving import client_tool, create_app
+from stream_protocol.agents import client_tool
+from stream_protocol.serving import create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
 from tests.readings import replays

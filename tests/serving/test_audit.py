@@ -19,14 +19,8 @@ from google.adk.tools import ToolContext, request_input
 from google.adk.tools.function_tool import FunctionTool
 
 from stream_protocol import parse_chat_request
-from stream_protocol.serving import (
-    AuditFile,
-    AuditRecord,
-    ChatService,
-    SyncChatService,
-    client_tool,
-    create_app,
-)
+from stream_protocol.agents import client_tool
+from stream_protocol.serving import AuditFile, AuditRecord, ChatService, SyncChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.documents import block
 from tests.serving.chat_client import Page
@@ -286,7 +280,7 @@ async def test_a_hook_that_fails_or_hangs_is_told_in_the_log_and_harms_nobody(ca
 async def test_what_a_hook_cannot_take_in_goes_to_the_log_alone(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("stream_protocol.serving._audit.MAX_WAITING", 1)
+    monkeypatch.setattr("stream_protocol.serving.base._audit.MAX_WAITING", 1)
     may_go_on, begun = asyncio.Event(), asyncio.Event()
     given: list[AuditRecord] = []
 
@@ -314,7 +308,7 @@ async def test_the_log_has_each_record_as_the_docs_show_it(caplog: pytest.LogCap
     office.approve(True)
     await office.submit()
     await office.seen()
-    shown = json.loads(block("docs/trust.md", '"arguments_sha256"'))
+    shown = json.loads(block("docs/trust/auditors.md", '"arguments_sha256"'))
     (line,) = [json.loads(one.message) for one in caplog.records if one.name == "stream_protocol.audit"]
     assert line == json.loads(office.records[0].to_json())
     own = {key: line[key] for key in ("time", "app", "call_id")}

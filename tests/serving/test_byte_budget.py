@@ -7,7 +7,7 @@ import gc
 
 import pytest
 
-from stream_protocol.serving._byte_budget import UNCOUNTED_BYTES, ByteBudget
+from stream_protocol.serving.base._byte_budget import UNCOUNTED_BYTES, ByteBudget
 from stream_protocol.wire import ChatRequestError
 
 MIB = 2**20

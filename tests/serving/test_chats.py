@@ -12,7 +12,7 @@ from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.adk_runner import Target
-from stream_protocol.session import fingerprint
+from stream_protocol.session import idempotency_key
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import parse_chat_request
 from tests.serving.support import HANG, begin, chat, post, said, stream, text, types
@@ -76,7 +76,7 @@ async def test_the_clients_id_of_the_message_is_stored_with_the_users_event() ->
     await stream(create_app(service), request)
     session = await service.runner.session_service.get_session(app_name="root", user_id="local", session_id="c1")
     assert session is not None
-    kept = {"message_id": "u17", "request": fingerprint(parse_chat_request(request))}
+    kept = {"message_id": "u17", "request": idempotency_key(parse_chat_request(request))}
     assert [(event.custom_metadata or {})["adk_ui_stream"] for event in session.events] == [kept, kept]
 
 

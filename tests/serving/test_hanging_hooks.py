@@ -11,8 +11,8 @@ from google.adk.agents import LlmAgent
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol import StreamProtocolError
-from stream_protocol.serving import ChatService, _service, create_app
-from stream_protocol.serving.engine import _left_runs
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.redis_server import RedisServer
@@ -160,7 +160,7 @@ async def test_a_store_that_hangs_when_a_stopped_run_is_stored_frees_the_chat(ca
         await exchange.until("abort")
         await service.runs.free()
     store.hangs = False
-    assert told == ["aborted"]
+    assert told == ["abort"]
     assert said_by(caplog) == ["What a run has shown was not stored. It took longer than 0.05 seconds."]
     assert text(await stream(app, chat(said("more", "u2")))) == "Whole."
 
@@ -186,12 +186,9 @@ class InvalidatedError(Exception):
     connection_invalidated = True
 
 
-async def test_what_a_store_has_not_taken_when_the_server_ends_is_logged(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(_service, "SHUTDOWN_SECONDS", LIMIT)
-    store = Store()
-    service = service_for(["Half. ", Wait(asyncio.Event())], session_service=store)
+async def test_what_a_store_has_not_taken_when_the_server_ends_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    store, times = Store(), ServiceTimes(shutdown=LIMIT)
+    service = service_for(["Half. ", Wait(asyncio.Event())], session_service=store, times=times)
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("text-delta")
@@ -241,11 +238,11 @@ async def test_a_store_that_refuses_what_it_is_asked_is_not_away() -> None:
 
 
 async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopping_a_run(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(_left_runs, "ENGINE_SECONDS", LIMIT / 10)
-    engine = FakeEngine()
-    service = service_for(["Half. ", Wait(asyncio.Event())], "Well.", engine=engine, hook_timeout=LIMIT)
+    engine, times = FakeEngine(), ServiceTimes(engine=LIMIT / 10)
+    turns = ["Half. ", Wait(asyncio.Event())], "Well."
+    service = service_for(*turns, engine=engine, hook_timeout=LIMIT, times=times)
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
@@ -274,11 +271,10 @@ class ReadOnlyError(Exception):
     "error", [*AWAY, ReadOnlyError(), KeyError("whatever else it is")], ids=lambda error: type(error).__name__
 )
 async def test_an_engine_that_fails_refuses_requests_at_once_and_the_log_says_why(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(_left_runs, "FORGETTING_SECONDS", LIMIT / 10)
-    engine = FakeEngine()
-    service = service_for(["Half. ", Wait(asyncio.Event())], "Well.", engine=engine)
+    engine, times = FakeEngine(), ServiceTimes(forgetting=LIMIT / 10)
+    service = service_for(["Half. ", Wait(asyncio.Event())], "Well.", engine=engine, times=times)
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange, client(app) as http:
         await exchange.status()
@@ -306,12 +302,11 @@ async def test_an_engine_that_fails_refuses_requests_at_once_and_the_log_says_wh
 
 @pytest.mark.parametrize("error", [*AWAY, RunLogError("redis://host: gone")], ids=lambda error: type(error).__name__)
 async def test_looks_for_runs_go_on_when_a_store_was_away_and_the_log_says_so_once(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(_left_runs, "LOOK_SECONDS", LIMIT / 10)
     engine = FakeEngine()
     engine.error = error
-    service = service_for("Well.", engine=engine)
+    service = service_for("Well.", engine=engine, times=ServiceTimes(look=LIMIT / 10))
     await service.launch()
     await looked(engine, 5)
     engine.error = None

@@ -152,7 +152,7 @@ async def test_on_finish_gets_the_message_as_the_page_has_it() -> None:
     answer = await stream(create_app(service), chat(said("hi")))
     await service.aclose()
     ((messages, message, outcome),) = told.calls
-    assert outcome == Outcome(kind="finished", finish_reason="stop")
+    assert outcome == Outcome(kind="finish", finish_reason="stop")
     assert message["id"] == answer[0]["messageId"]
     assert [cast("TextPart", part)["text"] for part in message["parts"] if part["type"] == "text"] == ["Hello."]
     assert messages == [said("hi"), message]
@@ -176,7 +176,7 @@ async def test_on_finish_of_a_continuation_gets_the_whole_message_once() -> None
     assert [part["type"] for part in after["parts"]] == ["step-start", "text", "tool-look", "step-start", "text"]
     assert before["id"] == after["id"]
     assert [message["id"] for message in messages] == ["u1", after["id"]]
-    assert outcome.kind == "finished"
+    assert outcome.kind == "finish"
 
 
 @pytest.mark.parametrize("ai_sdk", [6, 7])
@@ -255,7 +255,7 @@ async def test_on_finish_hears_of_an_abort() -> None:
         await exchange.until("text-delta")
         await service.aclose()
     ((_, message, outcome),) = told.calls
-    assert outcome == Outcome(kind="aborted")
+    assert outcome == Outcome(kind="abort")
     assert message["parts"]
 
 

@@ -25,7 +25,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from stream_protocol.serving import ChatService, FilePolicy, create_app
-from stream_protocol.serving._recorder_protocol import NoRecorder
+from stream_protocol.serving.base._recorder_protocol import NoRecorder
 from stream_protocol.serving.chats import _artifacts as artifacts
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm, Wait

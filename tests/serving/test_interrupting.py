@@ -13,6 +13,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from stream_protocol import StreamProtocolError
 from stream_protocol.serving import MemoryRunLog, create_app
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
 from tests.serving.support import (
@@ -388,11 +389,8 @@ async def test_a_page_that_was_reloaded_finds_the_run_that_has_interrupted_anoth
                 await reloaded.until("finish")
 
 
-async def test_a_run_that_does_not_end_in_time_is_503_and_a_later_try_is_answered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("stream_protocol.serving.runs._run.STOP_TIMEOUT", 0.01)
-    house = House(Call("stubborn"), "Whole.", stopping_wait=0.05)
+async def test_a_run_that_does_not_end_in_time_is_503_and_a_later_try_is_answered() -> None:
+    house = House(Call("stubborn"), "Whole.", stopping_wait=0.05, times=ServiceTimes(stop=0.01))
     async with begin(house.app, chat(said("hi"))) as first:
         await first.status()
         await soon(house.digging)

@@ -13,6 +13,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from stream_protocol.serving import MemoryRunLog, create_app
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
@@ -149,8 +150,7 @@ async def test_a_stopped_tool_that_adk_closed_itself_is_not_closed_again() -> No
     assert unanswered(chat.shown_to_the_model()) == set()
 
 
-async def test_a_run_that_had_to_be_cancelled_is_closed_by_us(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving.runs._run.STOP_TIMEOUT", 0.01)
+async def test_a_run_that_had_to_be_cancelled_is_closed_by_us() -> None:
     started = asyncio.Event()
 
     async def dig() -> str:
@@ -162,7 +162,7 @@ async def test_a_run_that_had_to_be_cancelled_is_closed_by_us(monkeypatch: pytes
             await asyncio.Event().wait()
         return "never"
 
-    chat = Chat(Call("dig"), "Better.", tools=[dig])
+    chat = Chat(Call("dig"), "Better.", tools=[dig], times=ServiceTimes(stop=0.01))
     await chat.stop_after("tool-input-available", started)
     chat.page.messages = await chat.page.stored()
     (part,) = chat.page.parts("output-error")
@@ -192,10 +192,7 @@ async def test_a_store_that_fails_leaves_the_chat_free(caplog: pytest.LogCapture
     assert "What a run has shown could not be stored." in caplog.messages
 
 
-async def test_a_store_that_is_away_gets_the_end_of_a_run_when_it_is_back(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("stream_protocol.serving._service.COMPLETING_SECONDS", 0.01)
+async def test_a_store_that_is_away_gets_the_end_of_a_run_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
 
     class Away(InMemorySessionService):
         """Stores no event of ours at first. Then it stores one, and its answer is lost."""
@@ -210,7 +207,7 @@ async def test_a_store_that_is_away_gets_the_end_of_a_run_when_it_is_back(
                 await super().append_event(session, event)
             raise ConnectionError("away")
 
-    chat = Chat(["Well. ", Wait(3600)], "Better.", session_service=Away())
+    chat = Chat(["Well. ", Wait(3600)], "Better.", session_service=Away(), times=ServiceTimes(completing=0.01))
     await chat.stop_after("text-delta")
     await chat.service.runs.free()
     (half,) = await chat.appended()
@@ -222,10 +219,7 @@ async def test_a_store_that_is_away_gets_the_end_of_a_run_when_it_is_back(
 
 @pytest.mark.parametrize("reads", [True, False], ids=["read-only", "away"])
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["the same worker", "another worker"])
-async def test_a_chat_whose_end_is_not_stored_gives_503_until_the_store_is_back(
-    reads: bool, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("stream_protocol.serving._service.COMPLETING_SECONDS", 0.01)
+async def test_a_chat_whose_end_is_not_stored_gives_503_until_the_store_is_back(reads: bool, elsewhere: bool) -> None:
 
     class Store(InMemorySessionService):
         is_there = True
@@ -241,6 +235,7 @@ async def test_a_chat_whose_end_is_not_stored_gives_503_until_the_store_is_back(
             return await super().get_session(**key)
 
     stores: Any = {"session_service": Store(), "run_log": MemoryRunLog(), "stopping_wait": 0.05}
+    stores["times"] = ServiceTimes(completing=0.01)
     first = Chat(["Well. ", Wait(3600)], "Better.", **stores)
     chat = Chat("Better.", **stores) if elsewhere else first
     async with begin(first.app, {"id": "c1", "messages": [MESSAGE]}) as page, client(chat.app) as http:

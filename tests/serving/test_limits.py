@@ -23,6 +23,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 
 from stream_protocol import StreamProtocolError, parse_chat_request
+from stream_protocol.agents import emit_data
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.serving import (
     ChatEndpoints,
@@ -32,11 +33,10 @@ from stream_protocol.serving import (
     ServiceLimits,
     create_app,
     default_run_config,
-    emit_data,
     explain_error,
     header_user,
 )
-from stream_protocol.serving._limits import RequestRates, RunSlot, RunSlots, UserReads
+from stream_protocol.serving.base._limits import RequestRates, RunSlot, RunSlots, UserReads
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError

@@ -24,13 +24,13 @@ from starlette.types import Message
 
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.serving._limits import response_budget
-from stream_protocol.serving._on_finish import notify
 from stream_protocol.serving.adk_runner import MemorySessionService, load_session_service
+from stream_protocol.serving.base._limits import response_budget
 from stream_protocol.serving.chats import _chat_list
 from stream_protocol.serving.chats._chat_details import is_details_id
 from stream_protocol.serving.http._client_connection import SLICE_BYTES
 from stream_protocol.serving.http._sliced_response import SlicedResponse, history_json
+from stream_protocol.serving.runs._on_finish import notify
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import encode_sse
 from tests.serving.chat_client import Page
@@ -315,7 +315,7 @@ async def test_what_on_finish_gets_is_made_beside_the_loop() -> None:
 
     sent = [b'data: {"type":"start","messageId":"a"}\n\n', encode_sse({"type": "data-x", "data": LARGE_TEXT})]
     hook = lambda messages, *_: said_before.extend(messages)  # noqa: E731 - one line
-    await notify(hook, sent, stored=(), before=before, continues=False, ai_sdk=6, timeout=None)
+    await notify(hook, sent, stored=(), before=before, continues=False, ending="finish", ai_sdk=6, timeout=None)
     assert [message["id"] for message in said_before] == ["u", "a"]
     assert here not in threads
 

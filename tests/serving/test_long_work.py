@@ -6,7 +6,7 @@ import pytest
 from google.adk.events import Event
 from google.genai.types import Blob, Content, FunctionCall, FunctionResponse, FunctionResponsePart, Part
 
-from stream_protocol.serving._long_work import LARGE_REQUEST, LARGE_VALUES, LONG_SESSION, long_work
+from stream_protocol.serving.base._long_work import LARGE_REQUEST, LARGE_VALUES, LONG_SESSION, long_work
 
 SMALL = LARGE_REQUEST - 1
 LARGE = LARGE_REQUEST

@@ -61,7 +61,7 @@ async def test_a_run_whose_response_would_be_sent_for_ever_ends_in_an_error_and_
     assert "finishReason" not in page.received[-1]
     await page.send("bye")  # the run itself has not failed: nothing of it is taken for interrupted
     await soon(all_noted)
-    assert [outcome.kind for outcome in outcomes] == ["error", "finished"]
+    assert [outcome.kind for outcome in outcomes] == ["error", "finish"]
     stored = [part for message in await page.stored() for part in message["parts"] if part["type"] == "text"]
     assert [part["text"] for part in stored] == ["go", "Blue.", "bye", "Bye."]
 

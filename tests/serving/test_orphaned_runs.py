@@ -17,13 +17,14 @@ from google.adk.events import Event
 from google.adk.models import LlmRequest
 from google.adk.sessions import InMemorySessionService, Session
 
-from stream_protocol.serving import MemoryRunLog, _service, client_tool
-from stream_protocol.serving._limits import READS_PER_USER
-from stream_protocol.serving.engine import LiveState, OrphanedRun, RunRecord, ToldEnd, _isolation, _left_runs
+from stream_protocol.agents import client_tool
+from stream_protocol.serving import MemoryRunLog
+from stream_protocol.serving.base._limits import READS_PER_USER
+from stream_protocol.serving.base._times import ServiceTimes
+from stream_protocol.serving.engine import LiveState, OrphanedRun, RunRecord, ToldEnd
 from stream_protocol.serving.engine._engine import MAX_CRASHES
-from stream_protocol.serving.engine._left_runs import CRASHES_TEXT
+from stream_protocol.serving.engine._recovery import CRASHES_TEXT
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
-from stream_protocol.serving.runs import _run
 from stream_protocol.serving.runs._run import TOO_SLOW_TEXT
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
@@ -39,12 +40,6 @@ pytestmark = pytest.mark.usefixtures("patient_clock")
 USER = "ann"
 
 ERROR_TEXT = "An error occurred."
-
-
-@pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_left_runs, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(_left_runs, "FORGETTING_SECONDS", 0.01)
 
 
 class Sessions(InMemorySessionService):
@@ -70,7 +65,8 @@ class Sessions(InMemorySessionService):
 class Office:
     """Workers with the same stores. Each chat has a gate, at which its model waits after its first words."""
 
-    def __init__(self) -> None:
+    def __init__(self, **times: float) -> None:
+        self.times = ServiceTimes(**{"look": 0.01, "forgetting": 0.01, **times})
         self.kept = Kept()
         self.sessions = Sessions()
         self.log = MemoryRunLog()
@@ -94,7 +90,9 @@ class Office:
         """A worker, until it ends in order; see ``Worker.crash``."""
         engine = KeepingEngine(self.kept, version=version)
         agent = agent or LlmAgent(name="root", model=ScriptedLlm(respond=self._respond))
-        service = WatchedService(agent, session_service=self.sessions, run_log=self.log, engine=engine)
+        service = WatchedService(
+            agent, session_service=self.sessions, run_log=self.log, engine=engine, times=self.times
+        )
         worker = Worker(self, service, engine)
         if launched:
             await service.launch()
@@ -138,7 +136,7 @@ class Worker:
         """It crashes, and does nothing more."""
         self.crash()
         self.engine.is_paused = True
-        await cancel_and_wait(self.service._tasks)  # noqa: SLF001 - the end of a process has no method
+        await cancel_and_wait(self.service._context.tasks)  # noqa: SLF001 - the end of a process has no method
 
 
 async def read(events: AsyncIterator[bytes]) -> list[Any]:
@@ -324,9 +322,8 @@ async def test_a_run_that_waits_for_a_suspect_can_be_stopped() -> None:
         assert office.asked["bad"] == 3
 
 
-async def test_a_suspect_waits_until_other_runs_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_isolation, "ALONE_SECONDS", 1.0)
-    office = Office()
+async def test_a_suspect_waits_until_other_runs_have_ended() -> None:
+    office = Office(alone=1.0)
     async with office.worker(launched=False) as worker:
         worker.engine.is_paused = True
         _ = await worker.say("busy")
@@ -344,9 +341,8 @@ async def test_a_suspect_waits_until_other_runs_have_ended(monkeypatch: pytest.M
         assert (await reading)[-1]["type"] == "finish"
 
 
-async def test_a_busy_worker_leaves_a_suspect_to_an_idle_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_isolation, "ALONE_SECONDS", 1.0)
-    office = Office()
+async def test_a_busy_worker_leaves_a_suspect_to_an_idle_one() -> None:
+    office = Office(alone=1.0)
     async with office.worker() as busy:
         busy.engine.is_paused = True
         _ = await busy.say("busy")
@@ -364,9 +360,8 @@ async def test_a_busy_worker_leaves_a_suspect_to_an_idle_one(monkeypatch: pytest
             await office.forgotten()
 
 
-async def test_a_crash_beside_others_proves_nothing_but_six_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_isolation, "ALONE_SECONDS", 0.01)
-    office = Office()
+async def test_a_crash_beside_others_proves_nothing_but_six_are_enough() -> None:
+    office = Office(alone=0.01)
     await crash_with(office, 2, "slow")
     for crashes in range(2, MAX_CRASHES):
         async with office.worker() as worker:
@@ -379,9 +374,8 @@ async def test_a_crash_beside_others_proves_nothing_but_six_are_enough(monkeypat
     assert office.asked["slow"] == MAX_CRASHES
 
 
-async def test_a_run_whose_end_is_stored_is_not_recovered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_service, "SHUTDOWN_SECONDS", 0.5)
-    office = Office()
+async def test_a_run_whose_end_is_stored_is_not_recovered() -> None:
+    office = Office(shutdown=0.5)
     async with office.worker() as worker:
         reading = await worker.say("c1")
         await office.asked_for("c1", 1)
@@ -396,11 +390,8 @@ async def test_a_run_whose_end_is_stored_is_not_recovered(monkeypatch: pytest.Mo
     assert office.asked["c1"] == 1
 
 
-async def test_a_run_that_is_stopped_again_keeps_its_chat_until_it_is_forgotten(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(_run, "STOP_TIMEOUT", 0.01)
-    office = Office()
+async def test_a_run_that_is_stopped_again_keeps_its_chat_until_it_is_forgotten() -> None:
+    office = Office(stop=0.01)
     async with office.worker() as worker:
         _ = await worker.say("c1")
         await office.asked_for("c1", 1)
@@ -683,8 +674,7 @@ async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monke
 async def test_a_record_that_a_retry_has_taken_over_is_not_forgotten_for_the_request_before(
     elsewhere: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(_left_runs, "FORGETTING_SECONDS", 0.2)
-    office = Office()
+    office = Office(forgetting=0.2)
     async with office.worker(launched=False) as worker, office.worker(launched=False) as other:
         execute = worker.engine.execute
 
@@ -858,11 +848,8 @@ async def test_a_retry_of_an_answer_waits_for_later_words_that_are_not_stored_ye
         await (await asking)
 
 
-async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_crashes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(_run, "STOP_TIMEOUT", 1.0)
-    office, digs = Office(), asyncio.Event()
+async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_crashes() -> None:
+    office, digs = Office(stop=1.0), asyncio.Event()
 
     async def dig() -> str:
         """Digs for ever."""

@@ -9,7 +9,7 @@ from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import create_app
-from stream_protocol.serving.runs._run import FIRST_READER_SECONDS
+from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import ScriptedLlm, Wait
 from stream_protocol.testing.run_log_conformance import eventually
 from tests.serving.support import HANG, begin, chat, chunks, client, post, said, soon, stream, types
@@ -66,7 +66,7 @@ async def test_a_request_that_is_stopped_before_its_run_begins_ends_in_abort_for
     for answer in (await first, await second):
         assert types(chunks(answer.text)) == ["start", "abort"]  # of the run, or of what it has stored
     await service.runs.free()
-    assert told == ["aborted"]
+    assert told == ["abort"]
 
 
 async def test_a_reader_that_comes_before_the_run_has_begun_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ async def test_a_reader_that_comes_before_the_run_has_begun_counts(monkeypatch: 
     heard = await anext(events)
     loop = asyncio.get_running_loop()
     now = loop.time
-    monkeypatch.setattr(loop, "time", lambda: now() + FIRST_READER_SECONDS + 1)  # its timer would be due
+    monkeypatch.setattr(loop, "time", lambda: now() + DEFAULT_TIMES.first_reader + 1)  # its timer would be due
     await asyncio.sleep(0.01)
     go_on.set()
     heard += b"".join([batch async for batch in events])
@@ -84,20 +84,19 @@ async def test_a_reader_that_comes_before_the_run_has_begun_counts(monkeypatch: 
     assert b'"abort"' not in heard
 
 
-async def test_who_leaves_with_the_whole_response_cancels_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving.runs._run.STOP_TIMEOUT", 0.05)
+async def test_who_leaves_with_the_whole_response_cancels_nothing() -> None:
     told = list[str]()
 
     async def store(*how: Any) -> None:
         await asyncio.sleep(0.3)
         told.append(how[2].kind)
 
-    service = service_for("Hello.", disconnect_grace=0, on_finish=store)
+    service = service_for("Hello.", disconnect_grace=0, on_finish=store, times=ServiceTimes(stop=0.05))
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("finish")
     await service.runs.free()
-    assert told == ["finished"]
+    assert told == ["finish"]
 
 
 async def test_a_run_that_has_lost_its_chat_frees_nothing_of_its_successor() -> None:

@@ -9,9 +9,10 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.sessions import InMemorySessionService, Session
 
-from stream_protocol.serving import ChatService, MemoryRunLog, _readiness, create_app
-from stream_protocol.serving._remembered import Remembered
-from stream_protocol.serving.errors._json_lines import JsonLines
+from stream_protocol.server._json_lines import JsonLines
+from stream_protocol.serving import ChatService, MemoryRunLog, create_app
+from stream_protocol.serving.base._remembered import Remembered
+from stream_protocol.serving.requests import _readiness
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.fake_engine import FakeEngine

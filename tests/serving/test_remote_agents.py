@@ -5,7 +5,8 @@ from typing import Any
 from google.adk.agents.remote_a2a_agent import RemoteA2aAgent
 from google.genai import types
 
-from stream_protocol.serving import bind_socket, create_app
+from stream_protocol.server import bind_socket
+from stream_protocol.serving import create_app
 from stream_protocol.testing import Call, Thought
 from tests.a2a_peers import NAME, peer
 from tests.comparable_messages import comparable

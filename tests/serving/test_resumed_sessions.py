@@ -12,7 +12,7 @@ from google.genai import types
 
 from stream_protocol.serving import LogBounds
 from stream_protocol.serving.engine import RunRecord
-from stream_protocol.serving.engine._left_runs import _with_shown
+from stream_protocol.serving.engine._recovery import with_shown
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
 from stream_protocol.serving.engine._shown import is_half, shown_and_not_said
 from stream_protocol.serving.runs import Run, RunLimits
@@ -66,7 +66,7 @@ async def resumed(*stored: Event) -> tuple[InMemorySessionService, ResumedSessio
         user_id="ann",
         chat_id="c1",
         request={},
-        digest="",
+        idempotency_key="",
         chat_was_busy=False,
         invocation_id=RUN,
         found_events=1,
@@ -158,7 +158,7 @@ async def test_a_half_text_is_shown_where_it_is_stored(is_fragment: bool) -> Non
         is_live: bool = True
 
     run = Run(RunLimits(), LogBounds())
-    found = [event async for event in _with_shown(events(), told("I am right"), run, Live(), sessions)]
+    found = [event async for event in with_shown(events(), told("I am right"), run, Live(), sessions)]
     shown = [part.text for event in found for part in (event.content and event.content.parts) or []]
     stored = texts(await session_of(service, "c1"))[1:]
     assert {*shown} == {"I am right", "Left."}

@@ -9,6 +9,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.run_logs import EventBuffer, LogBounds
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import StreamProtocolError, parse_chat_request
@@ -81,10 +82,9 @@ async def test_without_grace_the_run_is_stopped_when_its_reader_leaves() -> None
     assert text(await stream(app, chat(said("next", "u2")))) == "Next."
 
 
-async def test_a_run_whose_response_is_never_read_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving.runs._run.FIRST_READER_SECONDS", 0.01)
+async def test_a_run_whose_response_is_never_read_is_stopped_too() -> None:
     never = asyncio.Event()
-    service = service_for([Wait(never), "Hello."], disconnect_grace=0)
+    service = service_for([Wait(never), "Hello."], disconnect_grace=0, times=ServiceTimes(first_reader=0.01))
     await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
     await service.runs.free()
 
@@ -150,8 +150,7 @@ async def test_stop_does_not_wait_for_a_thread_that_cannot_be_stopped() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # see its end
-async def test_a_run_that_does_not_listen_is_cancelled_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving.runs._run.STOP_TIMEOUT", 0.01)
+async def test_a_run_that_does_not_listen_is_cancelled_in_the_end() -> None:
     started = asyncio.Event()
     ignored = asyncio.Event()
 
@@ -165,7 +164,7 @@ async def test_a_run_that_does_not_listen_is_cancelled_in_the_end(monkeypatch: p
             await asyncio.Event().wait()
         return "never"
 
-    service = service_for([Call("dig", {})], tools=[dig])
+    service = service_for([Call("dig", {})], tools=[dig], times=ServiceTimes(stop=0.01))
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
         await soon(started)

@@ -22,7 +22,8 @@ from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMe
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 
-from stream_protocol.serving import ChatService, RunOverrides, client_tool, create_app
+from stream_protocol.agents import client_tool
+from stream_protocol.serving import ChatService, RunOverrides, create_app
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
     _session_services as session_services,
@@ -303,10 +304,12 @@ async def test_tables_whose_worker_died_before_it_had_filled_them_are_completed(
     connection = await asyncpg.connect(uri)
     try:
         await connection.execute("DELETE FROM adk_internal_metadata")
-        services = await asyncio.gather(*(asyncio.to_thread(load_session_service, uri) for _ in range(2)))
+        services: list[Any] = await asyncio.gather(*(asyncio.to_thread(load_session_service, uri) for _ in range(2)))
         session = await services[0].create_session(app_name="app", user_id="ann")
         assert await services[1].get_session(app_name="app", user_id="ann", session_id=session.id) is not None
         assert await connection.fetchval("SELECT value FROM adk_internal_metadata") == "1"
+        for service in services:
+            await service.close()
     finally:
         await connection.close()
     assert "a worker died while it made them" in caplog.text

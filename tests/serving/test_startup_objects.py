@@ -7,7 +7,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from starlette.testclient import TestClient
 
-from stream_protocol.serving import freeze_startup_objects
+from stream_protocol.server import freeze_startup_objects
 from stream_protocol.testing import ScriptedLlm
 from tests.documents import block, install_my_package
 from tests.processes import started
@@ -15,7 +15,8 @@ from tests.processes import started
 FIRST_RUN = """
 import asyncio, gc, sys
 from stream_protocol import parse_chat_request
-from stream_protocol.serving import ChatService, freeze_startup_objects
+from stream_protocol.server import freeze_startup_objects
+from stream_protocol.serving import ChatService
 from stream_protocol.testing import Call, ScriptedLlm
 from google.adk.agents import LlmAgent
 

@@ -10,6 +10,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 
 from stream_protocol.serving import create_app
+from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
@@ -41,7 +42,9 @@ class Chat:
         self._stubborn = stubborn
         model = ScriptedLlm(turns=[["Let me.", *WAITING], ["Now I dig.", Call("dig", id="d1")], "Well.", "Better."])
         tools: list[Any] = [self.pay, LongRunningFunctionTool(where), self.dig]
-        self.service = WatchedService(LlmAgent(name="root", model=model, tools=tools), ai_sdk=ai_sdk)
+        agent = LlmAgent(name="root", model=model, tools=tools)
+        times = ServiceTimes(stop=0.01) if stubborn else DEFAULT_TIMES
+        self.service = WatchedService(agent, ai_sdk=ai_sdk, times=times)
         self.app = create_app(self.service)
         self.page = Page(self.app, ai_sdk=ai_sdk)
 
@@ -100,12 +103,8 @@ CLOSED = dict.fromkeys(["p1", "p2", "w1", "d1"], "output-error")
 @each_version
 @pytest.mark.parametrize("stubborn", [False, True])
 @pytest.mark.parametrize("how", ["abort", "timeout"])
-async def test_a_run_that_was_stopped_takes_its_questions_along(
-    ai_sdk: AiSdkVersion, how: End, stubborn: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_run_that_was_stopped_takes_its_questions_along(ai_sdk: AiSdkVersion, how: End, stubborn: bool) -> None:
     """Whether ADK closes them (it does if the run listens to it) or we do."""
-    if stubborn:
-        monkeypatch.setattr("stream_protocol.serving.runs._run.STOP_TIMEOUT", 0.01)
     chat = Chat(ai_sdk, stubborn=stubborn)
     await chat.end(how)
     assert chat.states() == CLOSED

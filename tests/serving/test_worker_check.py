@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_protocol.serving.runs._worker_check import WARNING, warn_of_other_workers
+from stream_protocol.serving.base._worker_check import WARNING, warn_of_other_workers
 
 pytestmark = pytest.mark.processes
 

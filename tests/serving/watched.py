@@ -48,7 +48,6 @@ class WatchedLog:
 
     def __init__(self, log: RunLog) -> None:
         self._log = log
-        self.recovers = False
         self._running: dict[Owner, Lease] = {}
         self._free = asyncio.Event()
         self._free.set()
@@ -83,8 +82,8 @@ class WatchedLog:
         """As a store that was lost: it gives a chat to another run, though the first one goes on."""
         self._log = MemoryRunLog()
 
-    async def claim(self, chat: str, request: str, owner: Owner) -> Lease:
-        lease = WatchedLease(await self._log.claim(chat, request, owner), partial(self._release, owner))
+    async def claim(self, chat: str, idempotency_key: str, owner: Owner) -> Lease:
+        lease = WatchedLease(await self._log.claim(chat, idempotency_key, owner), partial(self._release, owner))
         self._running[owner] = lease
         self._free.clear()
         self.remembered.add(owner)
@@ -101,8 +100,8 @@ class WatchedLog:
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
         return await self._log.current_many(chats)
 
-    async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
-        return await self._log.read(chat, run_id, rebuild=rebuild)
+    async def read(self, chat: str, run_id: str, *, rebuild: bool = False, recovers: bool = False) -> RunReader | None:
+        return await self._log.read(chat, run_id, rebuild=rebuild, recovers=recovers)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
         return await self._log.written(chat, run_id)

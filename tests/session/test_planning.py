@@ -7,7 +7,15 @@ import pytest
 from google.adk.events import Event, EventActions
 from google.genai import types
 
-from stream_protocol.session import AnsweredCalls, InlineFile, NewUserTurn, NothingToRun, Transcript, fingerprint, plan
+from stream_protocol.session import (
+    AnsweredCalls,
+    InlineFile,
+    NewUserTurn,
+    NothingToRun,
+    Transcript,
+    idempotency_key,
+    plan,
+)
 from stream_protocol.session._planning import CallAnswer
 from stream_protocol.session._user_message import MAX_TEXTS_AND_FILES
 from stream_protocol.session.transcript import update_metadata
@@ -258,7 +266,7 @@ def test_words_that_were_stored_while_another_run_went_on_are_not_run_again() ->
         return parse_chat_request({"id": "c1", "messages": [user]})
 
     words = user_text("hi")
-    update_metadata(words, message_id="u1", request=fingerprint(said("hi")))
+    update_metadata(words, message_id="u1", idempotency_key=idempotency_key(said("hi")))
     events = [words, event("root", types.Part(text="Hello."))]
     stored = NothingToRun(message_id=INVOCATION, past=(), events=tuple(events))
     assert plan(said("hi"), Transcript(events), chat_was_busy=True) == stored

@@ -8,7 +8,7 @@ from google.adk.events import Event, EventActions
 from google.genai import types
 
 from stream_protocol.adk import ABORTED
-from stream_protocol.session import NewUserTurn, NothingToRun, Transcript, fingerprint, plan
+from stream_protocol.session import NewUserTurn, NothingToRun, Transcript, idempotency_key, plan
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.wire import ChatRequest, parse_chat_request
 from tests.session.test_transcript import answered, asked, call, event, gated, response, rewind, said, spoke
@@ -23,7 +23,7 @@ def planned(events: Sequence[Event], request: ChatRequest | None = None) -> Any:
     """What is done about the words again. ``events``: what the agent did on them, and what came later."""
     request = request or words()
     first = said("hi", "e-1", "u1")
-    update_metadata(first, request=fingerprint(request))
+    update_metadata(first, idempotency_key=idempotency_key(request))
     return plan(request, Transcript([first, *events]))
 
 
@@ -116,5 +116,5 @@ def test_words_that_were_taken_back_or_are_others_are_new() -> None:
     assert planned([spoke("Hello."), rewind("e-1")]).rewind_before is None
     other = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "ho"}]}
     first = said("hi", "e-1", "u1")
-    update_metadata(first, request=fingerprint(words()))
+    update_metadata(first, idempotency_key=idempotency_key(words()))
     assert isinstance(plan(words(messages=[other]), Transcript([first, spoke("Hello.")])), NewUserTurn)

@@ -185,7 +185,7 @@ def test_a_request_that_a_model_made_up_is_not_answered() -> None:
 
 def test_the_newest_response_says_which_request_it_answers() -> None:
     answer = answered("A")
-    update_metadata(answer, request="r2")
+    update_metadata(answer, idempotency_key="r2")
     events = [said("a"), asked("A"), answer, spoke("1")]
     assert Transcript(events).is_answering("r2")
     assert not Transcript(events[:2]).is_answering("r2")
@@ -203,7 +203,7 @@ def test_metadata_is_read_as_it_was_written() -> None:
     metadata = EventMetadata(
         message_id="u1",
         files=(SentFile(media_type="image/png", filename="a.png"), None, SentFile(media_type="text/plain")),
-        request="r1",
+        idempotency_key="r1",
         reasons={"B": "too much"},
         outcome="abort",
         hidden_events=("x", "y"),

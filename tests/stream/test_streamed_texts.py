@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from stream_protocol import iter_chunks, iter_sse
 from stream_protocol.stream import PartKind, _streamed_texts
-from stream_protocol.stream._streamed_texts import BLOCK, MAX_KNOWN, StreamedTexts, ToldText
+from stream_protocol.stream._streamed_texts import END, MAX_KNOWN, StreamedTexts, ToldText
 from tests.batch import batch
 from tests.examples import examples
 from tests.stream.building import event, fragment, text, thought
@@ -35,9 +35,9 @@ def shown(events: Iterable[Event], kind: str = "text") -> list[str]:
     said={
         "all of it": LONG,
         "more": f"{LONG}The end.",
-        "less": LONG[:-BLOCK],
+        "less": LONG[:-END],
         "without the white space at its end": LONG.rstrip(),
-        "its end": LONG[-BLOCK:],
+        "its end": LONG[-END:],
     },
 )
 def test_what_a_long_stream_has_told_is_not_shown_again(size: int, said: str) -> None:
@@ -59,8 +59,8 @@ def test_another_long_answer_is_shown() -> None:
 def test_an_open_stream_holds_no_more_after_many_deltas(
     kinds: list[Callable[[str], Part]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_streamed_texts, "BLOCK", 128)
-    monkeypatch.setattr(_streamed_texts, "MAX_KNOWN", 256)
+    for name, count in {"BLOCK": 64, "END": 128, "MAX_KNOWN": 256, "MAX_RECENT": 64}.items():
+        monkeypatch.setattr(_streamed_texts, name, count)
     stream = iter_sse(fragment(kinds[number % len(kinds)](f" {number} and so on")) for number in range(600))
     held = []
     tracemalloc.start()
@@ -71,7 +71,7 @@ def test_an_open_stream_holds_no_more_after_many_deltas(
     assert max(held[5:]) < max(held[:5]) + 4096
 
 
-pieces = st.builds(lambda begin, size: LONG[begin : begin + size], st.integers(0, BLOCK), st.integers(1, 2 * BLOCK))
+pieces = st.builds(lambda begin, size: LONG[begin : begin + size], st.integers(0, END), st.integers(1, 2 * END))
 
 
 @examples(40)

@@ -59,7 +59,7 @@ def record(path: Path, events: list[Event]) -> Recording:
 
 
 def told(events: list[Event], *, fragments: bool = True) -> list[Any]:
-    """What each event says, without the ids and times that are new in each run."""
+    """Returns the content of each event, without the ids and times that are new in each run."""
     return [
         (
             event.author,

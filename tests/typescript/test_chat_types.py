@@ -16,7 +16,8 @@ from google.genai import types
 from pydantic import BaseModel, Field, model_serializer
 from typing_extensions import TypedDict
 
-from stream_protocol.serving import DataPart, Target, client_tool, data_part
+from stream_protocol.agents import DataPart, client_tool, data_part
+from stream_protocol.serving import Target
 from stream_protocol.typescript import ToolsError, chat_types
 from tests.tools import OLD_ADK
 from tests.typescript.typed_agent import FakeMcpToolset, RawTool

@@ -17,7 +17,7 @@ from google.genai import types
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from stream_protocol.serving import client_tool, data_part, emit_data
+from stream_protocol.agents import client_tool, data_part, emit_data
 from stream_protocol.testing import Call, ScriptedLlm
 
 

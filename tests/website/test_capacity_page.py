@@ -1,6 +1,7 @@
-"""docs/capacity.md has the tables that `python -m bench.capacity` prints, and the arithmetic is right."""
+"""The report and docs/performance.md have the tables of `python -m bench.capacity`, and the arithmetic is right."""
 
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -10,7 +11,8 @@ from bench.capacity import Assumptions, Costs, Model, kind_of, load_model, needs
 from bench.workers import CHECKS, LOADS, Load, Measured, Use
 from tests.processes import ROOT
 
-PAGE: Final = ROOT / "docs" / "capacity.md"
+REPORT: Final = ROOT / "bench" / "reports" / "capacity.md"
+PAGE: Final = ROOT / "docs" / "performance.md"
 COSTS: Final = Costs(turn=0.04, second=0.003, chunk=0.0005, tool=0.02, chat=0.01, past=0.0001)
 """Processor seconds of a world in which the model holds."""
 
@@ -36,13 +38,14 @@ def model() -> Model:
 
 
 @pytest.mark.parametrize("print_table", ["costs_table", "checks_table"])
-def test_the_page_has_what_was_measured(print_table: str) -> None:
-    assert getattr(capacity, print_table)(load_model()) in PAGE.read_text(encoding="utf-8")
+def test_the_report_has_the_measured_costs(print_table: str) -> None:
+    assert getattr(capacity, print_table)(load_model()) in REPORT.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("print_table", ["needs_table", "limits_table"])
-def test_the_page_has_what_follows_from_it(print_table: str) -> None:
-    assert getattr(capacity, print_table)(load_model(), Assumptions()) in PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", [REPORT, PAGE], ids=["report", "page"])
+def test_the_report_and_the_page_have_the_predicted_needs(print_table: str, page: Path) -> None:
+    assert getattr(capacity, print_table)(load_model(), Assumptions()) in page.read_text(encoding="utf-8")
 
 
 def test_the_model_finds_the_costs_from_which_the_loads_were_made(model: Model) -> None:

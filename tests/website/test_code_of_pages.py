@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from stream_protocol.serving import ChatService, chat_router
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
-from tests.documents import block, install_my_package
+from tests.documents import block
 from tests.serving.support import answered, approval, chunks, only, text
 
 PAGE = "http://localhost:3000"
@@ -127,9 +127,10 @@ def app_of(code: str, *turns: Any) -> FastAPI:
     return app
 
 
-async def test_the_readmes_app_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    install_my_package(monkeypatch, scripted_agent())
-    assert "Hello" in await ask(run(block("README.md", "chat_router("))["app"])
+async def test_the_readmes_app_answers() -> None:
+    scope = run(block("README.md", "chat_router("))
+    scope["root_agent"].model = scripted_agent().model
+    assert "Hello" in await ask(scope["app"])
 
 
 async def test_a_tool_waits_for_its_approval() -> None:
@@ -166,3 +167,16 @@ async def test_chats_in_a_file_outlive_their_process(tmp_path: Path, monkeypatch
                 await client.post("/api/chat", json=BODY)
             stored = (await client.get("/api/chat/c1")).json()["messages"]
     assert [message["role"] for message in stored] == ["user", "assistant"]
+
+
+async def test_the_server_of_the_skill_asks_before_it_pays_and_keeps_its_chats(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scope = run(block("skills/adk-ui-stream/SKILL.md", "chat_router("))
+    scope["root_agent"].model = run(block("skills/adk-ui-stream/SKILL.md", "ScriptedLlm("))["model"]
+    asked = await posted(scope["app"], BODY)
+    (request,) = only(asked, "tool-approval-request")
+    ran = await posted(scope["app"], answered(asked[0]["messageId"], approval(request, approved=True)))
+    assert text(ran) == "Paid."
+    assert (tmp_path / "chat.db").exists()

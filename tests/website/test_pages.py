@@ -20,7 +20,18 @@ DOCS: Final = ROOT / "docs"
 SITE: Final[dict[str, Any]] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 PAGES: Final = sorted(file.relative_to(ROOT).as_posix() for file in our_files(".md"))
 WHOLE_FRONTS: Final = (
-    *("", ".check", ".inspector", ".recording", ".replay_server", ".serving", ".serving.run_logs", ".testing"),
+    *(
+        "",
+        ".check",
+        ".inspector",
+        ".recording",
+        ".replay_server",
+        ".agents",
+        ".server",
+        ".serving",
+        ".serving.run_logs",
+        ".testing",
+    ),
 )
 """The packages all of whose names are in the reference. Most of what ``session`` exports is for our own rooms."""
 
@@ -70,9 +81,30 @@ def test_the_readme_is_two_screens() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 100
 
 
-def test_the_readme_leads_to_each_page_that_is_not_the_reference_or_a_decision() -> None:
-    pages = {f"docs/{page}" for page in navigation(SITE["nav"]) if not page.startswith(("decisions/", "reference/"))}
-    assert pages - {"docs/index.md", *links("README.md")} == set()
+def test_the_front_page_leads_to_each_page_that_is_not_the_reference_or_a_decision() -> None:
+    pages = {page for page in navigation(SITE["nav"]) if not page.startswith(("decisions/", "reference/"))}
+    assert pages - {"index.md", "trust.md", *links("docs/index.md")} == set()
+
+
+def test_only_one_page_says_how_to_install() -> None:
+    """So a release changes one page. The page for ADK's catalog is published after the release."""
+    pages = {file.relative_to(DOCS).as_posix() for file in DOCS.rglob("*.md") if "pip install" in file.read_text()}
+    assert {page for page in pages if not page.startswith("decisions/")} == {"install.md", SITE["exclude_docs"].strip()}
+
+
+MODEL: Final = re.compile(r"gemini-(?!scripted)[0-9a-z.-]+")
+"""The name of a Gemini model."""
+
+
+@pytest.mark.parametrize("folder", ["docs", "examples", "skills", "stream_protocol/cli/project"])
+def test_pages_and_examples_name_a_model_that_does_not_expire(folder: str) -> None:
+    files = our_files(".md", ".py", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".yaml", ".toml", folder=ROOT / folder)
+    named = {(file.name, name) for file in files for name in MODEL.findall(file.read_text(encoding="utf-8"))}
+    assert {(file, name) for file, name in named if name != "gemini-flash-latest"} == set()
+
+
+def test_the_readme_names_a_model_that_does_not_expire() -> None:
+    assert {*MODEL.findall((ROOT / "README.md").read_text(encoding="utf-8"))} == {"gemini-flash-latest"}
 
 
 def test_each_command_is_named_on_a_page() -> None:

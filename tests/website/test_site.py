@@ -22,6 +22,8 @@ PAGES: Final = [
     "how-it-works/",
     "events/",
     "options/",
+    "reference/agents/",
+    "reference/server/",
     "reference/serving/",
     "coming-from/ag-ui-adk/",
     "examples/fastapi_app.py/",

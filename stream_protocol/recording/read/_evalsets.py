@@ -11,11 +11,11 @@ such turns, and so does this module. Traces of agents-cli: ``_traces``.
 from collections.abc import Iterator
 from typing import Any, Final
 
+from stream_protocol.adk import USER
 from stream_protocol.recording.read._choose_session import choose_session, distinct_names
 from stream_protocol.recording.read._eval_turns import AGENT, EvalTurn, as_content, eval_records
 from stream_protocol.recording.read._parsing import field, list_field
 from stream_protocol.recording.read._records import EventRecord, RecordingError
-from stream_protocol.recording.read._restored_marks import USER
 from stream_protocol.recording.read._traces import graded_cases, is_trace, trace_turns
 
 _EVENT_FIELDS: Final = ("author", "content", "grounding_metadata", "usage_metadata", "model_version")

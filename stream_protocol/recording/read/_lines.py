@@ -10,6 +10,9 @@ MAX_LINE: Final = 64 * 2**20
 """Characters of a line, or of an SSE event of several lines: 64 Mi. The largest request that Gemini takes with an
 inline image has a third of that. The AI SDK's client has no limit."""
 
+PIECE: Final = 64 * 2**10
+"""Bytes that are read at once: the size of a pipe's buffer on Linux. The first piece must show the form of the file."""
+
 MAX_DOCUMENT: Final = 256 * 2**20
 """Bytes of a file that must be read as a whole: JSON on several lines, YAML. Parsed, it takes ten times as much."""
 

@@ -1,17 +1,100 @@
-"""Reads a file of recorded ADK events, whatever its form."""
+"""Reads a file of recorded ADK events: opens it, detects its form by its first bytes, and reads that form.
 
+The file's name does not count. A recording is read more than once, so ``rereadable`` copies a pipe to a file first.
+"""
+
+import re
+import shutil
+import stat
+import tempfile
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum, auto
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from stream_protocol.adk import WarnOnce
-from stream_protocol.recording.read._detect_form import PIECE, Form, detect_form, why_unknown
 from stream_protocol.recording.read._documents import read_json, read_yaml
-from stream_protocol.recording.read._lines import Lines
-from stream_protocol.recording.read._open_file import open_recording
+from stream_protocol.recording.read._lines import PIECE, Lines
+from stream_protocol.recording.read._parsing import parse_yaml_text, place_of_byte
 from stream_protocol.recording.read._records import Record, RecordingError
 from stream_protocol.recording.read._sqlite import read_store
 from stream_protocol.recording.read._sse_captures import read_capture
+
+EXPECTED: Final = ".expected"
+"""The end of the stem of an expectation of the pytest plugin: ``weather.expected.jsonl`` for ``weather.jsonl``."""
+
+_SQLITE: Final = b"SQLite format 3\0"
+_SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")
+"""The beginning of an SSE stream, or of the HTTP head that ``curl --include`` writes before it."""
+_YAML_KEY: Final = re.compile(
+    r"^ {0,8}(?:- +)?\{?(?:app_?name|events|recordings|sessions?|conversation|author|eval_?cases"
+    r"|eval_?(?:set_?|case_?)?id|agent_?data|query) *:",
+    re.MULTILINE | re.IGNORECASE,
+)
+_COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+"""The beginnings of files of gzip, zip, bzip2, xz and zstd."""
+
+
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+"""The beginnings of texts as some programs for Windows save them."""
+
+_JSON_BEGINNINGS: Final = ("{", "[", '"{')
+"""The last one is JSON in a JSON string, which ADK 1 wrote."""
+
+
+class Form(Enum):
+    """A way to read a file."""
+
+    STORE = auto()
+    """An SQLite file of an ADK session service."""
+    CAPTURE = auto()
+    """Server-sent events."""
+    JSON = auto()
+    """One JSON document, or one on each line."""
+    YAML = auto()
+
+
+def detect_form(head: bytes) -> Form | None:
+    """The form of a file by its first ``PIECE`` bytes; ``None`` if it is none of these."""
+    text = text_of(head)
+    if head.startswith(_SQLITE):
+        return Form.STORE
+    if "\0" in text:
+        return None
+    if _YAML_KEY.search(text) and text[:1] not in "{[":
+        return Form.YAML
+    if _SSE_LINE.match(text):
+        return Form.CAPTURE
+    return Form.JSON if text.startswith(_JSON_BEGINNINGS) else None
+
+
+def text_of(head: bytes) -> str:
+    """The bytes as text, without leading white space."""
+    return head.decode("utf-8-sig", "replace").lstrip()
+
+
+def why_unknown(head: bytes) -> str:
+    """Returns an error text: why a file that begins with these bytes has none of the forms."""
+    text = text_of(head)
+    if not text:
+        return "nothing in it but white space" if head else "the file is empty"
+    if head.startswith(_COMPRESSED):
+        return "it is compressed; unpack it first"
+    if head.startswith(_UTF16):
+        return "it is UTF-16; save it as UTF-8"
+    if "\0" in text:
+        return "not a text file"
+    try:
+        getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut off
+        if len(head) < PIECE:
+            parse_yaml_text(head)
+    except UnicodeDecodeError as error:
+        return f"{place_of_byte(head, error.start)} is not UTF-8"
+    except RecordingError as error:
+        return str(error)
+    return "neither events nor a session"
 
 
 def read_records(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:
@@ -42,3 +125,63 @@ def _read_form(stream: IO[bytes], path: Path, session: str | None, warn: WarnOnc
             return read_json(Lines(stream), session, warn)
         case None:
             raise RecordingError(why_unknown(head))
+
+
+@contextmanager
+def open_recording(path: Path) -> Iterator[IO[bytes]]:
+    """The open file. Raises ``RecordingError`` if it cannot be opened or read, and for a pipe or a device."""
+    with _os_errors():
+        if not _can_be_read_again(path):
+            raise RecordingError("a recording is read more than once, which a pipe or device cannot be")
+        with path.open("rb") as stream:
+            yield stream
+
+
+@contextmanager
+def rereadable(path: str) -> Iterator[Path]:
+    """The path itself; for a pipe or a device the path of a temporary copy.
+
+    Raises ``RecordingError`` for what cannot be read, and for a pipe whose content is no recording.
+    """
+    with _os_errors():
+        if _can_be_read_again(Path(path)):
+            yield Path(path)
+            return
+        with Path(path).open("rb") as stream:
+            head = stream.read(PIECE)
+            if detect_form(head) is None:  # The pipe may be endless, so it is not copied.
+                raise RecordingError(why_unknown(head))
+            with copy_of_stream(head, stream) as copy:
+                yield copy
+
+
+@contextmanager
+def copy_of_stream(head: bytes, rest: IO[bytes]) -> Iterator[Path]:
+    """The path of a temporary file with the whole stream: ``head``, which was already read from it, and the rest."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "recording"
+        with path.open("wb") as copy:
+            copy.write(head)
+            shutil.copyfileobj(rest, copy)
+        yield path
+
+
+@contextmanager
+def _os_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RecordingError(error.strerror or "cannot be read") from None
+
+
+def _can_be_read_again(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except ValueError:  # a null character in the path
+        raise RecordingError("no path of a file") from None
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)  # opening a directory says what is wrong with it
+
+
+def is_expectation(path: Path) -> bool:
+    """Return True for the name of an expectation, which is not a recording."""
+    return path.stem.endswith(EXPECTED)

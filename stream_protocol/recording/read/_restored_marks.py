@@ -9,13 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from stream_protocol.adk import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT, USER
 from stream_protocol.recording.read._parsing import field, list_field
 
-USER: Final = "user"
-
-_CONFIRMATION: Final = "adk_request_confirmation"
-_CREDENTIAL: Final = "adk_request_credential"
-_QUESTIONS: Final = (_CONFIRMATION, _CREDENTIAL, "adk_request_input")
+_QUESTIONS: Final = (REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT)
 """The calls by which ADK asks the user. It marks each as long-running."""
 
 _NO_AGENTS: Final = (USER, "tool", "")
@@ -151,7 +148,7 @@ class _Questions:
         )
         if question is not None:
             question.has_placeholder = True
-            is_credential = question.name == _CREDENTIAL
+            is_credential = question.name == REQUEST_CREDENTIAL
             name = "requested_auth_configs" if is_credential else "requested_tool_confirmations"
             event.setdefault("actions", {name: {}})
             if isinstance(asked := field(event["actions"], name), dict):

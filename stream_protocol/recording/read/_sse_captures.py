@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from stream_protocol.recording.read._choose_session import refuse_session
-from stream_protocol.recording.read._detect_form import PIECE
-from stream_protocol.recording.read._lines import event_lines
+from stream_protocol.recording.read._lines import PIECE, event_lines
 from stream_protocol.recording.read._parsing import event_time, field, parse_json_text
 from stream_protocol.recording.read._records import EndRecord, EventRecord, Record
 from stream_protocol.wire.client import SseEvent, sse_events

@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Final
 
+from stream_protocol.adk import USER
 from stream_protocol.recording.read._eval_turns import EvalTurn, as_content
 from stream_protocol.recording.read._parsing import field, list_field
-from stream_protocol.recording.read._restored_marks import USER, mark_fragments
+from stream_protocol.recording.read._restored_marks import mark_fragments
 
 _OWN_FIELDS: Final = frozenset(
     {"event_time", "eventTime", "state_delta", "stateDelta", "active_tools", "activeTools", "creation_timestamp"}

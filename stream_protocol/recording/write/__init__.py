@@ -1,4 +1,10 @@
-"""Writes conversations to files: recorders, the format of the file, redaction."""
+"""Writes conversations to files: recorders, the format of the file, redaction.
+
+Where to change what:
+
+- ``_redaction``: removes secrets.
+- ``_search``: limits the work of that.
+"""
 
 from stream_protocol.recording.write._event_json import event_json
 from stream_protocol.recording.write._record_events import record

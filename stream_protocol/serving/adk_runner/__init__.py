@@ -1,4 +1,20 @@
-"""Makes an ADK ``Runner`` of an agent or app that is given or named, and the session service of a URI."""
+"""Makes an ADK ``Runner`` of an agent or app that is given or named, and the session service of a URI.
+
+Where to change what:
+
+- ``_runner``: whom ADK resumes.
+- ``_run_plugin``: our plugin in each run.
+- ``_load_target``: loads an agent by name.
+- ``_target_advice``: suggestions for a wrong name.
+- ``_source_targets``: reads source for these, and runs none.
+- ``_session_services``: session stores by URI.
+- ``_session_uris``: errors of a wrong URI.
+- ``_database_pools``: connections, and the check for a pooler.
+- ``_memory_sessions``: long sessions in memory.
+- ``_threaded_reads``: long sessions in a database.
+- ``_telemetry``: what ADK reports to OpenTelemetry.
+- ``_models``: missing keys.
+"""
 
 from stream_protocol.serving.adk_runner._delegating_sessions import DelegatingSessions
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target, target_version

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
-from stream_protocol.serving._long_work import long_work
+from stream_protocol.serving.base import long_work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

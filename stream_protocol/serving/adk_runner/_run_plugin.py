@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.plugins import BasePlugin
 
-from stream_protocol.serving._long_work import long_work
+from stream_protocol.serving.base import long_work
 from stream_protocol.serving.errors import Quoting
 from stream_protocol.session import make_storable
 

@@ -1,4 +1,4 @@
-"""What an agent's tools are called and do, as its page lists them."""
+"""Names and descriptions of an agent's tools, as its page lists them."""
 
 import inspect
 import re

@@ -1,4 +1,13 @@
-"""The chats as they are stored: finding one, the list of a user's, what a user says of one, its files."""
+"""The chats as they are stored: finding one, the list of a user's, what a user says of one, its files.
+
+Where to change what:
+
+- ``_sessions``: finds the session of a chat.
+- ``_chat_list``: the list of chats, titles.
+- ``_chat_cursor``: its pages.
+- ``_chat_details``: ``PATCH``: titles and archive marks of users.
+- ``_artifacts``: files as artifacts.
+"""
 
 from stream_protocol.serving.chats._artifacts import (
     UNKNOWN_TYPE,
@@ -17,6 +26,7 @@ from stream_protocol.serving.chats._chat_list import (
     list_chats,
     title_delta,
 )
+from stream_protocol.serving.chats._chat_store import ChatKey, ChatStore, chat_key
 from stream_protocol.serving.chats._observed_sessions import ObservedSessions
 from stream_protocol.serving.chats._sessions import (
     Completion,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from stream_protocol.serving._long_work import long_work
+from stream_protocol.serving.base import long_work
 from stream_protocol.serving.chats._chat_cursor import ChatCursor
 from stream_protocol.serving.chats._chat_details import (
     NO_DETAILS,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 
-from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving.adk_runner import MemorySessionService, agent_names
+from stream_protocol.serving.base import long_work
 from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
 from stream_protocol.session import Transcript, completing_events, restore_client_history
 from stream_protocol.wire import ChatRequestError

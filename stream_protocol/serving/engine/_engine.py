@@ -31,6 +31,10 @@ STATES: Final = frozenset((*get_args(LiveState), *get_args(EndState)))
 """All that this release knows. It leaves a run alone of which a newer one has noted another."""
 
 
+_KEYS: Final = {"idempotency_key": "digest"}
+"""Fields of ``RunRecord`` that have another name where records are kept."""
+
+
 @dataclass(frozen=True)
 class ToldEnd:
     """The end that the page of a run was told."""
@@ -63,8 +67,8 @@ class RunRecord:
     chat_id: str
     request: dict[str, Any]
     """The request's body, cut to the message that it is about: what ``parse_chat_request`` reads."""
-    digest: str
-    """The fingerprint of the request."""
+    idempotency_key: str
+    """Of the request."""
     chat_was_busy: bool
     """True if another run held the chat when the request came."""
     invocation_id: str
@@ -87,14 +91,17 @@ class RunRecord:
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON."""
-        return asdict(self)
+        kept = asdict(self)
+        return {_KEYS.get(name, name): kept[name] for name in kept}
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self | None:
         """Return the record that was kept; ``None`` if this release cannot read it."""
-        known = {field.name for field in fields(cls)}
+        fields_by_key = {_KEYS.get(field.name, field.name): field.name for field in fields(cls)}
+        if not kept.keys() <= fields_by_key.keys():
+            return None
         try:
-            return cls(**kept) if kept.keys() <= known else None
+            return cls(**{fields_by_key[key]: kept[key] for key in kept})
         except TypeError:
             return None
 
@@ -133,10 +140,6 @@ class OrphanedRun:
     def is_given_up(self) -> bool:
         """True if the run is not executed again: a worker has crashed that executed nothing else, or too many have."""
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
-
-
-class NotRecordedError(Exception):
-    """The engine could not record a run, which was not begun then."""
 
 
 class OtherVersionError(Exception):

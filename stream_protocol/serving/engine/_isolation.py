@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
-ALONE_SECONDS: Final = 10.0
-"""Seconds that new runs wait for a suspect: until the worker is empty, and as long again while the suspect is executed.
-Most runs that crash their worker do so at once."""
-
 
 class Isolation:
-    """Counts the runs that this worker executes, and keeps them apart from a suspect."""
+    """Counts the runs that this worker executes, and keeps them apart from a suspect.
 
-    def __init__(self) -> None:
+    ``alone``: see ``ServiceTimes``.
+    """
+
+    def __init__(self, alone: float) -> None:
+        self._alone = alone
         self._running = 0
         self._has_suspect = False
         self._holds_back = False
@@ -60,7 +60,7 @@ class Isolation:
         admitting: asyncio.Task[None] | None = None
         try:
             with suppress(TimeoutError):
-                async with asyncio.timeout(ALONE_SECONDS):
+                async with asyncio.timeout(self._alone):
                     while self._running and not stopped.is_set():
                         await self._next_change(stopped)
             is_alone = not self._running
@@ -77,7 +77,7 @@ class Isolation:
             self._set(holds_back=False)
 
     async def _let_in_later(self, let_in: Callable[[], Awaitable[None]]) -> None:
-        await asyncio.sleep(ALONE_SECONDS)
+        await asyncio.sleep(self._alone)
         await let_in()
         self._set(holds_back=False)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_jsonable_python
 
-from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving.adk_runner import resumed_agent
+from stream_protocol.serving.base import long_work
 from stream_protocol.serving.chats import load_saved_files
 from stream_protocol.serving.engine._engine import RunRecord
 from stream_protocol.serving.errors import log_error
@@ -28,7 +28,7 @@ from stream_protocol.wire import ChatRequestError, parse_chat_request
 if TYPE_CHECKING:
     from google.adk.runners import Runner
 
-    from stream_protocol.serving._overrides import RunOverrides
+    from stream_protocol.serving.base import RunOverrides
     from stream_protocol.serving.engine._engine import Deployment
     from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
     from stream_protocol.serving.runs import Job, Run
@@ -52,7 +52,7 @@ def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
         user_id=job.session.user_id,
         chat_id=job.session.id,
         request=_body_of(job.request),
-        digest=run.request,
+        idempotency_key=run.idempotency_key,
         chat_was_busy=run.chat_was_busy,
         invocation_id=job.invocation_id,
         found_events=len(job.session.events),
@@ -108,7 +108,7 @@ def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tu
         Transcript(sessions.found.events),
         resumed_agent=partial(resumed_agent, runner),
         chat_was_busy=record.chat_was_busy,
-        digest=record.digest,
+        known_key=record.idempotency_key,
         said=None if record.words is None else words_from_record(record.words, request.target, events),
     )
     return request, turn

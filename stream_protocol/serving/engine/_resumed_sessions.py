@@ -48,7 +48,7 @@ class ResumedSessions(DelegatingSessions):
         """The half texts before what it has come to, unless they were taken."""
         self.earlier = (*self._earlier,)
         """All that earlier executions have stored."""
-        self._digest = record.digest
+        self._idempotency_key = record.idempotency_key
 
     @property
     def is_over(self) -> bool:
@@ -58,11 +58,14 @@ class ResumedSessions(DelegatingSessions):
     @property
     def has_input(self) -> bool:
         """Whether an earlier execution has stored what the user said, or the first answers."""
-        return any(is_user_event(event) and EventMetadata.of(event).request == self._digest for event in self.earlier)
+        return any(
+            is_user_event(event) and EventMetadata.of(event).idempotency_key == self._idempotency_key
+            for event in self.earlier
+        )
 
     def _is_later_than_run(self, event: Event) -> bool:
         metadata = EventMetadata.of(event)
-        answers_another = is_user_event(event) and metadata.request not in (None, self._digest)
+        answers_another = is_user_event(event) and metadata.idempotency_key not in (None, self._idempotency_key)
         return metadata.outcome is not None or answers_another
 
     @property

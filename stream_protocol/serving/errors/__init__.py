@@ -1,7 +1,13 @@
-"""What went wrong, in one plain sentence: for the log, for the terminal, and for a page that may show it."""
+"""Explains a failure in one plain sentence: for the log, for the terminal, and for a page that may show it.
 
-from stream_protocol.serving.errors._json_lines import Quoting
-from stream_protocol.serving.errors._log import log_error, log_to_terminal
+Where to change what:
+
+- ``_sentences``: one sentence for each failure.
+- ``_text``: texts of exceptions.
+- ``_log``: one line in log and terminal.
+"""
+
+from stream_protocol.serving.errors._log import LEFT_OUT, Quoting, log_error
 from stream_protocol.serving.errors._origin import is_of_session_store, own_line
 from stream_protocol.serving.errors._sentences import explain_error, located_text
 from stream_protocol.serving.errors._store_errors import is_unreachable

@@ -1,20 +1,34 @@
-"""The chat endpoint over HTTP: routes, responses, a whole app, and a server for it."""
+"""The chat endpoint over HTTP: routes, responses, and a whole app.
 
-from stream_protocol.serving._limits import response_budget
-from stream_protocol.serving.http._allowed_hosts import exposure_warning, only_allowed_hosts
+Where to change what:
+
+- ``_chat_router``: FastAPI's router with its lifespan.
+- ``_shared_user``: the warning that all visitors are one user.
+- ``_routes``: paths and ``identify``.
+- ``_endpoints``: answers of the routes.
+- ``_request_body``: sizes of bodies: 413, 503.
+- ``_stream_response``, ``_client_connection``: the streaming response, keep-alives, clients that do not read.
+- ``_cross_origin``: CORS.
+- ``_web_app``: a whole app with the page.
+- ``_trusted_origins``: sites that may change something.
+- ``_response_headers``: security headers.
+- ``_artifact_response``: downloads of artifacts.
+- ``_plain_text_errors``: refusals as text or JSON.
+- ``_hooks``: hooks of an app.
+- ``_metrics_page``: ``/metrics``.
+"""
+
 from stream_protocol.serving.http._chat_router import chat_router
 from stream_protocol.serving.http._cross_origin import cross_origin_routes
 from stream_protocol.serving.http._endpoints import ChatEndpoints, no_such_chat
 from stream_protocol.serving.http._hooks import Identify, Prepare, header_user, identify_user, local_user
-from stream_protocol.serving.http._limited_http import ServerLimits
 from stream_protocol.serving.http._metrics_page import MetricsPage
 from stream_protocol.serving.http._plain_text_errors import json_errors, plain_text_errors
 from stream_protocol.serving.http._request_body import RequestBodies, dropping_body_if_refused, read_small
 from stream_protocol.serving.http._response_body import response_body
-from stream_protocol.serving.http._response_headers import ResponseHeaders
+from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, ResponseHeaders
 from stream_protocol.serving.http._routes import check_route_path
 from stream_protocol.serving.http._sliced_response import whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
-from stream_protocol.serving.http._uvicorn_server import AddressError, bind_socket, ending_with_terminal, run_server
 from stream_protocol.serving.http._web_app import INSPECTOR, PageInfo, Suggestion, app_around, create_app

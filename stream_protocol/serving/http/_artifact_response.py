@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from stream_protocol.serving._byte_budget import ByteShare
+    from stream_protocol.serving.base import ByteShare
 
 INLINE_TYPES: Final = re.compile(r"image/(png|jpeg|gif|webp|avif|bmp)|(audio|video)/.+|text/plain")
 """Media types that a browser may show; all others are downloads. SVG is not among them: an SVG that is opened as a page

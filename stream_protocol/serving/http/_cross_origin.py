@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Sequence
+from copy import copy
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -10,7 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stream_protocol._origins import ANY_ORIGIN
-from stream_protocol.serving.http._limited_http import RareWarning
+from stream_protocol.serving.base import RareWarning
 from stream_protocol.serving.http._trusted_origins import CROSS_ORIGIN_SCOPE
 from stream_protocol.wire import shown
 
@@ -41,7 +42,7 @@ class CrossOrigin:
         self._app = app
         self._origins = frozenset(origins)
         self._methods = methods
-        self._warning = RareWarning()
+        self._warning = RareWarning(logger)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or CROSS_ORIGIN_SCOPE in scope:
@@ -103,9 +104,15 @@ def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> li
         return [*routes]
     methods: dict[str, set[str]] = {}
     for route in routes:
-        route.app = CrossOrigin(route.app, origins)
         methods.setdefault(route.path, set()).update(route.methods or ())
-    return [*routes, *(_options_route(path, sorted(methods[path]), origins) for path in methods)]
+    preflights = [_options_route(path, sorted(methods[path]), origins) for path in methods]
+    return [*(_opened(route, origins) for route in routes), *preflights]
+
+
+def _opened(route: Route, origins: Collection[str]) -> Route:
+    opened = copy(route)
+    opened.app = CrossOrigin(route.app, origins)
+    return opened
 
 
 def _options_route(path: str, methods: Sequence[str], origins: Collection[str]) -> Route:

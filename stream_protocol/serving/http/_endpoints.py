@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from stream_protocol._origins import check_origins
-from stream_protocol.serving._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving._service import ChatService
+from stream_protocol.serving.base import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving.chats import MAX_PAGE_SIZE, PAGE_SIZE, parse_changes
 from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
 from stream_protocol.serving.http._hooks import prepare_run, require_user
@@ -238,7 +238,7 @@ class ChatEndpoints:
 
     def _stream(self, events: AsyncIterator[bytes], user_id: str) -> Response:
         if isinstance(events, RunReader):
-            events.memory = self._service.hold_memory(user_id)
+            events.count_in(self._service.hold_memory(user_id))
         return UIMessageStreamResponse(events, keep_alive=self._keep_alive)
 
 

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from starlette.requests import Request
 
-from stream_protocol.serving._overrides import RunOverrides
+from stream_protocol.serving.base import RunOverrides
 from stream_protocol.wire import ChatRequest, ChatRequestError, check_header_name, check_instance, check_text
 
 LOCAL_USER: Final = "local"

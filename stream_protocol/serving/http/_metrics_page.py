@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from stream_protocol.serving._remembered import Remembered
+from stream_protocol.serving.base import Remembered
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._trusted_origins import require_trusted_origin
 

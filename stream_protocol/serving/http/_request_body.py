@@ -14,7 +14,7 @@ import anyio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from stream_protocol.serving._byte_budget import ByteBudget
+from stream_protocol.serving.base import ByteBudget
 from stream_protocol.wire import WAY_OUT, ChatRequest, ChatRequestError, check_count, parse_chat_request_in_slices
 
 MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024

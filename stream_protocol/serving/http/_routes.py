@@ -10,8 +10,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from stream_protocol._origins import check_origins
-from stream_protocol.serving._overrides import NO_OVERRIDES
 from stream_protocol.serving._service import ChatService
+from stream_protocol.serving.base import NO_OVERRIDES
 from stream_protocol.serving.http._cross_origin import cross_origin_routes
 from stream_protocol.serving.http._endpoints import ChatEndpoints
 from stream_protocol.serving.http._hooks import Identify, Prepare, identify_user, local_user

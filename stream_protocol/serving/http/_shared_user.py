@@ -5,7 +5,7 @@ from ipaddress import ip_address
 
 from starlette.requests import Request
 
-from stream_protocol.serving.http._allowed_hosts import is_loopback_address
+from stream_protocol.serving.base import is_loopback_address
 from stream_protocol.serving.http._hooks import LOCAL_USER
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from stream_protocol.serving._byte_budget import ByteShare
+    from stream_protocol.serving.base import ByteShare
 
 JSON_HEADERS: Final = {"content-type": "application/json"}
 

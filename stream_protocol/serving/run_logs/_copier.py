@@ -17,7 +17,8 @@ from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE, En
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from stream_protocol.serving.run_logs._event_buffer import EventBuffer, LogBounds
+    from stream_protocol.serving.run_logs._event_buffer import EventBuffer
+    from stream_protocol.serving.run_logs._log_bounds import LogBounds
     from stream_protocol.serving.run_logs._run_store import RunIdentity, RunStore
 
 logger = logging.getLogger(__name__)

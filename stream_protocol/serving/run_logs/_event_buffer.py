@@ -6,66 +6,25 @@ joined to fewer, longer ones; a reader that comes late gets joined ones, too.
 """
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
-from typing import Any, Final
+from typing import Final
 from weakref import ref
 
-from stream_protocol.serving._byte_budget import ByteShare
-from stream_protocol.serving.telemetry import active_readers, count_cut_reader
-from stream_protocol.wire import JoinedStream, check_callable, check_count, check_instance
-
-logger = logging.getLogger(__name__)
-
-PIECE_BYTES: Final = 2**16
-"""The most bytes of several events in one piece: uvicorn, too, holds 64 KiB of a connection before it makes us wait."""
-
-JOIN_AT_ONCE: Final = 4096
-"""The most events that are joined before other tasks have their turn: some milliseconds."""
+from stream_protocol.serving.run_logs._event_list import PIECE_BYTES, EventList, first_piece, weight
+from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
+from stream_protocol.serving.run_logs._readers import Cursor, Readers
+from stream_protocol.serving.run_logs._run_reader import RunReader
+from stream_protocol.wire import check_callable
 
 START: Final = b'data: {"type":"start"'
 """How the first event of a response begins."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LogBounds:
-    """How large the log of one response may become, and how many may read it. Sizes are bytes.
-
-    Raises ``StreamProtocolError`` for other values than whole numbers: from 0, and for ``max_readers`` from 1.
-    """
-
-    coalesce_above: int = 2**20
-    """Above this size, text deltas that every reader has read are joined. Nothing is dropped."""
-    max_size: int = 64 * 2**20
-    """A response that is larger than this even after joining ends in an error."""
-    max_backlog: int = 16 * 2**20
-    """A reader that has more than this left to read is cut off. One that comes late may have as much left as there was
-    when it came, and that much again. An event counts with at most 64 KiB: a large image is kept once for all readers,
-    whoever has read it. The events of the last ``append`` do not count."""
-    max_readers: int = 32
-    """The most readers at once, in one worker. One more takes the place of the one that has most left to read, or else
-    of the oldest: a page that reloads gets in. A user has several tabs and devices, and a browser opens six connections
-    to a server."""
-
-    def __post_init__(self) -> None:
-        check_count("coalesce_above", self.coalesce_above, minimum=0)
-        check_count("max_size", self.max_size, minimum=0)
-        check_count("max_backlog", self.max_backlog, minimum=0)
-        check_count("max_readers", self.max_readers)
-
-
-def check_bounds(bounds: object) -> None:
-    """Raises ``InvalidArgumentError`` unless these are the bounds of a log, or ``None``."""
-    check_instance("bounds", bounds, LogBounds, "a LogBounds", or_none=True)
-
-
 class EventBuffer:
     """An append-only list of complete SSE events, each ending in a blank line.
 
-    ``on_readers`` is called with the number of readers whenever that changes. It may be set to ``None`` later.
+    ``on_readers`` is called with the number of readers whenever that changes, until ``forget_writer``.
 
     A reader that is too far behind (``bounds.max_backlog``), or one too many (``bounds.max_readers``), is cut off, with
     a warning in the log. It may read again, and then gets the response from its beginning.
@@ -75,30 +34,14 @@ class EventBuffer:
         check_bounds(bounds)
         check_callable("on_readers", on_readers, ("count",), plain=True, or_none=True)
         self._bounds = bounds or LogBounds()
-        self.on_readers = on_readers
         self._past = b""
-        self._joined = JoinedStream()
-        """The first events, joined."""
-        self._joined_count = 0
-        """How many events were joined."""
-        self._joined_bytes = 0
-        """How many bytes these had before."""
-        self._joined_weight = 0
-        self._tail: list[bytes] = []
-        """The last events, as they were appended. The first of them may be joined, too: somebody still needs them."""
-        self._tail_begin = 0
-        """The number of events before those in ``_tail``."""
-        self._appended_bytes = 0
-        self._appended_weight = 0
-        """What a reader of all these has read, as ``bounds.max_backlog`` counts it."""
-        self._join_above = self._bounds.coalesce_above
+        self._events = EventList(self._bounds)
+        self._readers = Readers(self._events, self._bounds, on_readers)
         self._copied: int | None = None
         """See ``mark_copied``."""
-        self._cursors: dict[_Cursor, None] = {}
-        """The readers now, the oldest first."""
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
-        self._refuses_readers = False
+        self._holds_end = False
 
     @property
     def closed(self) -> bool:
@@ -108,12 +51,12 @@ class EventBuffer:
     @property
     def count(self) -> int:
         """The number of events appended so far."""
-        return self._tail_begin + len(self._tail)
+        return self._events.count
 
     @property
     def readers(self) -> int:
         """The number of readers now."""
-        return len(self._cursors)
+        return len(self._readers)
 
     @property
     def full(self) -> bool:
@@ -123,7 +66,7 @@ class EventBuffer:
     @property
     def size(self) -> int:
         """The bytes that are in memory."""
-        return self._joined.size + self._appended_bytes - self._joined_bytes
+        return self._events.size
 
     @property
     def past(self) -> bytes:
@@ -136,14 +79,11 @@ class EventBuffer:
 
     def append(self, *events: bytes) -> None:
         """Adds events at the end and wakes the readers. Never waits."""
-        if self._cursors and not self.full:  # else it gets nothing but its end, which each reader may wait for
-            self._cut_off_slow_readers()
-        self._tail.extend(events)
-        size = sum(map(len, events))
-        self._appended_bytes += size
-        self._appended_weight += size if size <= PIECE_BYTES else _weight(events)
-        if self.size > self._join_above:
-            self._join_known()
+        if self._readers and not self.full:  # else it gets nothing but its end, which each reader may wait for
+            self._readers.cut_off_slow()
+        self._events.append(events)
+        if self._events.is_large:
+            self._events.join_known(self._known())
         self._wake()
 
     def close(self) -> None:
@@ -151,18 +91,30 @@ class EventBuffer:
         self._closed = True
         self._wake()
 
+    def hold_end(self) -> None:
+        """Gives readers nothing more once the log is closed, until ``give_end``."""
+        self._holds_end = True
+
+    def give_end(self) -> None:
+        """Gives readers the end of the response. Later calls do nothing."""
+        self._holds_end = False
+        self._wake()
+
+    def forget_writer(self) -> None:
+        """Calls ``on_readers`` no more, so that the log keeps nothing of its writer in memory."""
+        self._readers.forget_writer()
+
     def cut_off_readers(self) -> None:
         """Cuts off all readers, and every later one: this process cannot get the rest of the response."""
-        self._refuses_readers = True
-        for cursor in list(self._cursors):
-            self._cut_off(cursor, "lost_run")
+        self._readers.cut_off_all()
+        self._wake()
 
     def since(self, position: int) -> Iterator[bytes] | None:
         """The events from the one with this number on; ``None`` if they have been joined with earlier ones.
 
         Take as many as you need before the next ``append``. Nothing is copied.
         """
-        return None if position < self._tail_begin else self._tail_from(position)
+        return None if position < self._events.begin else self._events.since(position)
 
     def mark_copied(self, count: int | None) -> None:
         """Sets how many events have been copied to Redis or another store. Later events are not joined before they are
@@ -174,22 +126,22 @@ class EventBuffer:
 
     def events(self) -> Iterator[bytes]:
         """The response so far, in the events that are kept. Read them before the next ``append``; nothing is copied."""
-        return chain(self._joined.complete, self._joined.growing, self._tail_from(self._joined_count))
+        return self._events.all()
 
     def whole(self) -> list[bytes]:
         """The response so far, in few events: see ``JoinedStream``."""
-        while self._joined_count < self.count:
-            self._join(self.count)
-        return [*self._joined.complete, *self._joined.growing]
+        while self._events.joined_count < self.count:
+            self._events.join(self.count, self._known())
+        return [*self._events.joined.complete, *self._events.joined.growing]
 
-    def read(self, *, rebuild: bool = False) -> "RunReader":
+    def read(self, *, rebuild: bool = False) -> RunReader:
         """Reads all events from the first on until the log is closed. A piece is one event, or several in up to
         ``PIECE_BYTES``.
 
         ``rebuild``: for a page that has nothing of the message: ``past`` comes after the first event, ``start``. A
         reader that is made before the first event gets the events as they were appended, whenever it begins to read.
         """
-        cursor = _Cursor()
+        cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
         return RunReader(stream, cursor.cut_off, partial(_kept_bytes, ref(self)))
 
@@ -212,16 +164,19 @@ class EventBuffer:
             if future in self._waiting:
                 self._waiting.remove(future)
 
-    async def _read(self, cursor: "_Cursor", *, rebuild: bool, late: bool) -> AsyncGenerator[bytes]:
-        self._enter(cursor)
+    async def _read(self, cursor: Cursor, *, rebuild: bool, late: bool) -> AsyncGenerator[bytes]:
+        self._readers.enter(cursor)
+        self._wake()
         try:
             if rebuild and not self.count:
                 await self.changed(0)
-            if self.count and (late or rebuild or self._joined_count):
+            await self._wait_while_held()
+            if self.count and (late or rebuild or self._events.joined_count):
                 async for piece in self._read_joined(cursor, self._past if rebuild else b""):
                     yield piece
             while not cursor.cut_off.is_set():
-                events = _piece(self._tail, cursor.position - self._tail_begin)
+                await self._wait_while_held()
+                events = self._events.piece(cursor.position)
                 if events:
                     piece = _bytes(events)
                     yield piece
@@ -231,104 +186,47 @@ class EventBuffer:
                 else:
                     await self._next_wake()
         finally:
-            self._leave(cursor)
+            self._readers.leave(cursor)
 
-    async def _read_joined(self, cursor: "_Cursor", past: bytes) -> AsyncGenerator[bytes]:
+    async def _wait_while_held(self) -> None:
+        while self._closed and self._holds_end:
+            await self._next_wake()
+
+    async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
         """Reads what there is already, joined once for all readers, and moves the cursor to what follows.
 
         A reader that is slow here keeps no other events in memory.
         """
-        cursor.reads_joined = True
-        while self._joined_count < self.count:
-            self._join(self.count)
+        cursor.begin_joined()
+        joined = self._events.joined
+        while self._events.joined_count < self.count:
+            self._events.join(self.count, self._known())
             await asyncio.sleep(0)
-        complete = self._joined.complete
+        complete = joined.complete
         if past:
             if complete and complete[0].startswith(START):
                 yield complete[0]
                 cursor.go_on(1, len(complete[0]))
             yield past
-        while cursor.position + len(events := _piece(complete, cursor.position)) < len(complete):
+        while cursor.position + len(events := first_piece(complete, cursor.position)) < len(complete):
             piece = _bytes(events)
             yield piece
             cursor.go_on(len(events), len(piece))
             if cursor.cut_off.is_set():
                 return
-        last = [*events, *self._joined.growing]
-        cursor.reads_joined = False
-        cursor.position, cursor.read_bytes = self._joined_count, self._joined_weight - _weight(last)
+        last = [*events, *joined.growing]
+        cursor.end_joined(self._events.joined_count, self._events.joined_weight - weight(last))
         while last and not cursor.cut_off.is_set():
-            events = _piece(last, 0)
+            events = first_piece(last, 0)
             piece = _bytes(events)
             del last[: len(events)]
             yield piece
-            cursor.go_on(0, _weight(events))
-
-    def _enter(self, cursor: "_Cursor") -> None:
-        if self._refuses_readers:
-            cursor.cut_off.set()
-            return
-        if len(self._cursors) >= self._bounds.max_readers:
-            logger.warning("A reader was cut off: %s others read the response.", self._bounds.max_readers)
-            self._cut_off(max(self._cursors, key=self._unread), "too_many")
-        cursor.max_unread = max(self._bounds.max_backlog, 2 * self.size)
-        self._cursors[cursor] = None
-        active_readers.add(1)
-        self._tell_readers()
-
-    def _leave(self, cursor: "_Cursor") -> None:
-        if cursor in self._cursors:
-            del self._cursors[cursor]
-            active_readers.add(-1)
-            self._tell_readers()
-
-    def _tell_readers(self) -> None:
-        if self.on_readers is not None:
-            self.on_readers(len(self._cursors))
-
-    def _cut_off(self, cursor: "_Cursor", reason: str) -> None:
-        count_cut_reader(reason)
-        cursor.cut_off.set()
-        self._leave(cursor)
-        self._wake()
-
-    def _cut_off_slow_readers(self) -> None:
-        for cursor in [each for each in self._cursors if self._unread(each) > each.max_unread]:
-            logger.warning("A reader was cut off: it was more than %s bytes behind.", cursor.max_unread)
-            self._cut_off(cursor, "slow")
-
-    def _unread(self, cursor: "_Cursor") -> int:
-        """How many bytes the reader has not read yet, as ``bounds.max_backlog`` counts them."""
-        return (self.size if cursor.reads_joined else self._appended_weight) - cursor.read_bytes
-
-    def _join_known(self) -> None:
-        """Joins the events that every reader has read and that have been copied (see ``mark_copied``)."""
-        known = self._known()
-        self._join(known)
-        if self._joined_count >= known:
-            self._join_above = max(
-                self._bounds.coalesce_above, min(self.size + self._bounds.coalesce_above, self._bounds.max_size)
-            )
-
-    def _join(self, count: int) -> None:
-        """Joins the next events up to this number, at most ``JOIN_AT_ONCE``. Forgets what nobody needs as it was."""
-        begin = self._joined_count - self._tail_begin
-        events = self._tail[begin : min(count - self._tail_begin, begin + JOIN_AT_ONCE)]
-        self._joined.add(events)
-        self._joined_count += len(events)
-        self._joined_bytes += sum(map(len, events))
-        self._joined_weight += _weight(events)
-        needed = min(self._known(), self._joined_count)
-        del self._tail[: needed - self._tail_begin]
-        self._tail_begin = needed
+            cursor.go_on(0, weight(events))
 
     def _known(self) -> int:
         """The number of events that every reader has read and that have been copied."""
-        copied = self.count if self._copied is None else max(self._copied, self._tail_begin)
-        return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
-
-    def _tail_from(self, position: int) -> Iterator[bytes]:
-        return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
+        copied = self.count if self._copied is None else max(self._copied, self._events.begin)
+        return self._readers.position(copied)
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -337,77 +235,9 @@ class EventBuffer:
                 future.set_result(None)
 
 
-def _piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
-    """The events from this index on, as many as fit into a piece; at least one, if there is one."""
-    end, size = begin, 0
-    while end < len(events):
-        size += len(events[end])
-        if size > PIECE_BYTES and end > begin:
-            break
-        end += 1
-    return events[begin:end]
-
-
-def _weight(events: Iterable[bytes]) -> int:
-    return sum(min(len(event), PIECE_BYTES) for event in events)
-
-
 def _bytes(events: Sequence[bytes]) -> bytes:
     """The events as one piece. A single event is no copy: all readers share it."""
     return events[0] if len(events) == 1 else b"".join(events)
-
-
-@dataclass(eq=False)
-class _Cursor:
-    """How far one reader has read."""
-
-    reads_joined: bool = False
-    """Whether it still reads the joined events, or else those as they were appended."""
-    position: int = 0
-    """The number of these events that it has read."""
-    read_bytes: int = 0
-    """The bytes of these events."""
-    max_unread: int = 0
-    """It is cut off if it has more bytes than this left to read."""
-    cut_off: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def go_on(self, count: int, size: int) -> None:
-        """Moves the cursor over so many events and bytes."""
-        self.position += count
-        self.read_bytes += size
-
-
-class RunReader(AsyncGenerator[bytes, None]):
-    """The SSE events of a response, one or more in a piece. Closing it early counts as a disconnect."""
-
-    def __init__(
-        self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event, kept_bytes: Callable[[], int]
-    ) -> None:
-        self._events = events
-        self.cut_off = cut_off
-        """Set when the reader is cut off: it gets nothing more. Close its connection without ending the response, so
-        that the client knows that there is more."""
-        self.kept_bytes = kept_bytes
-        """Returns the bytes of a response that has ended, which are in memory for its readers alone; 0 before its end.
-        """
-        self.memory: ByteShare | None = None
-        """Counts these bytes, if the client reads on for long. If there is no room for them, it is cut off."""
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        """The pieces, each without a detour through this object."""
-        return self._events
-
-    async def asend(self, value: None) -> bytes:
-        """Returns the next events."""
-        return await self._events.asend(value)
-
-    async def athrow(self, *error: Any) -> bytes:
-        """Raises this error in the reader, which ends it."""
-        return await self._events.athrow(*error)
-
-    async def aclose(self) -> None:
-        """Stops reading."""
-        await self._events.aclose()
 
 
 def _kept_bytes(log: ref[EventBuffer]) -> int:

@@ -19,7 +19,7 @@ from stream_protocol.wire import SSE_DONE
 from stream_protocol.wire.client import closing_events, parse_sse
 
 if TYPE_CHECKING:
-    from stream_protocol.serving.run_logs._event_buffer import LogBounds
+    from stream_protocol.serving.run_logs._log_bounds import LogBounds
     from stream_protocol.serving.run_logs._run_store import Entry, LeaseTimes, RunStore
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._copier import Copier
@@ -19,11 +19,14 @@ from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
 from stream_protocol.serving.telemetry import add_run
 
 if TYPE_CHECKING:
-    from stream_protocol.serving.run_logs._event_buffer import LogBounds
+    from stream_protocol.serving.run_logs._log_bounds import LogBounds
     from stream_protocol.serving.run_logs._run_log import Owner, Phase
     from stream_protocol.serving.run_logs._run_store import LeaseTimes, RunIdentity, RunStore
 
 logger = logging.getLogger(__name__)
+
+END_SECONDS: Final = 1.0
+"""Seconds for which a reader of this worker waits for the end of a response until the store knows of it."""
 
 
 class SharedLease:
@@ -79,13 +82,14 @@ class SharedLease:
 
     def info(self) -> RunInfo:
         """Returns the run as other requests see it."""
-        return RunInfo(run_id=self.run_id, request=self._run.request, phase=self._phase())
+        return RunInfo(run_id=self.run_id, idempotency_key=self._run.idempotency_key, phase=self._phase())
 
     async def claim(self) -> None:
-        """Claims the chat. Raises ``OtherRunError``."""
+        """Claims the chat. Raises ``ChatTakenError``."""
         sent_at = _now()
         self._token = await self._store.claim(self._run)
         self._note_renewal(sent_at)
+        self.owner.log.hold_end()
 
     def open(self) -> None:
         """Sets the phase to ``open``."""
@@ -114,6 +118,7 @@ class SharedLease:
             read_elsewhere=self._read_elsewhere,
         )
         tasks = [asyncio.create_task(copier.copy()), asyncio.create_task(self._renew())]
+        ending = asyncio.create_task(self._tell_end())
         try:
             await self._released.wait()
             if self.owner.log.closed and not self._lost:
@@ -121,7 +126,19 @@ class SharedLease:
         finally:
             await cancel_and_wait(tasks)
             self._cancel_timer()  # only now: a renewal that was under way has started it again
-        await self.free_in_store()
+        try:
+            await self.free_in_store()
+        finally:
+            self.owner.log.give_end()
+            await cancel_and_wait([ending])
+
+    async def _tell_end(self) -> None:
+        """Tells the store that the response has ended, before a reader here gets the end: a page that has it may send
+        its next request to another worker. A store that does not answer keeps no reader waiting for long."""
+        await self.owner.log.wait_closed()
+        self.renew_now()
+        await asyncio.sleep(END_SECONDS)
+        self.owner.log.give_end()
 
     async def free_in_store(self) -> None:
         """Frees the chat, if this run holds its lease. A failure is logged: the lease then expires by itself."""
@@ -158,7 +175,10 @@ class SharedLease:
 
     async def _renew_once(self, sent_at: float) -> None:
         """Renews the lease once, and stops the run if another worker asked for that."""
+        has_ended = self.owner.log.closed
         renewal = await self._store.renew(self._run, self._token, self._phase())
+        if has_ended:
+            self.owner.log.give_end()
         if self._lost:  # the reply came too late: `_lose` has ended the run
             return
         if renewal is None:
@@ -196,6 +216,7 @@ class SharedLease:
 
     def _lose(self) -> None:
         self._lost = True
+        self.owner.log.give_end()
         self._settle()
         self._cancel_timer()
         logger.error("The lease of run %s is lost: the run ends.", self.run_id)

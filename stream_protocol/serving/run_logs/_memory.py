@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from stream_protocol.serving.run_logs._event_buffer import LogBounds, check_bounds
+from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, Phase
+    from stream_protocol.serving.run_logs._run_reader import RunReader
 
 MAX_STOPS: Final = 1_000
 """The most stops that are kept, each of another chat: any client may stop chats in which nothing runs."""
@@ -31,16 +31,15 @@ class MemoryRunLog:
     def __init__(self, bounds: LogBounds | None = None) -> None:
         check_bounds(bounds)
         self.bounds = bounds or LogBounds()
-        self.recovers = False
         self._leases: dict[str, _MemoryLease] = {}
         self._stops: dict[str, str] = {}
         """By chat: the id of its newest stop. The oldest comes first."""
 
-    async def claim(self, chat: str, request: str, owner: Owner) -> _MemoryLease:
+    async def claim(self, chat: str, idempotency_key: str, owner: Owner) -> _MemoryLease:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
         if (other := self._leases.get(chat)) is not None:
             raise ChatTakenError(other.info())
-        lease = self._leases[chat] = _MemoryLease(self._leases, chat, request, owner)
+        lease = self._leases[chat] = _MemoryLease(self._leases, chat, idempotency_key, owner)
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:
@@ -52,7 +51,14 @@ class MemoryRunLog:
         """Returns the run that holds the lease of each chat; ``None`` for a free one."""
         return [await self.current(chat) for chat in chats]
 
-    async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
+    async def read(
+        self,
+        chat: str,
+        run_id: str,
+        *,
+        rebuild: bool = False,
+        recovers: bool = False,
+    ) -> RunReader | None:
         """Reads a run's response; ``None`` if the run has released its chat."""
         lease = self._leases.get(chat)
         return None if lease is None or lease.run_id != run_id else lease.owner.log.read(rebuild=rebuild)
@@ -94,17 +100,17 @@ class _MemoryLease:
     held = True
     read_elsewhere = False
 
-    def __init__(self, leases: dict[str, _MemoryLease], chat: str, request: str, owner: Owner) -> None:
+    def __init__(self, leases: dict[str, _MemoryLease], chat: str, idempotency_key: str, owner: Owner) -> None:
         self.run_id = uuid4().hex
         self.owner = owner
         self._leases = leases
         self._chat = chat
-        self._request = request
+        self._idempotency_key = idempotency_key
         self._open = False
 
     def info(self) -> RunInfo:
         phase: Phase = "claimed" if not self._open else "closed" if self.owner.log.closed else "open"
-        return RunInfo(run_id=self.run_id, request=self._request, phase=phase)
+        return RunInfo(run_id=self.run_id, idempotency_key=self._idempotency_key, phase=phase)
 
     async def confirm(self) -> bool:
         return True

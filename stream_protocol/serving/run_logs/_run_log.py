@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_protocol.serving.run_logs._event_buffer import EventBuffer, LogBounds, RunReader
+    from stream_protocol.serving.run_logs._event_buffer import EventBuffer
+    from stream_protocol.serving.run_logs._log_bounds import LogBounds
+    from stream_protocol.serving.run_logs._run_reader import RunReader
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
 """``claimed``: the run holds the lease, but its request may still be refused. ``open``: the response is being written.
@@ -27,8 +29,8 @@ class RunInfo:
     """The run that holds a chat's lease."""
 
     run_id: str
-    request: str
-    """The fingerprint of the request that the run answers."""
+    idempotency_key: str
+    """Of the request that the run answers: equal requests have the same."""
     phase: Phase
     healthy: bool = True
     """``False`` if the run's worker has not renewed the lease in time. It loses the chat unless it renews it soon."""
@@ -95,16 +97,12 @@ class RunLog(Protocol):
     raise ``RunLogError`` if the log's store cannot be reached.
     """
 
-    recovers: bool
-    """Whether a run whose worker dies is taken up by another one. Its readers are cut off then, so that they come back;
-    else their response ends in an error. ``False`` at first; a ``ChatService`` with an engine sets it."""
-
     @property
     def bounds(self) -> LogBounds:
         """How large the log of one response may become."""
 
-    async def claim(self, chat: str, request: str, owner: Owner) -> Lease:
-        """Gives the chat to a new run, which writes to ``owner.log``. ``request``: the fingerprint of its request.
+    async def claim(self, chat: str, idempotency_key: str, owner: Owner) -> Lease:
+        """Gives the chat to a new run, which writes to ``owner.log``. ``idempotency_key``: of its request.
 
         Raises ``ChatTakenError`` if another run holds the chat's lease.
         """
@@ -115,11 +113,12 @@ class RunLog(Protocol):
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
         """``current`` for each of these chats, in their order. One round trip, however many they are."""
 
-    async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
+    async def read(self, chat: str, run_id: str, *, rebuild: bool = False, recovers: bool = False) -> RunReader | None:
         """Reads a run's response from its beginning to its end; ``None`` if the log does not have it any more.
 
         ``rebuild`` as in ``EventBuffer.read``. If the worker that writes the response dies, the open parts of the
-        message are closed and the response ends in an error.
+        message are closed and the response ends in an error. ``recovers``: another worker goes on with the run then, so
+        the readers are cut off instead, and come back.
         """
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Protocol
 
-from stream_protocol.serving.run_logs._run_log import ChatTakenError
-
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
@@ -98,15 +96,6 @@ class LeaseTimes:
         return _milliseconds(self.log_retention)
 
 
-class OtherRunError(ChatTakenError):
-    """Another run holds the chat's lease. Also says which worker runs it, and how often that has renewed the lease."""
-
-    def __init__(self, run: RunInfo, worker: str, renewals: int) -> None:
-        super().__init__(run)
-        self.worker = worker
-        self.renewals = renewals
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunIdentity:
     """What never changes of a run."""
@@ -115,8 +104,8 @@ class RunIdentity:
     run_id: str
     worker: str
     """The id of the worker that runs it."""
-    request: str
-    """The fingerprint of the request that it answers."""
+    idempotency_key: str
+    """Of the request that it answers."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +189,7 @@ class RunStore(Protocol):
         """Closes the connections."""
 
     async def claim(self, run: RunIdentity) -> int:
-        """Gives the chat to a run. Returns the run's token. Raises ``OtherRunError`` if another run holds the lease."""
+        """Gives the chat to a run. Returns the run's token. Raises ``ChatTakenError`` if another run holds it."""
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
         """Returns the run that holds each chat's lease. An open run that was asked to stop is reported as closed."""

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
-from stream_protocol.serving.run_logs._event_buffer import LogBounds, check_bounds
 from stream_protocol.serving.run_logs._follower import Follower, written_events
 from stream_protocol.serving.run_logs._lease import SharedLease
+from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
-from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, OtherRunError, RunIdentity
+from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, RunIdentity
 from stream_protocol.wire import check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
-    from stream_protocol.serving.run_logs._event_buffer import RunReader
     from stream_protocol.serving.run_logs._run_log import Owner, RunInfo
+    from stream_protocol.serving.run_logs._run_reader import RunReader
     from stream_protocol.serving.run_logs._run_store import RunStore
 
 logger = logging.getLogger(__name__)
@@ -34,9 +34,6 @@ EXPIRY_SECONDS: Final = 60.0
 
 MAX_PATIENCE: Final = 3.0
 """How many seconds a request waits for a store that does not answer."""
-
-CLAIM_RETRY_SECONDS: Final = 0.02
-"""The pause between two attempts to claim a chat, while the worker that runs it renews its lease."""
 
 NOTING_SECONDS: Final = 0.5
 """How long the stop of a run of this worker waits for the store."""
@@ -51,7 +48,6 @@ class SharedRunLog:
     def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None) -> None:
         check_bounds(bounds)
         self.bounds = bounds or LogBounds()
-        self.recovers = False
         self._times = times
         self._store = store
         self._leases: dict[str, SharedLease] = {}
@@ -76,12 +72,12 @@ class SharedRunLog:
         """Checks that the store can be written to. Raises ``RunLogError`` if not."""
         await self._store.ping()
 
-    async def claim(self, chat: str, request: str, owner: Owner) -> SharedLease:
+    async def claim(self, chat: str, idempotency_key: str, owner: Owner) -> SharedLease:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
-        run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, request=request)
+        run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, idempotency_key=idempotency_key)
         lease = SharedLease(self._store, run, owner, self._times)
         try:
-            await self._claim(lease, request)
+            await lease.claim()
         except ChatTakenError as taken:
             own = self._leases.get(taken.run.run_id)
             raise taken if own is None else ChatTakenError(own.info()) from None
@@ -109,11 +105,11 @@ class SharedRunLog:
         found = dict(zip(others, await self._store.peek(others), strict=True))
         return [runs.get(chat) or found.get(chat) for chat in chats]
 
-    async def read(self, chat: str, run_id: str, *, rebuild: bool = False) -> RunReader | None:
+    async def read(self, chat: str, run_id: str, *, rebuild: bool = False, recovers: bool = False) -> RunReader | None:
         """Reads a run's response; ``None`` if the store does not have it any more."""
         if (own := self._leases.get(run_id)) is not None:
             return own.owner.log.read(rebuild=rebuild)
-        follower = self._follower(run_id) or await self._follow(chat, run_id)
+        follower = self._follower(run_id) or await self._follow(chat, run_id, recovers=recovers)
         return None if follower is None else follower.buffer.read(rebuild=rebuild)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
@@ -156,33 +152,6 @@ class SharedRunLog:
         own = self._chats.get(chat)
         return own.info() if own is not None and own.held else None
 
-    async def _claim(self, lease: SharedLease, request: str) -> None:
-        """Claims the chat. Raises ``ChatTakenError``.
-
-        A page may read the end of a response and send its next request before the store knows of that end. So if the
-        run of another worker seems to go on, that worker is asked to renew its lease. The claim is decided after the
-        second renewal: the first may have been under way before the run ended, the second began after the first had
-        arrived.
-        """
-        deadline = asyncio.get_running_loop().time() + MAX_PATIENCE
-        first: OtherRunError | None = None
-        requested_after: int | None = None
-        while True:
-            try:
-                return await lease.claim()
-            except OtherRunError as taken:
-                other = taken.run
-                if other.phase == "closed" or other.request == request or other.run_id in self._leases:
-                    raise
-                if first is None or first.run.run_id != other.run_id:
-                    first, requested_after = taken, None
-                if taken.renewals >= first.renewals + 2 or asyncio.get_running_loop().time() > deadline:
-                    raise
-                if requested_after != taken.renewals:
-                    requested_after = taken.renewals
-                    await self._store.request_renewal(taken.worker, other.run_id)
-            await asyncio.sleep(CLAIM_RETRY_SECONDS)
-
     async def _note_stop(self, chat: str) -> None:
         """Notes a stop for the requests that wait for the chat at other workers, before the chat becomes free.
 
@@ -220,9 +189,9 @@ class SharedRunLog:
             if self._chats.get(chat) is lease:
                 del self._chats[chat]
 
-    async def _follow(self, chat: str, run_id: str) -> Follower | None:
+    async def _follow(self, chat: str, run_id: str, *, recovers: bool) -> Follower | None:
         follower = Follower(
-            self._store, chat=chat, run_id=run_id, times=self._times, bounds=self.bounds, recovers=self.recovers
+            self._store, chat=chat, run_id=run_id, times=self._times, bounds=self.bounds, recovers=recovers
         )
         if not await follower.begin():
             return None

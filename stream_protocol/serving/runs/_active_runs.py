@@ -7,26 +7,28 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
+from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
-from stream_protocol.serving.runs._run import Run, RunLimits
+from stream_protocol.serving.runs._claim import Claim
+from stream_protocol.serving.runs._run import Run
 from stream_protocol.serving.telemetry import observed_resume
-from stream_protocol.wire import ChatRequestError, check_text, parse_chat_id
 
 if TYPE_CHECKING:
     from opentelemetry.trace import SpanContext
 
+    from stream_protocol.serving.base import RunSlot, ServiceTimes, Tasks
+    from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.run_logs import RunInfo, RunLog, RunReader
+    from stream_protocol.serving.runs._run import RunLimits
 
 logger = logging.getLogger(__name__)
 
-ChatKey: TypeAlias = tuple[str, str]
-"""User id, chat id."""
-
 DELETION: Final = ""
-"""The fingerprint with which a deletion claims a chat. A deletion has no response, so no request can read one."""
+"""The idempotency key with which a deletion claims a chat. A deletion has no response, so no request can read one."""
 
 STOPPING_WAIT: Final = 10.0
 """Seconds that a request waits for a run of its chat that is stopping: the user pressed stop and sent the next text."""
@@ -35,41 +37,14 @@ MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
 """The least and the most seconds between two looks at a run, which may be at another worker: a tenth of the time for
 which a request has waited. It should not miss a short run, and an answer may wait for an hour."""
 
-RETRY_AFTER: Final = 2
-"""Seconds after which a request may be sent again that this worker cannot take just now."""
 
+@dataclass(frozen=True)
+class Taken:
+    """The chat is another run's, which goes on."""
 
-def chat_key(user_id: str, chat_id: str) -> ChatKey:
-    """The key of a user's chat. Raises ``ChatRequestError`` (400) for an id that no chat can have, as for a body's."""
-    check_text("user_id", user_id)
-    return user_id, parse_chat_id(chat_id)
-
-
-def closing_refusal() -> ChatRequestError:
-    """The refusal of a request that comes when the worker is about to end. Another worker may take it."""
-    text = "The server is shutting down. Try again in a moment."
-    return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="draining")
-
-
-def busy_refusal() -> ChatRequestError:
-    """The refusal of a request that may neither interrupt the run of its chat nor wait for it."""
-    return ChatRequestError("This chat is still answering. Wait for the answer, or stop it.", status=409)
-
-
-def unreachable_refusal(store: str) -> ChatRequestError:
-    """The refusal of a request that needs a store which does not answer. ``store``: the reason, as it is counted."""
-    text = "The server cannot reach its chats just now. Try again."
-    return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
-
-
-def stopped_refusal() -> ChatRequestError:
-    """The refusal of a request whose run was stopped before it had stored what the request says."""
-    return ChatRequestError("The chat was stopped before this was stored. Send it again.", status=409)
-
-
-def _not_ended_refusal() -> ChatRequestError:
-    text = "The last answer of this chat has not stopped yet. Try again."
-    return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="still_stopping")
+    run: RunInfo
+    reader: RunReader | None = None
+    """Reads its response, if that answers an equal request."""
 
 
 @asynccontextmanager
@@ -79,27 +54,37 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
         yield
     except RunLogError as error:
         logger.error("The run log cannot be reached: %s", error)  # noqa: TRY400 - the operator needs the reason, in a line
-        raise unreachable_refusal("run_log") from error
+        raise unreachable_refusal(RUN_LOG) from error
 
 
 class ActiveRuns:
     """The runs of this worker, by chat; and through the run log those of other workers.
 
-    ``stopping_wait``: seconds that a request waits for a run that is stopping. ``chat_exists``: whether this
-    deployment's session store has a chat. Methods raise ``ChatRequestError`` (503) if the run log cannot be reached.
+    ``limits``: of each run. ``stopping_wait``: seconds that a request waits for a run that is stopping.
+    ``chat_exists``: tells whether this deployment's session store has a chat. ``recovers``: orphaned runs are
+    recovered, so readers come back. Methods raise ``ChatRequestError`` (503) if the run log cannot be reached.
     """
 
     def __init__(
         self,
         app_name: str,
         run_log: RunLog,
+        limits: RunLimits,
+        tasks: Tasks,
+        times: ServiceTimes,
+        *,
         stopping_wait: float,
         chat_exists: Callable[[ChatKey], Awaitable[bool]],
+        recovers: bool,
     ) -> None:
         self._app_name = app_name
         self._run_log = run_log
+        self._limits = limits
+        self._tasks = tasks
+        self._times = times
         self._stopping_wait = stopping_wait
         self._chat_exists = chat_exists
+        self._recovers = recovers
         self._runs: dict[Run, ChatKey] = {}
         """A chat may have two for a moment: one that has lost its lease and is ending, and its successor."""
         self._closed = False
@@ -108,55 +93,47 @@ class ActiveRuns:
     async def claim(
         self,
         key: ChatKey,
-        request: str,
-        limits: RunLimits,
-        before_waiting: Callable[[], Awaitable[None]],
+        idempotency_key: str,
+        waiting: RunSlot,
         *,
         begins_run: bool = True,
-    ) -> Run | RunReader | RunInfo:
-        """Returns a new run, which holds the chat until ``release``; a reader if an equal request is being answered; or
-        another run of the chat that goes on.
+        requested_at: float | None = None,
+    ) -> Claim | Taken:
+        """Claims the chat for a new run, unless another run of the chat goes on.
 
-        Waits for another run only if that one is stopping, its worker may be dead, or its chat is not here (yet);
-        ``before_waiting`` may refuse that. ``begins_run=False``: returns only a reader. Raises ``ChatRequestError``
-        (503) if the other does not end in time, if there is nothing to read, and after ``close``.
+        Waits for another run only if that one is stopping, its worker may be dead, or its chat is not here (yet). It
+        takes the slot ``waiting`` first, which may refuse that. ``begins_run=False``: only finds an equal request that
+        is being answered. Raises ``ChatRequestError`` (503) if the other run does not end in time, if there is nothing
+        to read, and after ``close``.
         """
         deadline = _now() + self._stopping_wait
         # Asked before: a run log may wait by itself for a run that is about to end.
         was_busy = await self._run_log.current(self._name(key)) is not None
         while True:
             if begins_run:
-                try:
-                    return await self._claim(key, request, limits, chat_was_busy=was_busy)
-                except ChatTakenError as taken:
-                    other = taken.run
+                found = await self._claim(key, idempotency_key, chat_was_busy=was_busy, requested_at=requested_at)
+                if isinstance(found, Claim):
+                    return found
+                other = found
             else:
-                other = await self._equal_run(key, request)
-            if ours := await self._is_ours(key):
-                same = other.request == request
-                if not same and other.healthy and other.phase != "closed":
-                    return other
-                if same and request != DELETION and other.phase != "claimed":
-                    reader = await self._run_log.read(self._name(key), other.run_id)
-                    if reader is not None:
-                        return reader
+                other = await self._equal_run(key, idempotency_key)
+            if (ours := await self._is_ours(key)) and (taken := await self._taken(key, other, idempotency_key)):
+                return taken
             was_busy = True
-            await before_waiting()
+            await waiting.take()
             if await self._wait_while(key, other.__eq__, deadline, until_close=True) == other:
                 if not ours and other.phase != "claimed":
                     logger.error("A run in a chat that the session store lacks: give each deployment its own prefix.")
-                raise _not_ended_refusal()
+                raise not_ended_refusal()
 
     @_refuse_if_unreachable()
-    async def claim_free(self, key: ChatKey, request: str, limits: RunLimits) -> Run | None:
-        """Returns a new run; ``None`` if another one holds the chat.
+    async def claim_free(self, key: ChatKey, idempotency_key: str) -> Claim | None:
+        """Claims the chat for a new run; ``None`` if another one holds the chat.
 
         Raises ``ChatRequestError`` (503) after ``close``.
         """
-        try:
-            return await self._claim(key, request, limits, chat_was_busy=False)
-        except ChatTakenError:
-            return None
+        found = await self._claim(key, idempotency_key, chat_was_busy=False)
+        return found if isinstance(found, Claim) else None
 
     @_refuse_if_unreachable()
     async def without_run(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
@@ -178,13 +155,12 @@ class ActiveRuns:
 
         Raises ``ChatRequestError`` (503): if it does not end within ``stopping_wait``, and after ``close``.
         """
-        if self._closed:
-            raise closing_refusal()
+        self._refuse_if_closed()
         await self._run_log.stop(self._name(key), run.run_id)
         deadline = _now() + self._stopping_wait
         left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
         if left is not None and left.run_id == run.run_id:
-            raise _not_ended_refusal()
+            raise not_ended_refusal()
 
     @_refuse_if_unreachable()
     async def wait_for_end(self, key: ChatKey, run: RunInfo, patience: float | None) -> bool:
@@ -204,7 +180,7 @@ class ActiveRuns:
             info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._stopping_wait)
             if info is None or info.phase == "claimed" or not await self._is_ours(key):
                 return None
-            reader = await self._run_log.read(self._name(key), info.run_id, rebuild=True)
+            reader = await self._read(key, info.run_id, rebuild=True)
             if reader is not None:
                 found(info.run_id, self._span_of(info.run_id))
             return reader
@@ -214,7 +190,7 @@ class ActiveRuns:
         """Waits up to ``stopping_wait`` until a run of the chat that is stopping has ended and is stored, and until a
         request that waited for that has its run.
 
-        Returns the fingerprint of the request that a run answers now; ``None`` if none was accepted.
+        Returns the idempotency key of the request that a run answers now; ``None`` if none was accepted.
         """
         deadline = _now() + self._stopping_wait
         info = await self._run_log.current(self._name(key))
@@ -223,7 +199,7 @@ class ActiveRuns:
             if info is None:  # whoever waits for the chat has it after one pause
                 await asyncio.sleep(MAX_PAUSE)
                 info = await self._wait_while(key, _is_changing, deadline)
-        return None if info is None or info.phase == "claimed" else info.request
+        return None if info is None or info.phase == "claimed" else info.idempotency_key
 
     @_refuse_if_unreachable()
     async def is_open(self, key: ChatKey) -> bool:
@@ -265,10 +241,10 @@ class ActiveRuns:
         return await self._run_log.newest_stop(self._name(key))
 
     @_refuse_if_unreachable()
-    async def stop_if_answering(self, key: ChatKey, requests: Container[str]) -> None:
+    async def stop_if_answering(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
         """Stops the run of this chat, whichever worker runs it, if it answers one of these requests."""
         info = await self._run_log.current(self._name(key))
-        if info is not None and info.request in requests:
+        if info is not None and info.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), info.run_id)
 
     @_refuse_if_unreachable()
@@ -283,11 +259,6 @@ class ActiveRuns:
         deadline = _now() + self._stopping_wait
         await self._wait_while(key, lambda run: run.run_id == run_id and run.phase != "open", deadline)
 
-    def release(self, run: Run) -> None:
-        """Ends the claim of this run. Frees its chat, unless another run has taken that."""
-        del self._runs[run]
-        run.release()
-
     @property
     def any_here(self) -> bool:
         """Whether this worker has a run, or a request of its own holds a chat."""
@@ -299,30 +270,58 @@ class ActiveRuns:
         return self._closed
 
     def close(self) -> None:
-        """Stops all runs of this worker, but leaves those to another worker that it can take up; later claims are
+        """Stops all runs of this worker, but leaves those to another worker that it can recover; later claims are
         refused."""
         self._closed = True
         for run in self._runs:
-            if run.can_be_taken_up:
+            if run.can_be_recovered:
                 run.leave()
             else:
                 run.stop()
 
-    async def _claim(self, key: ChatKey, request: str, limits: RunLimits, *, chat_was_busy: bool) -> Run:
-        run = Run(limits, self._run_log.bounds, chat_was_busy=chat_was_busy)
-        if not self._closed:
-            await run.claim(self._run_log, self._name(key), request)
-            self._runs[run] = key
-        if self._closed:  # also while the chat was being claimed
-            if run in self._runs:
-                self.release(run)
+    async def _claim(
+        self, key: ChatKey, idempotency_key: str, *, chat_was_busy: bool, requested_at: float | None = None
+    ) -> Claim | RunInfo:
+        """Claims the chat, or returns the run that holds it."""
+        run = Run(
+            self._limits, self._run_log.bounds, self._times, chat_was_busy=chat_was_busy, requested_at=requested_at
+        )
+        self._refuse_if_closed()
+        try:
+            await run.claim(self._run_log, self._name(key), idempotency_key)
+        except ChatTakenError as taken:
+            return taken.run
+        self._runs[run] = key
+        if self._closed:  # while the chat was being claimed
+            self._release(run)
             raise closing_refusal()
-        return run
+        return Claim(run, self._release, self._tasks)
 
-    async def _equal_run(self, key: ChatKey, request: str) -> RunInfo:
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise closing_refusal()
+
+    def _release(self, run: Run) -> None:
+        """Ends the claim of this run. Frees its chat, unless another run has taken that."""
+        del self._runs[run]
+        run.release()
+
+    async def _taken(self, key: ChatKey, other: RunInfo, idempotency_key: str) -> Taken | None:
+        """Returns the run of the chat, if it goes on or answers an equal request; ``None`` if its end is near."""
+        if other.idempotency_key != idempotency_key:
+            return Taken(other) if other.healthy and other.phase != "closed" else None
+        if idempotency_key == DELETION or other.phase == "claimed":
+            return None
+        reader = await self._read(key, other.run_id)
+        return None if reader is None else Taken(other, reader)
+
+    async def _read(self, key: ChatKey, run_id: str, *, rebuild: bool = False) -> RunReader | None:
+        return await self._run_log.read(self._name(key), run_id, rebuild=rebuild, recovers=self._recovers)
+
+    async def _equal_run(self, key: ChatKey, idempotency_key: str) -> RunInfo:
         """The run of the chat. Raises ``ChatRequestError`` (503) if there is none, or if it answers another request."""
         run = await self._run_log.current(self._name(key))
-        if run is None or run.request != request:
+        if run is None or run.idempotency_key != idempotency_key:
             raise closing_refusal()
         return run
 
@@ -346,8 +345,8 @@ class ActiveRuns:
         at the deadline. ``until_close``: raises ``ChatRequestError`` (503) after ``close``."""
         begun = _now()
         while True:
-            if until_close and self._closed:
-                raise closing_refusal()
+            if until_close:
+                self._refuse_if_closed()
             run = await self._run_log.current(self._name(key))
             if run is None or not goes_on(run) or _now() >= deadline:
                 return run

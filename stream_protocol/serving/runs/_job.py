@@ -18,8 +18,8 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.adk import NO_IDS, USER, CallIds, raising_calls
-from stream_protocol.serving._long_work import long_work
 from stream_protocol.serving.adk_runner import RunPlugin, announces_user_message, with_cheap_telemetry, with_plugin
+from stream_protocol.serving.base import long_work
 from stream_protocol.serving.chats import WITHOUT_EVENTS, ObservedSessions, find_session, title_delta
 from stream_protocol.serving.runs._run import NOT_FAILURES, StartedResponse
 from stream_protocol.session import (
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving._overrides import RunOverrides
-    from stream_protocol.serving._recorder_protocol import TurnRecorder
+    from stream_protocol.serving.base import RunOverrides, TurnRecorder
     from stream_protocol.session import CallAnswer, RunInput
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -120,8 +119,8 @@ class Job:
                 message_id = self.transcript.next_message_id(invocation_id)
                 return StartedResponse(sse_conversion((), message_id, settings, self.turn.call_ids))
 
-    async def events(self, abort_signal: asyncio.Event, request: str) -> AsyncGenerator[Event]:
-        """Runs the agent and yields ADK's events. ``request``: the fingerprint of the request, which they keep.
+    async def events(self, abort_signal: asyncio.Event, idempotency_key: str) -> AsyncGenerator[Event]:
+        """Runs the agent and yields ADK's events. ``idempotency_key``: of the request; they keep it.
 
         The user's own event is the first. It has the invocation id, from which the message gets its id. So the message
         has its id before the model says anything. A message is stored even if the run was stopped before it began. Of
@@ -131,7 +130,7 @@ class Job:
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_missing_for_model(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
-        inputs = run_inputs(self.turn, request)
+        inputs = run_inputs(self.turn, idempotency_key)
         for number, run_input in enumerate(inputs):
             if number:  # ADK has appended to the session since
                 session = await find_session(self.runner, session.user_id, session.id) or session
@@ -139,18 +138,18 @@ class Job:
                 if not self._is_stopped(abort_signal):
                     for event in run_input.before:
                         yield await self.runner.session_service.append_event(session, event)
-                    async with aclosing(self._run(run_input, session, abort_signal, request)) as events:
+                    async with aclosing(self._run(run_input, session, abort_signal, idempotency_key)) as events:
                         async for event in events:
                             yield event
                     continue
             left = [answer for each in inputs[number:] for answer in each.answers]
-            for event in denial_events(left, self.turn.reasons, request):
+            for event in denial_events(left, self.turn.reasons, idempotency_key):
                 yield await self.runner.session_service.append_event(session, event)
             self.on_stored([answer for answer in left if answer.is_denial])
             return
 
     async def _run(
-        self, run_input: RunInput, session: Session, abort_signal: asyncio.Event, request: str
+        self, run_input: RunInput, session: Session, abort_signal: asyncio.Event, idempotency_key: str
     ) -> AsyncGenerator[Event]:
         content = run_input.content
         invocation_id = self._announced_invocation()
@@ -165,14 +164,14 @@ class Job:
         named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
         plugin = RunPlugin()
         # Answers are stored whole or not at all: not only those in `before`.
-        observed = self._observed_runner(request, None if run_input.before else abort_signal)
+        observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal)
         events = with_plugin(observed, plugin).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id or named,
             new_message=content,
             state_delta={**title_delta(self.session, self.transcript, self.turn), **self.overrides.state()} or None,
-            run_config=run_config_for_turn(self.turn, run_config, request),
+            run_config=run_config_for_turn(self.turn, run_config, idempotency_key),
             yield_user_message=True,
             abort_signal=abort_signal,
         )
@@ -215,7 +214,7 @@ class Job:
             logger.exception("That a tool failed could not be stored.")
         return missing
 
-    def _observed_runner(self, request: str, abort_signal: asyncio.Event | None) -> Runner:
+    def _observed_runner(self, idempotency_key: str, abort_signal: asyncio.Event | None) -> Runner:
         """The runner, which reports when it has stored the user's message or the answers that it was given.
 
         ``abort_signal``: set before that, it makes the runner fail with ``StoppedBeforeStoredError``.
@@ -223,7 +222,7 @@ class Job:
         refusing = False
 
         def is_input(event: Event) -> bool:
-            return event.author == USER and EventMetadata.of(event).request == request
+            return event.author == USER and EventMetadata.of(event).idempotency_key == idempotency_key
 
         def before_storing(event: Event) -> None:
             nonlocal refusing

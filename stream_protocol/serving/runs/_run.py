@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
 from stream_protocol.adk import read
-from stream_protocol.serving._recorder_protocol import FailsafeRecorder, NoRecorder
+from stream_protocol.serving.base import DEFAULT_TIMES, FailsafeRecorder, NoRecorder, ServiceTimes
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._loop_guard import without_loop
@@ -32,14 +32,11 @@ from stream_protocol.wire import SSE_DONE
 if TYPE_CHECKING:
     from google.adk.events import Event
 
-    from stream_protocol.serving._recorder_protocol import TurnRecorder
+    from stream_protocol.serving.base import TurnRecorder
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
-    from stream_protocol.wire import UIMessage
+    from stream_protocol.wire import ChatRequest, UIMessage
 
 logger = logging.getLogger(__name__)
-
-FIRST_READER_SECONDS: Final = 5.0
-"""The least seconds that a run waits for its first reader: the HTTP response of the request that started it."""
 
 NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
 """Exceptions that end a task or the process. Any other is a failure of the agent, also one that is not an
@@ -48,9 +45,6 @@ NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt,
 RUN_TIMEOUT: Final = 3600.0
 """Seconds that a run may take by default: enough for deep research; a stuck run frees its chat in the end."""
 
-STOP_TIMEOUT: Final = 5.0
-"""Seconds that a stopped run may take to end by itself before its task is cancelled."""
-
 TOO_LONG_TEXT: Final = "The answer became too long and was ended. Ask for less at once."
 TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at once."
 TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. Ask for less at once."
@@ -58,9 +52,6 @@ TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. As
 
 TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
 """Those of the runs whose outcome is ``timeout``."""
-
-READER_CHECK_SECONDS: Final = 1.0
-"""The least seconds between two checks whether somebody reads a run through another worker."""
 
 
 @dataclass(frozen=True)
@@ -99,17 +90,26 @@ class Run:
     ``release`` in any case.
 
     ``log``: the SSE events of the response. A ``RunLog`` lets other requests read it. ``chat_was_busy``: whether
-    another run held the chat when the request came.
+    another run held the chat when the request came. ``requested_at``: when it came, by ``time.perf_counter``; now by
+    default.
     """
 
     _lease: Lease
     """The right to the chat, from ``claim`` to ``release``."""
     id: str
     """As the run log names it; set by ``claim``."""
-    request: str
-    """The fingerprint of the request; set by ``claim``."""
+    idempotency_key: str
+    """Of the request; set by ``claim``."""
 
-    def __init__(self, limits: RunLimits, bounds: LogBounds, *, chat_was_busy: bool = False) -> None:
+    def __init__(
+        self,
+        limits: RunLimits,
+        bounds: LogBounds,
+        times: ServiceTimes = DEFAULT_TIMES,
+        *,
+        chat_was_busy: bool = False,
+        requested_at: float | None = None,
+    ) -> None:
         self.chat_was_busy = chat_was_busy
         self.log = EventBuffer(bounds, on_readers=self._count_readers)
         self.abort_signal = asyncio.Event()
@@ -117,19 +117,15 @@ class Run:
         """Set when the run is stopped or left: it waits for nothing more."""
         self.output = RunOutput()
         self._limits = limits
+        self._times = times
         self._released = False
         self._response_factory: ResponseFactory = _empty_response
         self._recorder: TurnRecorder = NoRecorder()
         self._conversion: Conversion[bytes] | None = None
-        self.continued: UIMessage | None = None
-        """The message that the response continues, as the client sent it. Set before anything may stop the run."""
-        self.observer = RunObserver()
-        self.can_be_taken_up = False
-        """Whether another worker could go on with the run."""
-        self.is_recovered = False
-        """Whether the run goes on with what another worker has left."""
-        self.execution: asyncio.Task[None] | None = None
-        """The task that does all of the run's work, once it has begun."""
+        self._continued: UIMessage | None = None
+        self.observer = RunObserver(requested_at)
+        self._can_be_recovered = False
+        self._is_recovered = False
         self.opened = asyncio.Event()
         """Set when the request is accepted: what it says is stored."""
         self._earlier_is_shown = False
@@ -147,11 +143,29 @@ class Run:
         """Whether the run still holds the chat's lease. Waits for the run log if that was not renewed in time."""
         return self._lease.held or await self._lease.confirm()
 
-    async def claim(self, run_log: RunLog, chat: str, request: str) -> None:
+    async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:
         """Claims the chat for this run. Raises ``ChatTakenError``, and ``RunLogError``."""
-        self.request = request
-        self._lease = await run_log.claim(chat, request, self)
+        self.idempotency_key = idempotency_key
+        self._lease = await run_log.claim(chat, idempotency_key, self)
         self.id = self._lease.run_id
+
+    def continue_message(self, request: ChatRequest) -> None:
+        """The response continues the message that the request answers, if it is an answer. Called before anything may
+        stop the run."""
+        self._continued = request.target if request.target["role"] == "assistant" else None
+
+    def recover(self) -> None:
+        """The run goes on with what another worker has left. Its request is not refused if a store is away."""
+        self._is_recovered = True
+
+    def allow_recovery(self, *, allowed: bool = True) -> None:
+        """Another worker could go on with the run from now on; ``allowed=False``: none could."""
+        self._can_be_recovered = allowed
+
+    @property
+    def can_be_recovered(self) -> bool:
+        """True if another worker could go on with the run."""
+        return self._can_be_recovered
 
     def open(self) -> None:
         """Lets other requests read the response: the request was accepted. Later calls do nothing."""
@@ -177,7 +191,7 @@ class Run:
         self._lease.release()
         del self._lease
         self._response_factory = _empty_response
-        self.log.on_readers = None
+        self.log.forget_writer()
 
     async def run_agent(
         self, events: AsyncGenerator[Event], response_factory: ResponseFactory, recorder: TurnRecorder
@@ -230,7 +244,7 @@ class Run:
 
         A run whose request is not accepted is refused instead.
         """
-        can_go_on = self.can_be_taken_up and (self.is_open or self.is_recovered) and not self.log.closed
+        can_go_on = self._can_be_recovered and (self.is_open or self._is_recovered) and not self.log.closed
         return can_go_on and is_of_session_store(error) and is_unreachable(error)
 
     async def _read(self, events: AsyncGenerator[Event]) -> None:
@@ -257,21 +271,22 @@ class Run:
     def lease_lost(self) -> None:
         """Ends the response and the run at once: the lease is lost, so another run may hold it.
 
-        A run that another worker can take up gets no abort signal: ADK would store that its calls were stopped.
+        A run that another worker can recover gets no abort signal: ADK would store that its calls were stopped.
         """
         lease_losses.add(1)
-        self.observer.error = LeaseLostError()
-        if self.can_be_taken_up and not self.log.closed:
+        lost = LeaseLostError()
+        self.observer.failed(lost)
+        if self._can_be_recovered and not self.log.closed:
             self.leave()
             return
-        self._end(partial(_fail, self.observer.error))
+        self._end(partial(_fail, lost))
         self._signal_end()
         self._cancel()
 
     def _wait_for_reader(self) -> None:
         """Stops the run if nobody reads it: its first reader is the HTTP response of its request."""
         if self._limits.disconnect_grace is not None and not self.log.readers:
-            self._start_timer("reader", max(self._limits.disconnect_grace, FIRST_READER_SECONDS), self._stop_unread)
+            self._start_timer("reader", max(self._limits.disconnect_grace, self._times.first_reader), self._stop_unread)
 
     def _count_readers(self, readers: int) -> None:
         if readers:
@@ -285,7 +300,7 @@ class Run:
         Called when nobody has read the run here for ``disconnect_grace``.
         """
         if self._lease.read_elsewhere:
-            seconds = max(self._limits.disconnect_grace or 0, READER_CHECK_SECONDS)
+            seconds = max(self._limits.disconnect_grace or 0, self._times.reader_check)
             self._start_timer("reader", seconds, self._stop_unread)
         else:
             self.stop()
@@ -321,7 +336,8 @@ class Run:
     def stop_at_limit(self, text: str, reason: str) -> None:
         """Ends the run because it came to a limit. ``text``: for the page. ``reason``: for the operator."""
         logger.warning("A run was stopped. %s", reason)
-        error = self.observer.error = RunLimitError(text)
+        error = RunLimitError(text)
+        self.observer.failed(error)
         self._show_earlier()
         self._end(lambda response: fail_response(response, error, stopped=True))
         self._stop_agent()
@@ -333,13 +349,13 @@ class Run:
     def _stop_agent(self) -> None:
         self._signal_end()
         if self._task is not None and not self._task.done():
-            self._start_timer("stop", STOP_TIMEOUT, self._cancel)
+            self._start_timer("stop", self._times.stop, self._cancel)
 
     def _cancel(self) -> None:
         """Cancels the run, again and again until it ends: some tools swallow a cancellation."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
-            self._start_timer("stop", STOP_TIMEOUT, self._cancel)
+            self._start_timer("stop", self._times.stop, self._cancel)
 
     def _end_failed(self, error: BaseException) -> None:
         """Makes a failure of the agent, or of an app's hook, the response's one error."""
@@ -349,7 +365,7 @@ class Run:
 
     def _note_failure(self, error: BaseException) -> None:
         """Tells the operator why the response ends in an error."""
-        self.observer.error = error
+        self.observer.failed(error)
         log_error(logger, error)
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
@@ -359,7 +375,7 @@ class Run:
         try:
             response = self._ended_response(write_end)
             written = response.take()
-            ending = without_loop(written, before=self.log.events(), continued=self.continued)
+            ending = without_loop(written, before=self.log.events(), continued=self._continued)
             self._log(ending)
             self._recorder.end(response.outcome if ending is written else "error")
             if response.outcome == "finish" and ending is written and not self.observer.has_shown:

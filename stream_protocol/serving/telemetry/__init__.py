@@ -1,4 +1,12 @@
-"""What operators see: spans and numbers for OpenTelemetry, and the ids of chats in every line of the log."""
+"""For operators: spans and numbers for OpenTelemetry, and the ids of chats in every line of the log.
+
+Where to change what:
+
+- ``_instruments``: metrics: names, units, counters.
+- ``_requests``: spans of requests.
+- ``_runs``: spans and log lines of runs.
+- ``_log_ids``: ids of chats on log lines.
+"""
 
 from stream_protocol.serving.telemetry._exporters import (
     export_as_environment_says,

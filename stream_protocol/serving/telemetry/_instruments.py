@@ -31,11 +31,15 @@ class Total:
     """A number that only grows, and is asked for when it is recorded."""
 
     def __init__(self) -> None:
-        self.number = 0
+        self._number = 0
+
+    def add(self, number: int) -> None:
+        """Adds to the number."""
+        self._number += number
 
     def observe(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
         """The number now."""
-        return [metrics.Observation(self.number)]
+        return [metrics.Observation(self._number)]
 
 
 _meter: Final = metrics.get_meter(LIBRARY)

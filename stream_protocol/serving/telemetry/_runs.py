@@ -65,13 +65,11 @@ _TOOL_CALLS: Final = tuple(f'data: {{"type":"{kind}"'.encode() for kind in ("too
 
 
 class RunObserver:
-    """Observes one run."""
+    """Observes one run. ``requested_at``: when its request came, by ``time.perf_counter``; now by default."""
 
-    def __init__(self) -> None:
-        self.requested_at = time.perf_counter()
-        """When its request came."""
-        self.error: BaseException | None = None
-        """What it failed with, if it did."""
+    def __init__(self, requested_at: float | None = None) -> None:
+        self._requested_at = time.perf_counter() if requested_at is None else requested_at
+        self._error: BaseException | None = None
         self.span_context: SpanContext = trace.INVALID_SPAN_CONTEXT
         self._chunks = 0
         self._first_chunk: float | None = None
@@ -82,15 +80,24 @@ class RunObserver:
         """True once the run has written something that the page shows."""
         return self._first_chunk is not None
 
+    @property
+    def error(self) -> BaseException | None:
+        """The failure of the run, if it failed."""
+        return self._error
+
+    def failed(self, error: BaseException) -> None:
+        """The run has failed with this."""
+        self._error = error
+
     def written(self, events: Sequence[bytes]) -> None:
         """The run has written these SSE events, a chunk each."""
         self._chunks += len(events)
-        chunks.number += len(events)
+        chunks.add(len(events))
         for event in events:
             if event.startswith(_TOOL_CALLS):
                 tool_calls.add(1)
         if self._first_chunk is None and any(event.startswith(_SHOWN) for event in events):
-            self._first_chunk = time.perf_counter() - self.requested_at
+            self._first_chunk = time.perf_counter() - self._requested_at
             time_to_first_chunk.record(self._first_chunk)
 
     @contextmanager
@@ -130,8 +137,8 @@ class RunObserver:
                 active_runs.add(-1)
                 seconds = time.perf_counter() - begun
                 result = {OUTCOME: outcome() or "error"}
-                if self.error is not None:
-                    result[ERROR_TYPE] = type(self.error).__name__
+                if self._error is not None:
+                    result[ERROR_TYPE] = type(self._error).__name__
                 run_duration.record(seconds, result)
                 span.set_attributes({**result, "adk_ui_stream.chunks": self._chunks})
                 if result[OUTCOME] not in ("finish", "abort", "left"):

@@ -80,7 +80,7 @@ class StoredCall:
 
     @property
     def kind(self) -> CallKind | None:
-        """Who outside the agent answers it; ``None`` if one of the agent's tools does."""
+        """The kind of person or page that answers it; ``None`` if one of the agent's tools does."""
         return self.call.kind
 
     @property

@@ -118,6 +118,8 @@ class FirstReading:
 
     def _note_question(self, said: EventFacts) -> None:
         """Moves a question that was asked before the responses which precede it. Notes responses that wait."""
+        if not self._waiting and not said.reports:
+            return
         author, branch, _ = said.speaker
         speaker = (said.invocation_id, author, branch)
         kinds = {call.kind for call in said.calls}

@@ -56,8 +56,8 @@ class EventMetadata:
     """On a user's event: the id that the client gave the message; ``None`` if no chat client sent it."""
     files: tuple[SentFile | None, ...] = ()
     """On a user's event: for each part the file that came with it, ``None`` for any other part. Empty without files."""
-    request: str | None = None
-    """On the events of a run: the fingerprint of the request that it answers."""
+    idempotency_key: str | None = None
+    """On the events of a run: that of the request that it answers."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """On a user's event with answers: approval id -> why the user decided so."""
     outcome: str | None = None
@@ -134,7 +134,7 @@ def _to_stored(metadata: EventMetadata) -> dict[str, Any]:
     keys = {
         "message_id": metadata.message_id,
         "files": files,
-        "request": metadata.request,
+        "request": metadata.idempotency_key,
         "reasons": dict(metadata.reasons),
         "sealed": metadata.outcome,
         "untold": list(metadata.hidden_events),
@@ -155,8 +155,10 @@ def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for key, value in stored.items():
         match key, value:
-            case "message_id" | "request", str():
-                fields[key] = value or None
+            case "message_id", str():
+                fields["message_id"] = value or None
+            case "request", str():
+                fields["idempotency_key"] = value or None
             case "files", list():
                 fields["files"] = tuple(map(_parsed_file, value))
             case "reasons", dict():

@@ -134,10 +134,12 @@ class Transcript:
         """The id of the assistant's next message, which begins in this invocation."""
         return self._reader.next_message_id(invocation_id)
 
-    def is_answering(self, request: str) -> bool:
-        """Whether the newest response answers the request with this fingerprint."""
+    def is_answering(self, idempotency_key: str) -> bool:
+        """Return True if the newest response answers the request with this idempotency key."""
         newest = self.exchanges[-1].responses[-1:] if self.exchanges else ()
-        return any(EventMetadata.of(event).request == request for response in newest for event in response)
+        return any(
+            EventMetadata.of(event).idempotency_key == idempotency_key for response in newest for event in response
+        )
 
     def find_user_message(self, client_id: str) -> Exchange | None:
         """The newest exchange whose user's message has this id: that of its client, or else of its event."""

@@ -119,6 +119,7 @@ class ToolCall:
         "hidden",
         "id",
         "interim",
+        "is_shown",
         "lacks_credential",
         "long_running",
         "more_to_come",
@@ -160,21 +161,18 @@ class ToolCall:
         """The preliminary output of a call that is ``INTERIM``."""
         self._input: Any = None
         """The complete input as it was sent, plain JSON."""
+        self.is_shown = False
+        """The client has a part of it."""
         self._text: PathText | RawText | GrowingText | None = None
-        """Its streamed arguments; ``None`` until a fragment with arguments comes."""
+        """Its streamed arguments; ``None`` until a fragment with arguments comes, and when the input is complete."""
         self._write: WriteDelta | None = None
-        """Writes ``tool-input-delta``; ``None`` while the client has not seen the call."""
+        """Writes ``tool-input-delta`` while the client may get one."""
         self._unsent: list[str] = []
         """Argument text that waits for the name."""
         self._guess: ToolGuess | None = None
         """Knows the tool by the paths of its arguments, if these come before the name."""
 
     # Questions
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether the client has a part of it."""
-        return self._write is not None
 
     @property
     def is_open(self) -> bool:
@@ -264,7 +262,7 @@ class ToolCall:
             title=title,
             provider=self.provider,
         )
-        self.state = state
+        self.state, self.is_shown, self._guess = state, True, None
         for text in self._unsent:
             write(text)
         self._unsent.clear()
@@ -279,6 +277,7 @@ class ToolCall:
             arguments = integral(arguments)
             if rest := self._text.complete(arguments):
                 self._write(rest)
+        self._text = self._write = None
         self._input = arguments
         self._send_input()
 
@@ -289,7 +288,7 @@ class ToolCall:
     def fail_input(self, error_text: str) -> None:
         """Ends a call whose complete event never came."""
         state = self._next("fail input")
-        if self._write is not None:
+        if self.is_shown:
             self._sink.tool_input_error(
                 self.id,
                 self.name,

@@ -1,4 +1,11 @@
-"""What the AI SDK's client does: it reads a stream, checks each chunk, folds a message, and may send it again."""
+"""A copy of the AI SDK's client: it reads a stream, checks each chunk, folds a message, and may send it again.
+
+Where to change what:
+
+- ``_reducer``: folds chunks, and raises where the client fails.
+- ``_tool_parts``: folds tool calls.
+- ``_auto_send``: decides whether the client sends again.
+"""
 
 from stream_protocol.wire.client._auto_send import auto_send_helper, is_sent_again
 from stream_protocol.wire.client._chunk_schema import Refusal, refusal

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent
 
-from stream_protocol.serving import ChatIdFilter, create_app, explain_error, log_to_terminal
+from stream_protocol.server import log_to_terminal
+from stream_protocol.server._json_lines import JsonLines
+from stream_protocol.server._lost_errors import log_lost_errors
+from stream_protocol.serving import ChatIdFilter, create_app, explain_error
 from stream_protocol.serving.errors import Quoting
-from stream_protocol.serving.errors._json_lines import JsonLines
-from stream_protocol.serving.errors._lost_errors import log_lost_errors
 from stream_protocol.testing import ScriptedLlm
 from tests.batch import batch
 from tests.documents import block

@@ -9,7 +9,8 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models import LlmResponse
 
-from stream_protocol.serving import create_app, explain_error, log_to_terminal
+from stream_protocol.server import log_to_terminal
+from stream_protocol.serving import create_app, explain_error
 from stream_protocol.serving.errors import log_error
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.support import chat, said, stream, text

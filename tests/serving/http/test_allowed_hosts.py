@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Message, Scope
 
 from stream_protocol import StreamProtocolError
-from stream_protocol.serving import exposure_warning, only_allowed_hosts
+from stream_protocol.server import exposure_warning, only_allowed_hosts
 
 ALLOWED: Final = ["localhost", "LOCALHOST", "localhost.", "chat.localhost", "127.0.0.1", "127.8.9.1", "[::1]"]
 ALLOWED_ADDRESSES: Final = ["[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]"]

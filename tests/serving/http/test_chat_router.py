@@ -13,8 +13,8 @@ from fastapi import BackgroundTasks, Depends, FastAPI, HTTPException, Request, R
 from google.adk.agents import LlmAgent
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
+from stream_protocol.server import bind_socket
 from stream_protocol.serving import ChatService, chat_router
-from stream_protocol.serving.http import bind_socket
 from stream_protocol.testing import ScriptedLlm
 from tests.processes import HANG, PythonModule, started
 from tests.serving.support import chat, client, said

@@ -15,9 +15,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from stream_protocol.serving import ServerLimits
-from stream_protocol.serving.http._limited_http import READ_BYTES, LimitedHttp, limited_http
-from stream_protocol.serving.http._uvicorn_server import BROKEN_OFF
+from stream_protocol.server import ServerLimits
+from stream_protocol.server._limited_http import READ_BYTES, LimitedHttp, limited_http
+from stream_protocol.server._uvicorn_server import BROKEN_OFF
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 

@@ -7,7 +7,8 @@ import httpx
 import pytest
 from google.adk.agents import LlmAgent
 
-from stream_protocol.serving import create_app, only_allowed_hosts
+from stream_protocol.server import only_allowed_hosts
+from stream_protocol.serving import create_app
 from stream_protocol.serving.http import MetricsPage
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.http.test_allowed_hosts import listener

@@ -32,10 +32,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 from uvicorn.server import ServerState
 
-from stream_protocol.serving import ChatService, ServerLimits, ServiceLimits
-from stream_protocol.serving._byte_budget import UNCOUNTED_BYTES
-from stream_protocol.serving._limits import HISTORIES_AT_ONCE, response_budget
-from stream_protocol.serving.http._limited_http import limited_http
+from stream_protocol.server import ServerLimits
+from stream_protocol.server._limited_http import limited_http
+from stream_protocol.serving import ChatService, ServiceLimits
+from stream_protocol.serving.base._byte_budget import UNCOUNTED_BYTES
+from stream_protocol.serving.base._limits import HISTORIES_AT_ONCE, response_budget
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.serving.http._sliced_response import SlicedResponse, history_json
 from stream_protocol.serving.http._stream_response import UIMessageStreamResponse
@@ -163,14 +165,14 @@ async def listening(app: ASGIApp) -> AsyncIterator[Server]:
 
 
 @asynccontextmanager
-async def opened(limits: ServiceLimits | None = None) -> AsyncIterator[House]:
+async def opened(limits: ServiceLimits | None = None, **times: float) -> AsyncIterator[House]:
     runner = Runner(
         app_name="app",
         agent=LlmAgent(name="root", model=ScriptedLlm(respond=answer), tools=[save]),
         session_service=InMemorySessionService(),
         artifact_service=InMemoryArtifactService(),
     )
-    service = ChatService(runner, limits=limits)
+    service = ChatService(runner, limits=limits, times=ServiceTimes(**times))
     async with listening(Starlette(routes=chat_routes(service, identify=who))) as server:
         yield House(service, server)
     await service.aclose()
@@ -257,11 +259,8 @@ async def test_the_memory_of_histories_that_nobody_reads_is_that_of_the_budget()
         assert len(await (await house.asks(path, receive=MIB)).rest()) > IN_BASE64
 
 
-async def test_no_user_takes_the_room_of_another_and_small_chats_are_served_at_any_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("stream_protocol.serving._service.RESPONSE_PATIENCE", 0)
-    async with opened(ServiceLimits(max_response_bytes=2 * IN_BASE64 + MIB)) as house:
+async def test_no_user_takes_the_room_of_another_and_small_chats_are_served_at_any_time() -> None:
+    async with opened(ServiceLimits(max_response_bytes=2 * IN_BASE64 + MIB), response_patience=0) as house:
         for user in ("ann", "bob", "eve"):
             await (await house.asks("/api/chat", chat(attached(), chat_id="big"), user=user, receive=MIB)).rest()
             await house.says("hi", "small", user)
@@ -288,11 +287,8 @@ async def test_two_tabs_that_open_a_large_chat_get_it_one_after_the_other() -> N
         assert min(read) > IN_BASE64
 
 
-async def test_a_chat_that_is_larger_than_the_budget_is_served_while_no_other_is_open(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("stream_protocol.serving._service.RESPONSE_PATIENCE", 0)
-    async with opened(ServiceLimits(max_response_bytes=MIB)) as house:
+async def test_a_chat_that_is_larger_than_the_budget_is_served_while_no_other_is_open() -> None:
+    async with opened(ServiceLimits(max_response_bytes=MIB), response_patience=0) as house:
         path, _ = await history(house)
         first = await house.asks(path)
         refused = await house.asks(path)
@@ -416,7 +412,7 @@ async def test_a_response_that_has_ended_counts_while_a_slow_client_keeps_it(
     reads = []
     for log, one in zip(logs, (first, second), strict=True):
         reader = log.read()
-        reader.memory = budget.share("ann")
+        reader.count_in(budget.share("ann"))
         reads.append(one.reads(reader))
         if one is first:
             while not budget.taken:  # noqa: ASYNC110 - nobody tells of it
@@ -450,7 +446,7 @@ async def test_a_response_that_goes_on_counts_nothing(
 
     reader = going_on.read()
     kept_bytes, reader.kept_bytes = reader.kept_bytes, watched_bytes
-    reader.memory = budget.share("ann")
+    reader.count_in(budget.share("ann"))
     reading = SlowClient().reads(reader)
     while looks < 5:  # noqa: ASYNC110 - nobody tells of it
         await asyncio.sleep(0.001)
@@ -496,12 +492,12 @@ class WatchedSessions(InMemorySessionService):
         return session
 
 
-async def test_histories_that_wait_for_memory_hold_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.serving._service.RESPONSE_PATIENCE", HANG)
+async def test_histories_that_wait_for_memory_hold_no_session() -> None:
     users, sessions = [f"user{number}" for number in range(3 * HISTORIES_AT_ONCE)], WatchedSessions()
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Seen."]))
     limits = ServiceLimits(max_response_bytes=MIB)
-    service = ChatService(agent, session_service=sessions, limits=limits)
+    times = ServiceTimes(response_patience=HANG)
+    service = ChatService(agent, session_service=sessions, limits=limits, times=times)
     file = types.Part(inline_data=types.Blob(data=bytes(MIB // 4), mime_type="image/png"))
     for user in users:
         session = await sessions.create_session(app_name="root", user_id=user, session_id="c1")

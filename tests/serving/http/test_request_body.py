@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.requests import ClientDisconnect, Request
 
-from stream_protocol.serving._byte_budget import UNCOUNTED_BYTES
+from stream_protocol.serving.base._byte_budget import UNCOUNTED_BYTES
 from stream_protocol.serving.http import RequestBodies
 from stream_protocol.serving.http._request_body import BUSY_SECONDS
 from stream_protocol.wire import ChatRequestError

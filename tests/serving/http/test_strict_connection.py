@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import h11
 import pytest
 
-from stream_protocol.serving.http._strict_connection import CHUNKS_AT_ONCE, MAX_HEADERS, StrictConnection
+from stream_protocol.server._strict_connection import CHUNKS_AT_ONCE, MAX_HEADERS, StrictConnection
 
 POST = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 END = b"0\r\n\r\n"

@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from stream_protocol.serving.http._uvicorn_server import (
+from stream_protocol.server._uvicorn_server import (
     BROKEN_OFF,
     ChatServer,
     RareRecords,
@@ -20,7 +20,7 @@ from stream_protocol.serving.http._uvicorn_server import (
     run_server,
 )
 
-LIMITED_HTTP = "stream_protocol.serving.http._limited_http"
+SERVER = "stream_protocol.server._uvicorn_server"
 
 
 @pytest.fixture(autouse=True)
@@ -77,9 +77,9 @@ async def test_a_server_without_files_logs_one_line(caplog: pytest.LogCaptureFix
             for _ in range(3):
                 error = OSError(errno.EMFILE, "Too many open files")
                 loop.call_exception_handler({"message": "accept", "exception": error, "socket": listener})
-            assert [(record.name, record.exc_info) for record in caplog.records] == [(LIMITED_HTTP, None)]
+            assert [(record.name, record.exc_info) for record in caplog.records] == [(SERVER, None)]
             loop.call_exception_handler({"message": "another", "exception": OSError(errno.EMFILE, "of a task")})
-            assert [record.name for record in caplog.records] == [LIMITED_HTTP, "asyncio"]
+            assert [record.name for record in caplog.records] == [SERVER, "asyncio"]
         finally:
             loop.set_exception_handler(None)
             await server.shutdown(sockets=[listener])

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Iterable
 import pytest
 
 from stream_protocol.serving import LogBounds
-from stream_protocol.serving.run_logs import EventBuffer, _event_buffer
-from stream_protocol.serving.run_logs._event_buffer import JOIN_AT_ONCE, PIECE_BYTES
+from stream_protocol.serving.run_logs import EventBuffer, _event_list
+from stream_protocol.serving.run_logs._event_list import JOIN_AT_ONCE, PIECE_BYTES
 from stream_protocol.wire import JoinedStream, StreamProtocolError, encode_sse
 from tests.serving.support import HANG
 
@@ -121,7 +121,7 @@ async def test_a_long_response_is_joined_once_and_a_part_at_a_time_however_many_
             added.append(len(listed))
             super().add(listed)
 
-    monkeypatch.setattr(_event_buffer, "JoinedStream", Watched)
+    monkeypatch.setattr(_event_list, "JoinedStream", Watched)
     log = EventBuffer()
     count = 3 * JOIN_AT_ONCE
     log.append(START, *[delta("w")] * (count - 1))

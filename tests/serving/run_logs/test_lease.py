@@ -56,7 +56,9 @@ async def test_a_renewal_that_arrives_while_the_lease_is_given_back_keeps_no_run
     store = Store()
     run = Run()
     freed = weakref.ref(run)
-    lease = SharedLease(cast(RunStore, store), RunIdentity(chat="c", run_id="r", worker="w", request=""), run, TIMES)
+    lease = SharedLease(
+        cast(RunStore, store), RunIdentity(chat="c", run_id="r", worker="w", idempotency_key=""), run, TIMES
+    )
     await lease.claim()
     keeping = asyncio.create_task(lease.keep_until_released(LogBounds()))
     lease.renew_now()
@@ -82,7 +84,9 @@ class StoreThatIsAway(Store):
 
 async def test_a_store_that_is_away_is_told_of_once_with_the_run(caplog: pytest.LogCaptureFixture) -> None:
     store, ids = StoreThatIsAway(), ChatIdFilter()
-    lease = SharedLease(cast(RunStore, store), RunIdentity(chat="c", run_id="r", worker="w", request=""), Run(), TIMES)
+    lease = SharedLease(
+        cast(RunStore, store), RunIdentity(chat="c", run_id="r", worker="w", idempotency_key=""), Run(), TIMES
+    )
     await lease.claim()
     caplog.handler.addFilter(ids)
     keeping = asyncio.create_task(lease.keep_until_released(LogBounds()))

@@ -295,11 +295,11 @@ async def test_a_chat_of_a_dead_worker_is_had_after_its_lease_and_the_dead_write
                 return True
 
             await eventually(claimed)
-        identity = RunIdentity(chat=CHAT, run_id=old.run_id, worker=one_worker.worker, request="request")
+        identity = RunIdentity(chat=CHAT, run_id=old.run_id, worker=one_worker.worker, idempotency_key="request")
         piece = Piece(entry=Entry(2, 3, b"data: {}\n\n"), past=b"")
         assert await one_worker.append(identity, token, piece) is None
         assert await one_worker.renew(identity, token, "open") is None
-        assert (await running(two)).request == "another"
+        assert (await running(two)).idempotency_key == "another"
         dead_lease.release()
         taken[0].release()
 

@@ -6,15 +6,17 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 from redis.asyncio import Redis
 
 from stream_protocol.serving import LogBounds, RedisRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _copier
+from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._run_store import RENEWALS
 from stream_protocol.serving.run_logs.redis._redis_store import COMMANDS_AT_ONCE
-from stream_protocol.serving.run_logs.redis._scripts import APPEND, CLAIM, RENEW, STOP
+from stream_protocol.serving.run_logs.redis._scripts import APPEND, RENEW, STOP
 from stream_protocol.testing.run_log_conformance import (
     CHAT,
     END,
@@ -118,33 +120,49 @@ async def claimable(log: RedisRunLog) -> None:
     await eventually(claimed)
 
 
-async def refused_by_a_closed_run(claim: asyncio.Task[object], lease: Lease, worker: RedisRunLog) -> None:
-    """The claim is refused as long as the run of ``lease`` is being stored, and the chat is free after that."""
+async def refused_by_a_closed_run(lease: Lease, worker: RedisRunLog) -> None:
+    """A claim is refused as long as the run of ``lease`` is being stored, and the chat is free after that."""
     with pytest.raises(ChatTakenError) as taken:
-        await claim
+        await begin(worker, request="another")
     assert taken.value.run.phase == "closed"
     lease.release()
     await freed(worker)
 
 
-async def test_who_comes_before_redis_knows_of_the_end_is_told_of_it(ends: list[Wire], wired: Logs) -> None:
-    """As a page that has read the end here, and sends at once to the other worker."""
+async def test_a_reader_gets_the_end_when_redis_knows_of_it(ends: list[Wire], wired: Logs) -> None:
+    """A page that has read the end here may send its next request to another worker at once."""
     owner, lease = await begin(wired[0])
-    await until(await reader(wired[1]), TEXT)
+    here = owner.log.read()
+    await until(here, TEXT)
     go_on = ends[0].hold()
     owner.finish()
-    claim = asyncio.create_task(begin(wired[1], request="another"))
-    await asyncio.sleep(0.7)
-    assert not claim.done()
+    end = asyncio.create_task(rest(here))
+    await asyncio.sleep(0.1)
+    assert not end.done()
     go_on.set()
-    await refused_by_a_closed_run(claim, lease, wired[1])
+    assert (await asyncio.wait_for(end, HANG)).endswith(SSE_DONE)
+    await refused_by_a_closed_run(lease, wired[1])
 
 
-async def test_a_renewal_that_was_under_way_at_the_end_does_not_refuse_a_claim(ends: list[Wire], wired: Logs) -> None:
-    """It says that the run goes on. Only the next one, which began after it, knows better."""
-    renew, claims = (ends[0].register_script(script).sha for script in (RENEW, CLAIM))
+async def test_a_reader_that_comes_after_the_end_waits_for_it_too(ends: list[Wire], wired: Logs) -> None:
     owner, lease = await begin(wired[0])
-    await until(await reader(wired[1]), TEXT)
+    go_on = ends[0].hold()
+    owner.finish()
+    end = asyncio.create_task(rest(owner.log.read(rebuild=True)))
+    await asyncio.sleep(0.1)
+    assert not end.done()
+    go_on.set()
+    assert (await asyncio.wait_for(end, HANG)).endswith(SSE_DONE)
+    await refused_by_a_closed_run(lease, wired[1])
+
+
+async def test_a_renewal_that_was_under_way_at_the_end_does_not_open_the_run_again(
+    ends: list[Wire], wired: Logs
+) -> None:
+    renew = ends[0].register_script(RENEW).sha
+    owner, lease = await begin(wired[0])
+    here = owner.log.read()
+    await until(here, TEXT)
 
     async def opened() -> bool:
         return (await running(wired[1])).phase == "open"
@@ -154,46 +172,43 @@ async def test_a_renewal_that_was_under_way_at_the_end_does_not_refuse_a_claim(e
 
     await eventually(opened)
     under_way = ends[0].hold()
-    claim = asyncio.create_task(begin(wired[1], request="another"))
+    cast(SharedLease, lease).renew_now()
     await eventually(renewing)
     go_on = ends[0].hold()
     owner.finish()
-    seen = ends[0].answered[renew]
+    end = asyncio.create_task(rest(here))
     under_way.set()
-
-    async def renewed() -> bool:
-        return ends[0].answered[renew] > seen
-
-    await eventually(renewed)
-    tries = ends[1].answered[claims]
-
-    async def decided() -> bool:
-        return claim.done() or ends[1].answered[claims] >= tries + 2
-
-    await eventually(decided)
-    assert not claim.done()
+    await asyncio.sleep(0.1)
+    assert not end.done(), "the renewal says that the run goes on"
     go_on.set()
-    await refused_by_a_closed_run(claim, lease, wired[1])
+    assert (await asyncio.wait_for(end, HANG)).endswith(SSE_DONE)
+    await refused_by_a_closed_run(lease, wired[1])
 
 
-async def test_a_run_that_ends_before_its_first_renewal_does_not_refuse_a_claim(ends: list[Wire], wired: Logs) -> None:
+async def test_a_run_that_ends_before_its_first_renewal_is_closed_when_its_end_is_read(
+    ends: list[Wire], wired: Logs
+) -> None:
     """For Redis it still waits for its request to be accepted."""
-    claims = ends[1].register_script(CLAIM).sha
     owner = FakeOwner(EventBuffer(wired[0].bounds))
     lease = await wired[0].claim(CHAT, "request", owner)
+    here = owner.log.read()
     go_on = ends[0].hold()
     lease.open()
     owner.log.append(START, TEXT)
     owner.finish()
-    claim = asyncio.create_task(begin(wired[1], request="another"))
-
-    async def decided() -> bool:
-        return claim.done() or ends[1].answered[claims] >= 2
-
-    await eventually(decided)
-    assert not claim.done()
+    end = asyncio.create_task(rest(here))
     go_on.set()
-    await refused_by_a_closed_run(claim, lease, wired[1])
+    assert (await asyncio.wait_for(end, HANG)).endswith(SSE_DONE)
+    await refused_by_a_closed_run(lease, wired[1])
+
+
+async def test_a_redis_that_is_away_keeps_nobody_from_the_end_for_long(ends: list[Wire], wired: Logs) -> None:
+    owner, _ = await begin(wired[0])
+    here = owner.log.read()
+    await until(here, TEXT)
+    ends[0].hold()
+    owner.finish()
+    assert (await asyncio.wait_for(rest(here), HANG)).endswith(SSE_DONE)
 
 
 async def test_a_renewal_that_redis_sees_after_the_end_does_not_take_the_chat_again(
@@ -243,7 +258,7 @@ async def test_a_worker_that_was_busy_for_longer_than_its_lease_takes_it_back(re
         time.sleep(1.5 * SHORT)  # noqa: ASYNC251 - the loop is to be busy
         assert [lease.held, await lease.confirm(), lease.held] == [False, True, True]
         assert not owner.lost.is_set()
-        assert (await running(logs[1])).request == "request"
+        assert (await running(logs[1])).idempotency_key == "request"
         owner.finish()
         lease.release()
 
@@ -481,10 +496,10 @@ async def test_who_comes_to_a_response_after_its_worker_died_is_told_the_same(en
 
 
 async def test_the_readers_of_a_run_that_its_worker_leaves_are_cut_off_where_another_takes_it_up(wired: Logs) -> None:
-    wired[1].recovers = True
     owner, lease = await begin(wired[0])
     owner.say("word")
-    elsewhere = await reader(wired[1])
+    elsewhere = await wired[1].read(CHAT, (await running(wired[1])).run_id, recovers=True)
+    assert elsewhere is not None
     await until(elsewhere, b"word")
     lease.release()  # though the response has no end
     await happens(elsewhere.cut_off)

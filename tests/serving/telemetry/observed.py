@@ -28,16 +28,8 @@ from prometheus_client.samples import Sample
 from starlette.types import ASGIApp
 
 from stream_protocol import ChatRequestError, parse_chat_request
-from stream_protocol.serving import (
-    ChatService,
-    LogBounds,
-    MemoryRunLog,
-    ServiceLimits,
-    SyncChatService,
-    create_app,
-    log_to_terminal,
-    only_allowed_hosts,
-)
+from stream_protocol.server import log_to_terminal, only_allowed_hosts
+from stream_protocol.serving import ChatService, LogBounds, MemoryRunLog, ServiceLimits, SyncChatService, create_app
 from stream_protocol.serving.run_logs import Lease, Owner
 from stream_protocol.serving.telemetry import export_for_prometheus
 from stream_protocol.testing import Call, ScriptedLlm, Wait, token_usage

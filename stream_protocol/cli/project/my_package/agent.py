@@ -8,7 +8,7 @@ from google.adk.tools import FunctionTool, ToolContext
 from pydantic import BaseModel
 
 from my_package.scripted_model import scripted_model
-from stream_protocol.serving import client_tool, data_part, emit_data
+from stream_protocol.agents import client_tool, data_part, emit_data
 
 MODEL = "gemini-flash-latest"
 

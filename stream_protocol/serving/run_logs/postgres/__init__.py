@@ -1,3 +1,11 @@
-"""The run log of many workers, in PostgreSQL. Needs the extra ``postgres``."""
+"""The run log of many workers, in PostgreSQL. Needs the extra ``postgres``.
+
+Where to change what:
+
+- ``_statements``: atomic changes and tables.
+- ``_connections``: connections and ``NOTIFY``.
+- ``_turns``: who waits for a connection.
+- ``_batches``: one statement for many runs.
+"""
 
 from stream_protocol.serving.run_logs.postgres._postgres_run_log import PostgresRunLog

@@ -13,12 +13,11 @@ from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
-from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, RunInfo, RunLogError
+from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenError, RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import (
     Entry,
     Head,
     LeaseTimes,
-    OtherRunError,
     Piece,
     Renewal,
     RunIdentity,
@@ -97,7 +96,7 @@ class PostgresStore:
 
     async def claim(self, run: RunIdentity) -> int:
         """Gives the chat to a run, and the run its token."""
-        arguments = (chat_key(run.chat), run.run_id, run.worker, run.request)
+        arguments = (chat_key(run.chat), run.run_id, run.worker, run.idempotency_key)
         lifetimes = (self._times.lease_ms, self._times.token_ms)
         while True:
             claimed = await self._connections.row(statements.CLAIM, *arguments, *lifetimes)
@@ -105,7 +104,7 @@ class PostgresStore:
                 self._begin_to_sweep()
                 return int(claimed["token"])
             for other in await self._connections.rows(statements.PEEK, [chat_key(run.chat)]):
-                raise OtherRunError(self._run_info(other), other["worker"], other["renewals"])
+                raise ChatTakenError(self._run_info(other))
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
         """The runs that hold the leases: in one statement."""
@@ -117,7 +116,7 @@ class PostgresStore:
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease."""
-        arguments = (chat_key(run.chat), run.run_id, run.worker, run.request, phase, token)
+        arguments = (chat_key(run.chat), run.run_id, run.worker, run.idempotency_key, phase, token)
         lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms)
         renewed = await self._connections.row(statements.RENEW, *arguments, *lifetimes, urgent=True)
         return None if renewed is None else Renewal(stop=renewed["stop"], readers=renewed["readers"])
@@ -228,7 +227,7 @@ class PostgresStore:
 
     def _run_info(self, row: Any) -> RunInfo:
         healthy = row["left_ms"] > self._times.healthy_ms
-        return RunInfo(run_id=row["run"], request=row["request"], phase=_PHASES[row["phase"]], healthy=healthy)
+        return RunInfo(run_id=row["run"], idempotency_key=row["request"], phase=_PHASES[row["phase"]], healthy=healthy)
 
     def _begin_to_sweep(self) -> None:
         if self._sweep_task is None:

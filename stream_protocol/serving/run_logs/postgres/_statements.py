@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS adk_ui_stream_leases (
     phase text NOT NULL,
     token bigint NOT NULL,
     stop boolean NOT NULL,
-    renewals integer NOT NULL,
+    renewals integer NOT NULL,  -- 0: older workers count with it
     held_until timestamptz NOT NULL,
     kept_until timestamptz NOT NULL
 ) WITH (fillfactor = 50);
@@ -83,7 +83,7 @@ INSERT INTO adk_ui_stream_leases AS lease VALUES (
 ON CONFLICT (chat) DO UPDATE SET
     run = excluded.run, worker = excluded.worker, request = excluded.request, phase = excluded.phase,
     token = CASE WHEN lease.run = excluded.run THEN lease.token ELSE greatest(lease.token + 1, excluded.token) END,
-    stop = false, renewals = 0, held_until = excluded.held_until, kept_until = excluded.kept_until
+    stop = false, held_until = excluded.held_until, kept_until = excluded.kept_until
 WHERE lease.run IN ('', excluded.run) OR lease.held_until <= clock_timestamp()
 RETURNING token
 """
@@ -91,7 +91,7 @@ RETURNING token
 
 PEEK: Final = """
 -- chats
-SELECT chat, run, worker, request, renewals,
+SELECT chat, run, request,
     CASE WHEN stop AND phase = 'open' THEN 'closed' ELSE phase END AS phase,
     (extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 AS left_ms
 FROM adk_ui_stream_leases WHERE chat = ANY($1::text[]) AND run <> '' AND held_until > clock_timestamp()
@@ -102,11 +102,12 @@ RENEW: Final = """
 -- chat, run, worker, request, phase, token, lease ms, token ms, log ms
 WITH renewed AS (
     INSERT INTO adk_ui_stream_leases AS lease VALUES (
-        $1, $2, $3, $4, $5, $6, false, 1,
+        $1, $2, $3, $4, $5, $6, false, 0,
         clock_timestamp() + $7 * interval '1 ms', clock_timestamp() + $8 * interval '1 ms')
     ON CONFLICT (chat) DO UPDATE SET
-        run = excluded.run, worker = excluded.worker, request = excluded.request, phase = excluded.phase,
-        token = excluded.token, stop = lease.stop AND lease.run = excluded.run, renewals = lease.renewals + 1,
+        run = excluded.run, worker = excluded.worker, request = excluded.request,
+        phase = CASE WHEN (lease.run, lease.phase) = (excluded.run, 'closed') THEN 'closed' ELSE excluded.phase END,
+        token = excluded.token, stop = lease.stop AND lease.run = excluded.run,
         held_until = excluded.held_until, kept_until = excluded.kept_until
     WHERE lease.token <= excluded.token
     RETURNING stop

@@ -14,7 +14,7 @@ from stream_protocol.serving.run_logs._shared_run_log import (
 from stream_protocol.serving.run_logs.redis._redis_store import DEFAULT_PREFIX, RedisStore
 
 if TYPE_CHECKING:
-    from stream_protocol.serving.run_logs._event_buffer import LogBounds
+    from stream_protocol.serving.run_logs._log_bounds import LogBounds
     from stream_protocol.serving.run_logs.redis._redis_store import Client
 
 

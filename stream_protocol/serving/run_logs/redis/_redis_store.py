@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, RunInfo, RunLogError
+from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenError, RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import (
     BROKEN,
     Entry,
     Head,
     LeaseTimes,
-    OtherRunError,
     Piece,
     Renewal,
     RunIdentity,
@@ -192,11 +191,10 @@ class RedisStore:
         """Gives the chat to a run, and the run its token."""
         keys = self._keys(run.chat)
         lifetimes = (self._times.lease_ms, self._times.token_ms)
-        arguments = (run.run_id, run.worker, run.request, *lifetimes)
+        arguments = (run.run_id, run.worker, run.idempotency_key, *lifetimes)
         claimed, *reply = await self._script(scripts.CLAIM, (keys.lease, keys.token), *arguments)
         if not claimed:
-            worker, renewals, *other = reply
-            raise OtherRunError(self._run_info(other), worker.decode(), int(renewals))
+            raise ChatTakenError(self._run_info(reply))
         return int(reply[0])
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
@@ -215,7 +213,7 @@ class RedisStore:
         keys = self._keys(run.chat)
         of_run = (keys.log(run.run_id), keys.head(run.run_id), keys.readers(run.run_id))
         lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms)
-        arguments = (run.run_id, token, run.worker, run.request, phase, *lifetimes)
+        arguments = (run.run_id, token, run.worker, run.idempotency_key, phase, *lifetimes)
         current, *wanted = await self._script(scripts.RENEW, (keys.lease, keys.token, *of_run), *arguments)
         return Renewal(stop=bool(wanted[0]), readers=wanted[1]) if current else None
 
@@ -327,11 +325,13 @@ class RedisStore:
     def _run_info(self, reply: list[bytes]) -> RunInfo:
         """Reads the run in a reply of ``PEEK`` or ``CLAIM``.
 
-        ``reply``: its id, the fingerprint of its request, its phase, and the milliseconds that are left of its lease.
+        ``reply``: its id, the idempotency key, its phase, and the milliseconds that are left of its lease.
         """
-        run_id, fingerprint, phase, left = reply
+        run_id, idempotency_key, phase, left = reply
         healthy = int(left) > self._times.healthy_ms
-        return RunInfo(run_id=run_id.decode(), request=fingerprint.decode(), phase=_PHASES[phase], healthy=healthy)
+        return RunInfo(
+            run_id=run_id.decode(), idempotency_key=idempotency_key.decode(), phase=_PHASES[phase], healthy=healthy
+        )
 
     def _channel(self, worker: str) -> str:
         return f"{self._prefix}:worker:{worker}"

@@ -18,12 +18,12 @@ from typing import Final
 
 CLAIM: Final = """
 -- KEYS lease token; ARGV run worker request lease-ms token-ms
-local other = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'token', 'stop', 'worker', 'renewals')
+local other = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'stop')
 if other[1] and other[1] ~= ARGV[1] then
-    local phase = other[5] and other[3] == 'open' and 'closed' or other[3]
-    return {0, other[6], other[7] or '0', other[1], other[2], phase, redis.call('PTTL', KEYS[1])}
+    local phase = other[4] and other[3] == 'open' and 'closed' or other[3]
+    return {0, other[1], other[2], phase, redis.call('PTTL', KEYS[1])}
 end
-if other[1] then return {1, other[4]} end
+if other[1] then return {1, redis.call('HGET', KEYS[1], 'token')} end
 local now = redis.call('TIME')
 local token = string.format('%.0f', math.max(
     tonumber(redis.call('GET', KEYS[2]) or '0') + 1, tonumber(now[1]) * 1000000 + tonumber(now[2])))
@@ -32,8 +32,8 @@ redis.call('HSET', KEYS[1], 'run', ARGV[1], 'worker', ARGV[2], 'request', ARGV[3
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {1, token}
 """
-"""Gives the chat to a run. Returns 1 and the run's token; or, if another run holds its lease, 0, its worker, how
-often that has renewed the lease, and the run as ``PEEK`` returns it. Safe to repeat: the first reply may get lost."""
+"""Gives the chat to a run. Returns 1 and the run's token; or, if another run holds its lease, 0 and the
+run as ``PEEK`` returns it. Safe to repeat: the first reply may get lost."""
 
 PEEK: Final = """
 -- KEYS lease
@@ -47,17 +47,17 @@ An open run that was asked to stop is reported as closed."""
 
 RENEW: Final = """
 -- KEYS lease token log head readers; ARGV run token worker request phase lease-ms token-ms log-ms
-local lease = redis.call('HMGET', KEYS[1], 'run', 'token', 'stop')
+local lease = redis.call('HMGET', KEYS[1], 'run', 'token', 'stop', 'phase')
 local newest = math.max(tonumber(lease[2] or '0'), tonumber(redis.call('GET', KEYS[2]) or '0'))
 if newest > tonumber(ARGV[2]) then return {0} end
 if lease[1] and lease[1] ~= ARGV[1] then
     redis.call('DEL', KEYS[1])
-    lease[3] = false
+    lease[3], lease[4] = false, false
 end
+local phase = lease[4] == 'closed' and 'closed' or ARGV[5]
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[7])
-redis.call('HSET', KEYS[1], 'run', ARGV[1], 'token', ARGV[2], 'worker', ARGV[3], 'request', ARGV[4], 'phase', ARGV[5])
-redis.call('HINCRBY', KEYS[1], 'renewals', 1)
+redis.call('HSET', KEYS[1], 'run', ARGV[1], 'token', ARGV[2], 'worker', ARGV[3], 'request', ARGV[4], 'phase', phase)
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 redis.call('PEXPIRE', KEYS[4], ARGV[8])
@@ -66,7 +66,8 @@ redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now[1] * 1000 + math.floor(now[2
 return {1, lease[3] and 1 or 0, redis.call('ZCARD', KEYS[5])}
 """
 """Renews a lease. Returns 0 if a newer run has taken the chat; else 1, whether the run was asked to stop, and how many
-other workers read it. A lease that was lost in a fail-over is written again, also over the lease of an older run."""
+other workers read it. A lease that was lost in a fail-over is written again, also over the lease of an older run. A
+renewal that Redis sees after the end of the log leaves the run closed."""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms

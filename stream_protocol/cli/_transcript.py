@@ -1,0 +1,148 @@
+"""A conversation as text for a terminal, while it is streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+import click
+import orjson
+
+from stream_protocol.cli._program import glyph
+from stream_protocol.wire import AnyChunk, UIMessage, is_tool_part, json_value, printable
+
+_VALUE_LENGTH: Final = 160
+"""Characters of the input or the output of a call."""
+
+_USER: Final = "You"
+
+
+class Transcript:
+    """Makes text of what the user says and of the chunks of the answers. Each method returns what is printed next."""
+
+    def __init__(self, agent: str = "Agent") -> None:
+        self.agent = agent
+        """The heading above what the agent says."""
+        self._is_empty = True
+        self._speaker: str | None = None
+        self._open: tuple[str, str] | None = None
+        """The kind and the id of the text that is being written."""
+        self._calls: dict[str, str] = {}
+        """Call id -> the tool's name."""
+        self._last_call = ""
+        """The id of the call whose line is the last one."""
+
+    def user(self, message: UIMessage) -> str:
+        """Return what the user has said, or has answered to the agent's calls."""
+        if message["role"] != "user":
+            return self._answers(message)
+        self._speaker = None
+        parts = cast("Sequence[Mapping[str, Any]]", message["parts"])
+        texts = [part["text"] for part in parts if part["type"] == "text"]
+        files = [f"[{part.get('filename') or part['mediaType']}]" for part in parts if part["type"] == "file"]
+        return self.said([*texts, *files])
+
+    def said(self, texts: Iterable[str]) -> str:
+        """Return what the user has said."""
+        return self._heading(_USER) + "".join(f"{_indented(text)}\n" for text in texts)
+
+    def chunk(self, chunk: AnyChunk) -> str:
+        """Return what a chunk adds. Most add nothing."""
+        fields: Mapping[str, Any] = chunk
+        match fields["type"]:
+            case "text-delta":
+                return self._delta("text", fields)
+            case "reasoning-delta":
+                return self._delta("reasoning", fields)
+            case "tool-input-available" | "tool-input-error":
+                name = self._calls[fields["toolCallId"]] = printable(fields["toolName"])
+                called = click.style(f"{glyph(chr(0x25CF), '*')} {name}", fg="cyan")
+                line = self._line(f"{called} {_dim(_short(fields.get('input')))}") + self._error(fields)
+                self._last_call = fields["toolCallId"]
+                return line
+            case "tool-approval-request":
+                return self._line(click.style(f"? {self._name(fields)} needs approval", fg="yellow"))
+            case "tool-output-available" if not fields.get("preliminary"):
+                return self._output(fields)
+            case "tool-output-denied":
+                return self._line(click.style(f"  {self._name(fields)} was denied", fg="yellow"))
+            case "tool-output-error" | "error":
+                return self._error(fields)
+            case "source-url":
+                return self._line(_dim(f"  {printable(fields.get('title') or 'source')}: {printable(fields['url'])}"))
+            case "file":
+                return self._line(_dim(f"  [{printable(fields['mediaType'])}]"))
+            case "abort":
+                return self._line(click.style("stopped", fg="yellow"))
+        return ""
+
+    def end(self) -> str:
+        """Return what ends an answer: the end of its line."""
+        ending = "\n" if self._open is not None else ""
+        self._open = None
+        return ending
+
+    def _answers(self, message: UIMessage) -> str:
+        answered = [part for part in message["parts"] if is_tool_part(part) and part["state"] == "approval-responded"]
+        for part in answered:
+            self._calls[part["toolCallId"]] = printable(part.get("toolName") or part["type"].removeprefix("tool-"))
+        lines = [
+            f"{'Approved' if part['approval'].get('approved') else 'Denied'} {self._name(part)}" for part in answered
+        ]
+        return self.said(lines) if lines else ""
+
+    def _output(self, fields: Mapping[str, Any]) -> str:
+        name = "" if self._last_call == fields["toolCallId"] else f"{self._name(fields)} "
+        return self._line(_dim(f"  {name}{_arrow()} {_short(fields['output'])}"))
+
+    def _name(self, fields: Mapping[str, Any]) -> str:
+        return self._calls.get(fields["toolCallId"], "the call")
+
+    def _error(self, fields: Mapping[str, Any]) -> str:
+        if "errorText" not in fields:
+            return ""
+        name = f"{self._name(fields)}: " if "toolCallId" in fields else ""
+        return self._line(click.style(f"{glyph(chr(0x2717), 'x')} {name}{printable(fields['errorText'])}", fg="red"))
+
+    def _delta(self, kind: str, fields: Mapping[str, Any]) -> str:
+        begins = self._open != (kind, fields["id"])
+        ending = self.end() if begins else ""
+        self._open = (kind, fields["id"])
+        heading = self._heading(self.agent) if begins else ""
+        text = "\n  ".join(map(printable, fields["delta"].split("\n")))
+        if kind == "reasoning":
+            text = _dim(f"Thinking: {text}" if begins else text)
+        return f"{ending}{heading}{'  ' if begins else ''}{text}"
+
+    def _line(self, text: str) -> str:
+        self._last_call = ""
+        return f"{self.end()}{self._heading(self.agent)}  {text}\n"
+
+    def _heading(self, speaker: str) -> str:
+        """Return the name of who speaks, if it was another before."""
+        if self._speaker == speaker:
+            return ""
+        gap = "" if self._is_empty else "\n"
+        self._is_empty = False
+        self._speaker = speaker
+        return f"{gap}{click.style(printable(speaker), bold=True)}\n"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {printable(line)}" for line in text.splitlines())
+
+
+def _dim(text: str) -> str:
+    return click.style(text, dim=True)
+
+
+def _arrow() -> str:
+    return glyph("\N{RIGHTWARDS ARROW}", "->")
+
+
+def _short(value: Any) -> str:
+    """Return a value as JSON on a line, or a text as it is; its beginning if it is long."""
+    if isinstance(value, Mapping) and set(value) == {"result"}:
+        value = value["result"]
+    text = printable(value if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode())
+    return text if len(text) <= _VALUE_LENGTH else text[:_VALUE_LENGTH] + glyph("\N{HORIZONTAL ELLIPSIS}", "...")

@@ -1,0 +1,34 @@
+"""The parts of a server process: its socket, the limits of its connections, its log, and its end.
+
+Where to change what:
+
+- ``_uvicorn_server``: start and end of the server.
+- ``_limited_http``: slow clients, connections, open files.
+- ``_strict_connection``: heads, headers and chunks of a request.
+- ``_allowed_hosts``: host names, and the warning beyond loopback.
+- ``_json_lines``: log lines in JSON, without texts of chats.
+- ``_terminal_log``: the log of a terminal.
+- ``_startup_objects``: garbage collection of objects that stay.
+"""
+
+from stream_protocol.server._allowed_hosts import exposure_warning, only_allowed_hosts
+from stream_protocol.server._limited_http import ServerLimits
+from stream_protocol.server._startup_objects import freeze_startup_objects
+from stream_protocol.server._terminal_log import log_to_terminal
+from stream_protocol.server._uvicorn_server import (
+    AddressError,
+    bind_socket,
+    ending_with_terminal as ending_with_terminal,
+    run_server,
+)
+
+__all__ = [
+    "AddressError",
+    "ServerLimits",
+    "bind_socket",
+    "exposure_warning",
+    "freeze_startup_objects",
+    "log_to_terminal",
+    "only_allowed_hosts",
+    "run_server",
+]

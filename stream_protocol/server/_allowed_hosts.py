@@ -1,0 +1,124 @@
+"""Which host names a server answers to, and what it means that it is reached from other machines.
+
+The owner of a page's name says at which address it is, and may say 127.0.0.1 (DNS rebinding). To the browser a server
+on this machine is then of that page's origin: the page reads all of it. It cannot change the ``Host`` of its requests.
+
+Starlette's ``TrustedHostMiddleware`` compares names alone: it knows no range of addresses, reads the first of several
+headers, and does not tell what to do.
+"""
+
+import re
+import socket
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from stream_protocol.serving.base import is_loopback_address
+from stream_protocol.serving.http import ANSWER_HEADERS
+from stream_protocol.serving.telemetry import count_refusal
+from stream_protocol.wire import StreamProtocolError, check_callable, check_flag, check_instance, check_texts
+
+_HOST: Final = re.compile(r"(?:(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?|\[(?P<ipv6>[0-9a-f:.]+)\])(?::[0-9]{0,5})?")
+
+
+def only_allowed_hosts(
+    app: ASGIApp, listener: socket.socket, allowed_hosts: Collection[str] = (), *, behind_proxy: bool = False
+) -> ASGIApp:
+    """The app behind the check of host names that fits the address where it listens.
+
+    On a loopback address it answers to names of loopback and to ``allowed_hosts``; on another one, or behind a proxy,
+    to every name, or if ``allowed_hosts`` are given, to these and loopback. Raises ``StreamProtocolError`` for a name
+    that is none.
+    """
+    check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
+    check_listener(listener)
+    check_flag("behind_proxy", behind_proxy)
+    names = list(check_texts("allowed_hosts", allowed_hosts, expected="a list of host names"))
+    if names or (is_on_loopback(listener) and not behind_proxy):
+        return AllowedHosts(app, names)
+    return app
+
+
+def check_listener(listener: object) -> None:
+    """Raises ``InvalidArgumentError`` for anything but a socket."""
+    check_instance(
+        "listener", listener, socket.socket, "a socket that listens", hint="bind_socket(host, port) makes one"
+    )
+
+
+def is_on_loopback(listener: socket.socket) -> bool:
+    """Whether only this machine reaches the socket."""
+    check_listener(listener)
+    return is_loopback_address(listener.getsockname()[0])
+
+
+def exposure_warning(listener: socket.socket) -> str | None:
+    """What it means that other machines reach a server without users; ``None`` if they do not."""
+    if is_on_loopback(listener):
+        return None
+    host, port = listener.getsockname()[:2]
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"whoever reaches {address} is one and the same user, who reads, continues and deletes all chats"
+
+
+class AllowedHosts:
+    """ASGI middleware that refuses (403) requests whose ``Host`` names neither loopback nor an allowed host.
+
+    ``names``: host names or addresses, without a port; ``.example.com`` is that name and all below it. The address to
+    which the connection came is allowed, too: it is what a load balancer's probe says, and no name that is looked up.
+    403 is what the development servers of Vite and webpack answer.
+    """
+
+    def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
+        self._app = app
+        self._names = frozenset(map(_allowed_name, names))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        hosts = Headers(scope=scope).getlist("host")
+        name = _host_name(hosts[0]) if len(hosts) == 1 else None
+        if name is not None and self._allows(name, scope):
+            await self._app(scope, receive, send)
+        else:
+            count_refusal("foreign_host")
+            await PlainTextResponse(_refusal(name), 403, ANSWER_HEADERS)(scope, receive, send)
+
+    def _allows(self, name: str, scope: Scope) -> bool:
+        server = scope.get("server")
+        return (
+            _is_loopback_name(name)
+            or name in self._names
+            or (server is not None and name == server[0])
+            or any(allowed.startswith(".") and f".{name}".endswith(allowed) for allowed in self._names)
+        )
+
+
+def _refusal(name: str | None) -> str:
+    if name is None:
+        return "The request does not name one host: this server answers to localhost, and to what --allowed-host names."
+    shown = f"[{name}]" if ":" in name else name
+    return f"This server does not answer to the name {shown}: if it is its own, start it with --allowed-host {shown}."
+
+
+def _host_name(host: str) -> str | None:
+    """The name or address in a ``Host`` header, in lower case, without port and final dot; ``None`` if it is none."""
+    match = _HOST.fullmatch(host.lower())
+    return match and (match["name"] or match["ipv6"])
+
+
+def _allowed_name(text: str) -> str:
+    """The name as ``AllowedHosts`` compares it. Raises ``StreamProtocolError`` for what is no host name."""
+    name = _host_name(text.removeprefix("."))
+    if name is None:
+        raise StreamProtocolError(f"{text!r} is no host name: write chat.example, or .chat.example for all below it.")
+    return f".{name}" if text.startswith(".") else name
+
+
+def _is_loopback_name(name: str) -> bool:
+    """Whether the name is loopback's: browsers ask nobody where ``localhost`` and names below it are (RFC 6761)."""
+    return name == "localhost" or name.endswith(".localhost") or is_loopback_address(name)

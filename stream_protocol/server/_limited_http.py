@@ -1,0 +1,232 @@
+"""HTTP/1.1 of uvicorn with deadlines and a limit of connections, neither of which uvicorn has.
+
+What is known of uvicorn here: ``H11Protocol`` is made with a ``server_state`` that holds the open connections, and has
+its ``transport`` and the ``h11`` connection, ``conn``; it calls ``send_400_response`` for what is no HTTP, and
+``_unsupported_upgrade_warning`` for other protocols. All else is h11's and asyncio's. Why h11 and no other parser:
+docs/decisions/server-limits.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from stream_protocol.server._strict_connection import StrictConnection
+from stream_protocol.serving.base import RareWarning
+from stream_protocol.serving.telemetry import count_cut_reader, count_refusal
+from stream_protocol.wire import check_count, check_seconds
+
+READ_BYTES: Final = 4 * 1024
+"""Bytes that are parsed in one go. asyncio reads 256 KiB."""
+
+LOOK_SECONDS: Final = 1.0
+"""Between two looks at a connection. Time is counted in looks, so no client pays for a loop that was busy."""
+
+RETRY_AFTER_SECONDS: Final = 5
+"""When to come again after a 503: a few connections have ended by then."""
+
+logger = logging.getLogger(__name__)
+
+
+def _answer(status: str, text: str, headers: str = "") -> bytes:
+    length = f"Content-Type: text/plain; charset=utf-8\r\nContent-Length: {len(text)}\r\n"
+    return f"HTTP/1.1 {status}\r\n{length}{headers}Connection: close\r\n\r\n{text}".encode("ascii")
+
+
+BAD_REQUEST: Final = _answer("400 Bad Request", "Invalid HTTP request received.")
+
+REQUEST_TIMEOUT: Final = _answer("408 Request Timeout", "The request did not arrive in time.")
+
+SERVICE_UNAVAILABLE: Final = _answer(
+    "503 Service Unavailable",
+    "The server has too many connections. Try again in a moment.",
+    f"Retry-After: {RETRY_AFTER_SECONDS}\r\n",
+)
+
+
+REASONS: Final = {BAD_REQUEST: "bad_http", REQUEST_TIMEOUT: "slow_request", SERVICE_UNAVAILABLE: "connections"}
+"""Why a connection gets this answer: see ``count_refusal``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerLimits:
+    """What the clients of ``run_server`` may take. Raises ``StreamProtocolError`` for a value that is not positive."""
+
+    connections: int = 1000
+    """The most that are open at once; fewer if the process may open fewer files. One more closes the connection that
+    has waited longest for a request; if all are in a request, it gets 503."""
+    head_seconds: float = 20.0
+    """From the connection, or the last response, until all headers are read; else 408. As long as Apache's
+    ``RequestReadTimeout``. A connection that is kept and sends nothing is closed after 5 s by uvicorn."""
+    body_seconds: float = 20.0
+    """A body that arrives with less than ``body_bytes_per_second`` gets 408 after that time; a body as fast as that
+    may take any time."""
+    body_bytes_per_second: int = 500
+    """As Apache's ``RequestReadTimeout``."""
+    write_seconds: float = 60.0
+    """A client that reads nothing of what waits for it is cut off, after as long as nginx's ``send_timeout``. A stream
+    that is read never is, however long it lasts."""
+
+    def __post_init__(self) -> None:
+        check_count("connections", self.connections)
+        check_seconds("head_seconds", self.head_seconds)
+        check_seconds("body_seconds", self.body_seconds)
+        check_count("body_bytes_per_second", self.body_bytes_per_second, minimum=0)
+        check_seconds("write_seconds", self.write_seconds)
+
+
+class _InPieces(asyncio.BufferedProtocol):
+    """Reads no more than ``READ_BYTES`` in one go for a connection.
+
+    An object of its own: uvicorn's protocol is an ``asyncio.Protocol``, which is not asked for a buffer.
+    """
+
+    def __init__(self, connection: LimitedHttp) -> None:
+        self._connection = connection
+        self._buffer = bytearray()
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Where the next bytes are read to."""
+        self._buffer = bytearray(READ_BYTES)
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Parses these bytes."""
+        data, self._buffer = self._buffer[:nbytes], bytearray()
+        self._connection.data_received(bytes(data))
+
+    def eof_received(self) -> None:
+        self._connection.eof_received()
+
+    def pause_writing(self) -> None:
+        self._connection.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._connection.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connection.connection_lost(exc)
+
+
+class LimitedHttp(H11Protocol):
+    """One connection. A subclass has other ``limits``."""
+
+    limits: ClassVar = ServerLimits()
+    too_many: ClassVar = RareWarning(logger)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.conn = StrictConnection()
+        self._requested = False
+        """Whether a request has arrived on this connection."""
+        self._phase: object = h11.IDLE
+        """What of a request is read: h11's ``IDLE`` is its head, ``SEND_BODY`` its body."""
+        self._phase_seconds = 0.0
+        """How long the client had to send it."""
+        self._phase_bytes = 0
+        self._unread_bytes = 0
+        """Of what is written, at the last look."""
+        self._unread_seconds = 0.0
+        """How long the client has read none of them."""
+        self._next_look: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
+        """Takes the connection, or answers 503."""
+        super().connection_made(transport)
+        transport.set_protocol(_InPieces(self))
+        # uvicorn writes nothing while anything waits, so what waits only ever gets less: see `_look_at_writing`.
+        transport.set_write_buffer_limits(high=0)
+        self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
+        if len(self.connections) > self.limits.connections:
+            self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Looks no more."""
+        if self._next_look is not None:
+            self._next_look.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parses these bytes."""
+        self._see_phase()
+        self._phase_bytes += len(data)
+        super().data_received(data)
+        self._see_phase()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Says nothing: that the server speaks HTTP/1.1 alone is no fault. uvicorn logs two lines for each request."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Ends the connection of a client that sends what is no HTTP. uvicorn answers also if a response has begun, and
+        fails."""
+        self._close(BAD_REQUEST)
+
+    def look(self) -> None:
+        """Ends the connection if the client is too slow. Called every ``LOOK_SECONDS``."""
+        self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
+        self._see_phase()
+        self._look_at_writing()
+        self._look_at_reading()
+
+    def _see_phase(self) -> None:
+        phase = self.conn.their_state
+        if phase is not h11.IDLE:
+            self._requested = True
+        if phase is not self._phase:
+            self._phase, self._phase_seconds, self._phase_bytes = phase, 0.0, 0
+
+    def _look_at_reading(self) -> None:
+        # Who is not read from, or waits for a 100 (Continue), can send nothing.
+        if not self.transport.is_reading() or self.conn.they_are_waiting_for_100_continue:
+            return
+        self._phase_seconds += LOOK_SECONDS
+        if self._phase is h11.IDLE:
+            if self._phase_seconds >= self.limits.head_seconds:
+                self._close(REQUEST_TIMEOUT if self._phase_bytes else None)
+        elif self._phase is h11.SEND_BODY:
+            allowed = self.limits.body_seconds + self._phase_bytes / self.limits.body_bytes_per_second
+            if self._phase_seconds >= allowed:
+                self._close(REQUEST_TIMEOUT)
+
+    def _look_at_writing(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        self._unread_seconds = self._unread_seconds + LOOK_SECONDS if unread and unread == self._unread_bytes else 0.0
+        self._unread_bytes = unread
+        if self._unread_seconds >= self.limits.write_seconds:
+            count_cut_reader("stalled")
+            self.transport.abort()
+
+    def _make_room(self) -> None:
+        self.too_many.log("All of the %d connections that the server may have are open.", self.limits.connections)
+        others = [other for other in self.connections if isinstance(other, LimitedHttp) and other is not self]
+        waiting = {other: seconds for other in others if (seconds := other.waiting_seconds()) is not None}
+        if waiting:
+            max(waiting, key=waiting.__getitem__).give_way()
+        else:
+            self._close(SERVICE_UNAVAILABLE)
+
+    def waiting_seconds(self) -> float | None:
+        """How long the client has sent no request, or not all of its headers; None if it has, or if it is gone."""
+        waits = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
+        return self._phase_seconds if waits else None
+
+    def give_way(self) -> None:
+        """Ends the connection for the sake of another. One that is kept for a next request just closes."""
+        self._close(None if self._requested and not self._phase_bytes else SERVICE_UNAVAILABLE)
+
+    def _close(self, answer: bytes | None) -> None:
+        if answer is not None:
+            count_refusal(REASONS[answer])
+        if answer is not None and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # no response has begun
+            self.transport.write(answer)
+        self.transport.close()
+
+
+def limited_http(limits: ServerLimits) -> type[LimitedHttp]:
+    """Returns the protocol with these limits, for ``uvicorn.Config(http=…)``."""
+    return type("LimitedHttp", (LimitedHttp,), {"limits": limits, "too_many": RareWarning(logger)})

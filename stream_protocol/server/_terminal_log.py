@@ -1,0 +1,107 @@
+"""``log_to_terminal``: prints the log of a server process."""
+
+import logging
+from collections.abc import Collection
+from typing import Final, Literal
+
+from stream_protocol.server._json_lines import OURS, JsonLines, is_ours
+from stream_protocol.server._lost_errors import log_lost_errors
+from stream_protocol.serving.errors import explain_error, one_line, said
+from stream_protocol.serving.telemetry import ChatIdFilter
+from stream_protocol.wire import check_choice, check_flag, check_texts, printable
+
+LINE_LIMIT: Final = 600
+"""Characters of a line in the terminal."""
+
+_TOLD_AGAIN: Final = frozenset(
+    {
+        "google_adk.google.adk.workflow._node_runner",
+        "google_adk.google.adk.runners",
+        "google_adk.google.adk.telemetry._metrics",
+        "google_adk.google.adk.tools.mcp_tool.mcp_session_manager",
+        "google_adk.google.adk.tools.mcp_tool.session_context",
+    }
+)
+"""Loggers of ADK that tell, up to three times with a traceback, of a failure that is logged in a sentence elsewhere."""
+
+
+def log_to_terminal(
+    *, verbose: bool = False, log_format: Literal["text", "json"] = "text", whole: Collection[str] = ()
+) -> None:
+    """Prints the process's log on stderr. For the main function of a server.
+
+    ``"text"``: warnings and errors, each on one line; ``verbose``: with tracebacks, whose lines are indented. They may
+    quote what was said, with control characters escaped.
+    ``"json"``: each record is a line of JSON with the ids of its chat, run, user and trace; also one at the end of each
+    run. None holds a word of a chat: of other code's records, but those of the loggers ``whole``, only that is written
+    which stands in the code. Errors that nobody catches, and Python's warnings, are such records, too. ``verbose``: our
+    own at debug level, too.
+
+    Text: does nothing if the root logger has a handler already, so what the app itself has set up stays as it is. JSON
+    takes the place of what prints there.
+    """
+    check_flag("verbose", verbose)
+    check_choice("log_format", log_format, ("text", "json"))
+    check_texts("whole", whole, expected="a list of names of loggers")
+    root = logging.getLogger()
+    if log_format == "json":
+        root.handlers[:] = [other for other in root.handlers if type(other) is not logging.StreamHandler]
+    elif root.handlers:
+        return
+    handler = logging.StreamHandler()
+    if log_format == "json":
+        handler.addFilter(_is_news)
+        handler.addFilter(ChatIdFilter())
+        handler.setFormatter(JsonLines(whole))
+        logging.captureWarnings(True)  # noqa: FBT003 - as logging has it; else Python prints them as text
+        log_lost_errors()
+        for ours in OURS:
+            logging.getLogger(ours).setLevel(logging.DEBUG if verbose else logging.INFO)
+    elif verbose:
+        handler.setFormatter(_WithTraceback("%(levelname)s: %(message)s"))
+        logging.getLogger("stream_protocol").setLevel(logging.DEBUG)
+    else:
+        handler.setFormatter(_OneLine())
+        handler.addFilter(_is_news)
+    root.addHandler(handler)
+
+
+class _OneLine(logging.Formatter):
+    """A record on one line. An exception that comes with it is told in a sentence."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = record.getMessage()
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and not (said(error) and said(error) in text):
+            text = f"{text.rstrip(' .:')}: {explain_error(error)}"
+        return f"{record.levelname}: {one_line(text, LINE_LIMIT, known=_ids(record))}"
+
+
+class _WithTraceback(logging.Formatter):
+    """A record with its traceback. Each line after the first is indented: foreign text in it begins no other record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n  ".join(map(printable, super().format(record).splitlines()))
+
+
+def _ids(record: logging.LogRecord) -> list[str]:
+    """The names that a record of ours shows as they are: a run's id looks like a key."""
+    named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
+    return [arg for arg in named if isinstance(arg, str)]
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """True if the record tells something that no other tells."""
+    if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it could not make
+        return not _is_raised_in(record.exc_info[1], "google.genai")
+    repeats = record.name in _TOLD_AGAIN and (record.exc_info or record.levelno < logging.ERROR)
+    return not repeats or "is being retried" in record.getMessage()
+
+
+def _is_raised_in(error: BaseException | None, package: str) -> bool:
+    trace = error.__traceback__ if error is not None else None
+    module = ""
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        trace = trace.tb_next
+    return module.startswith(package)

@@ -1,0 +1,138 @@
+"""``ByteBudget``: bounds the memory that requests hold at the same time, of one user and of all users."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream_protocol.wire import ChatRequestError
+
+UNCOUNTED_BYTES: Final = 64 * 1024
+"""The first bytes of each request are not counted: small requests are served however full the budget is. Their number
+is bounded by the number of connections."""
+
+USER_SHARE: Final = 2
+"""One user gets at most this part of the budget: a half. So no user can fill it alone."""
+
+
+class ByteBudget:
+    """A number of bytes that requests share.
+
+    ``limit``: the bytes of all requests; ``None`` for no limit. ``of_user``, ``of_all``: make the refusal (429) of a
+    user who holds too much, and the refusal (503) while all users hold too much.
+    ``single_fits``: a user who holds nothing else gets any size within ``limit``, and any size at all while nobody
+    holds anything. Otherwise such a request could never be served.
+    """
+
+    def __init__(
+        self,
+        limit: int | None,
+        *,
+        of_user: Callable[[], ChatRequestError],
+        of_all: Callable[[], ChatRequestError],
+        single_fits: bool = False,
+    ) -> None:
+        self._limit = limit
+        self._of_user = of_user
+        self._of_all = of_all
+        self._single_fits = single_fits
+        self._taken: Counter[str] = Counter()
+        """User id -> the counted bytes of the user's requests."""
+        self._freed = asyncio.Event()
+
+    @property
+    def taken(self) -> int:
+        """The counted bytes of all requests."""
+        return self._taken.total()
+
+    def share(self, user_id: str) -> ByteShare:
+        """Return an empty share for one request of this user."""
+        return ByteShare(self, user_id)
+
+    def refusal(self, user_id: str, count: int) -> ChatRequestError | None:
+        """Return the refusal of so many bytes more for this user; ``None`` if there is room."""
+        if self._limit is None or count <= 0:
+            return None
+        own, taken = self._taken[user_id], self.taken
+        if own + count > self._limit // USER_SHARE and not (self._single_fits and not own):
+            return self._of_user()
+        if taken + count > self._limit and not (self._single_fits and not taken):
+            return self._of_all()
+        return None
+
+    def count(self, user_id: str, change: int) -> None:
+        """Count so many bytes more, or fewer, for this user."""
+        self._taken[user_id] += change
+        if not self._taken[user_id]:
+            del self._taken[user_id]
+        if change < 0:
+            self._freed.set()
+            self._freed = asyncio.Event()
+
+    async def wait_for_less(self) -> None:
+        """Wait until a request gives bytes back."""
+        await self._freed.wait()
+
+
+class ByteShare:
+    """The bytes that one request holds, until ``release`` or the end of a ``with`` block.
+
+    A share that nobody refers to any more is released: a framework may drop a response before it sends it.
+    """
+
+    def __init__(self, budget: ByteBudget, user_id: str, size: int = 0) -> None:
+        self._budget = budget
+        self._user_id = user_id
+        self._size = size
+
+    def take(self, count: int) -> None:
+        """Count so many bytes more. Raises ``ChatRequestError`` (429, 503) if there is no room, and counts nothing."""
+        if (refusal := self._refusal(count)) is not None:
+            raise refusal
+        counted = self._counted
+        self._size += count
+        self._budget.count(self._user_id, self._counted - counted)
+
+    def has_room(self, count: int) -> bool:
+        """Tell whether ``take`` would count so many bytes more."""
+        return self._refusal(count) is None
+
+    async def wait_for_room(self, count: int, seconds: float) -> None:
+        """Wait until there is room for so many bytes more, but no longer than so many seconds. Takes nothing."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not self.has_room(count):
+                    await self._budget.wait_for_less()
+
+    def handed_over(self) -> ByteShare:
+        """Return a new share with all bytes of this one, which is empty then: for a response that outlives a block."""
+        size, self._size = self._size, 0
+        return ByteShare(self._budget, self._user_id, size)
+
+    def release(self) -> None:
+        """Give all bytes back."""
+        counted, self._size = self._counted, 0
+        if counted:
+            self._budget.count(self._user_id, -counted)
+
+    def _refusal(self, count: int) -> ChatRequestError | None:
+        counted = max(0, self._size + count - UNCOUNTED_BYTES)
+        return self._budget.refusal(self._user_id, counted - self._counted)
+
+    @property
+    def _counted(self) -> int:
+        return max(0, self._size - UNCOUNTED_BYTES)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def __del__(self) -> None:
+        self.release()

@@ -1,0 +1,23 @@
+"""A warning that clients cause, and must not fill the log with."""
+
+import asyncio
+import logging
+from typing import Final
+
+WARNING_SECONDS: Final = 60.0
+"""Between two warnings that say the same: clients must not fill the log."""
+
+
+class RareWarning:
+    """A warning that is logged at most once in ``WARNING_SECONDS``."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+        self._not_before = 0.0
+
+    def log(self, text: str, *arguments: object) -> None:
+        """Logs it, or does nothing."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._not_before:
+            self._not_before = now + WARNING_SECONDS
+            self._logger.warning(text, *arguments)

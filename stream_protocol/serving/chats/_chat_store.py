@@ -1,0 +1,93 @@
+"""``ChatStore``: the stored chats of a service, read and changed within a time limit."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from stream_protocol.serving.base import (
+    ENGINE,
+    SESSION_STORE,
+    HookTimeoutError,
+    UserReads,
+    in_time,
+    unreachable_refusal,
+)
+from stream_protocol.serving.chats._chat_details import WITHOUT_EVENTS
+from stream_protocol.serving.chats._sessions import find_session
+from stream_protocol.serving.errors import is_unreachable, log_error
+from stream_protocol.wire import ChatRequestError, check_text, parse_chat_id
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+
+    from google.adk.runners import Runner
+    from google.adk.sessions import Session
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+ChatKey: TypeAlias = tuple[str, str]
+"""User id, chat id."""
+
+
+def chat_key(user_id: str, chat_id: str) -> ChatKey:
+    """The key of a user's chat. Raises ``ChatRequestError`` (400) for an id that no chat can have, as for a body's."""
+    check_text("user_id", user_id)
+    return user_id, parse_chat_id(chat_id)
+
+
+class ChatStore:
+    """The stored chats of a service. A user has few of its reads at once.
+
+    ``timeout``: seconds that the session store may take each time; ``None`` for no limit. Methods raise
+    ``ChatRequestError`` (503) if it takes longer or cannot be reached.
+    """
+
+    def __init__(self, runner: Runner, timeout: float | None) -> None:
+        self._runner = runner
+        self._timeout = timeout
+        self._reads = UserReads()
+
+    async def session(self, key: ChatKey) -> Session | None:
+        """Returns the session of a chat; ``None`` if this user has no such chat."""
+        return await self.in_time(self.find(key))
+
+    async def session_without_events(self, key: ChatKey) -> Session | None:
+        """``session``, without its events."""
+        return await self.read(key[0], partial(find_session, self._runner, *key, config=WITHOUT_EVENTS))
+
+    async def find(self, key: ChatKey) -> Session | None:
+        """``session`` without the time limit, for work that has one. Raises what the session store raises."""
+        return await self._in_turn(key[0], partial(find_session, self._runner, *key))
+
+    async def look_up(self, key: ChatKey) -> Session | None:
+        """``session`` outside of a request. Raises ``HookTimeoutError``, and what the session store raises."""
+        return await in_time(self._timeout, self.find(key))
+
+    async def read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
+        """Reads or changes a chat of this user."""
+        return await self.in_time(self._in_turn(user_id, read))
+
+    async def in_time(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
+        """Returns the result of what a request does before its run. ``of``: the store that it asks."""
+        try:
+            return await in_time(self._timeout, work)
+        except HookTimeoutError as error:
+            text = "A request was refused: the %s took longer than %s seconds."
+            logger.error(text, of.replace("_", " "), self._timeout)  # noqa: TRY400 - no trace of ours helps
+            raise unreachable_refusal(of) from error
+        except ChatRequestError:
+            raise
+        except Exception as error:
+            if of != ENGINE and not is_unreachable(error):
+                raise
+            logger.error("A request was refused: the %s cannot be reached.", of.replace("_", " "))  # noqa: TRY400 - the next line has the reason
+            log_error(logger, error)
+            raise unreachable_refusal(of) from error
+
+    async def _in_turn(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
+        async with self._reads.turn(user_id):
+            return await read()

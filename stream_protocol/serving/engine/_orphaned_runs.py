@@ -1,0 +1,222 @@
+"""``OrphanedRuns``: finds the runs of dead workers, and sees that one worker recovers each of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from contextvars import Context
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from stream_protocol.serving.base import RunOverrides
+from stream_protocol.serving.engine._local_runs import is_away, log_absence
+from stream_protocol.serving.engine._records import planned_again
+from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools, job_runner
+from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
+from stream_protocol.serving.errors import log_error
+from stream_protocol.session import NothingToRun
+from stream_protocol.wire import ChatRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from google.adk.runners import Runner
+
+    from stream_protocol.serving.base import ServiceTimes
+    from stream_protocol.serving.chats import ChatKey, ChatStore
+    from stream_protocol.serving.engine._engine import Engine, OrphanedRun, RunRecord
+    from stream_protocol.serving.engine._isolation import Isolation
+    from stream_protocol.serving.engine._local_runs import LocalRuns
+    from stream_protocol.serving.runs import ActiveRuns, Claim, Planner, RunWork
+
+logger = logging.getLogger(__name__)
+
+Result: TypeAlias = Literal["recovered", "over", "absent"]
+"""Of a recovery. ``recovered``: the response goes on. ``over``: there is nothing to go on with.
+``absent``: the chat is not in this session store, so nothing is known of it."""
+
+UNRECOVERABLE_TEXT: Final = "The server broke down, and this answer cannot be recovered. Ask again."
+"""Error text for the page of a run whose recovery fails each time."""
+
+MAX_FAILURES: Final = 5
+"""Attempts of this worker to recover a run. Attempts that fail because a store is away do not count."""
+
+
+class OrphanedRuns:
+    """The orphaned runs of a service's chats."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        runner: Runner,
+        runs: ActiveRuns,
+        store: ChatStore,
+        planner: Planner,
+        work: RunWork,
+        local: LocalRuns,
+        isolation: Isolation,
+        times: ServiceTimes,
+    ) -> None:
+        self._engine = engine
+        self._runner = runner
+        self._runs = runs
+        self._store = store
+        self._planner = planner
+        self._isolation = isolation
+        self._times = times
+        self._tools = RecoveryTools(
+            engine=engine,
+            runner=runner,
+            runs=runs,
+            local=local,
+            isolation=isolation,
+            work=work,
+            note_failure=self._note_failure,
+        )
+        self._absent: set[str] = set()
+        """The records' ids of runs whose chats are not in this session store."""
+        self._failures = Counter[str]()
+        """By the records' ids: how often a recovery has failed here."""
+        self._postponed = set[str]()
+        """The records' ids of runs whose store was away at a recovery."""
+        self._suspects: dict[str, float] = {}
+        """By the records' ids: when a suspect was seen here first."""
+        self._watching: asyncio.Task[None] | None = None
+        self._draining = False
+
+    async def launch(self) -> None:
+        """Connects to the engine, and looks for runs from now on. Later calls do nothing."""
+        await self._engine.launch()
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch(), context=Context())
+
+    def drain(self) -> None:
+        """Recovers no more runs."""
+        self._draining = True
+
+    async def aclose(self) -> None:
+        """Looks no more."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+
+    async def in_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
+        """The chat's runs that have not ended and do not go on in this worker: their worker may be dead."""
+        await self.launch()
+        return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
+
+    async def claim_and_recover(self, orphan: OrphanedRun) -> None:
+        """Recovers the run if its chat is free: its worker has lost the lease, or given it back."""
+        record = orphan.record
+        key = (record.user_id, record.chat_id)
+        claim = await self._runs.claim_free(key, record.idempotency_key)
+        if claim is None:
+            return
+        with claim:
+            # Another worker may have recovered it, and ended it, since it was found.
+            now = next((left for left in await self.in_chat(key) if left.record.id == record.id), None)
+            if now is not None:
+                try:
+                    await self.recover(claim, now)
+                except Exception as error:
+                    if is_away(error):
+                        self._postponed.add(record.id)
+                        raise  # it may be away for all others, too
+                    self._note_failure(record, error)
+
+    async def recover(self, claim: Claim, orphan: OrphanedRun) -> bool:
+        """Recovers a run whose chat is claimed. Returns ``False`` if there is nothing to go on with."""
+        record = orphan.record
+        match await self._recover(claim, orphan):
+            case "recovered":
+                return True
+            case "over":
+                await self._engine.cancel(record)
+            case "absent":
+                self._absent.add(record.id)
+                logger.warning("Run %s is left alone: its chat is not in this session store.", record.id)
+        return False
+
+    async def _recover(self, claim: Claim, orphan: OrphanedRun) -> Result:
+        """Goes on with the run. Stores nothing by itself: what cannot go on is left as it was found."""
+        record, run = orphan.record, claim.run
+        is_hopeless = orphan.is_given_up or self._failures[record.id] >= MAX_FAILURES
+        session = await self._store.look_up((record.user_id, record.chat_id))
+        if session is None:
+            return "absent"
+        sessions = ResumedSessions(self._runner.session_service, session, record)
+        if sessions.is_over:
+            return "over"
+        request, turn, refusal = await planned_again(self._runner, record, sessions, loads_files=not is_hopeless)
+        refusal = UNRECOVERABLE_TEXT if is_hopeless else refusal
+        if isinstance(turn, NothingToRun) or (refusal is not None and not sessions.has_input):
+            return "over"  # nothing of the request is stored, so it was not accepted: it may begin anew
+        run.continue_message(request)
+        overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
+        runner = job_runner(self._runner, sessions)
+        job = self._planner.job(request, turn, sessions.found, overrides, runner, lambda _: run.open())
+        run.recover()
+        run.allow_recovery()
+        if sessions.has_input:
+            run.open()
+        claim.start(Recovery(self._tools, run, job, orphan, sessions, refusal).execute())
+        return "recovered"
+
+    async def _watch(self) -> None:
+        told = False
+        while True:
+            try:
+                if not self._draining:
+                    await self._look()
+                told = False
+            except ChatRequestError:
+                pass  # the run log is away, which is logged, or this worker is about to end
+            except Exception as error:
+                away = is_away(error)
+                if not away:
+                    logger.exception("Runs that were left by their worker could not be looked for.")
+                elif not told:
+                    log_absence("Runs that were left by their worker cannot be looked for just now.", error)
+                told = away
+            await asyncio.sleep(self._times.look)
+
+    async def _look(self) -> None:
+        found = [orphan for orphan in await self._engine.unfinished() if orphan.record.id not in self._absent]
+        self._forget_others(orphan.record.id for orphan in found)
+        orphans = {(orphan.record.user_id, orphan.record.chat_id): orphan for orphan in found}
+        free = await self._runs.without_run(list(orphans)) if orphans else set()
+        for key in sorted((key for key in orphans if key in free), key=lambda key: self._order(orphans[key])):
+            if self._isolation.holds_back:
+                return
+            if self._may_recover(orphans[key]):
+                await self.claim_and_recover(orphans[key])
+                await asyncio.sleep(0)  # its task begins
+
+    def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
+        """The place of a run among those that are recovered. One whose store was away comes last: it ends the look.
+
+        A suspect goes first: while it is alone, no other run can be blamed for what it does.
+        """
+        return orphan.record.id in self._postponed, not orphan.is_suspect
+
+    def _may_recover(self, orphan: OrphanedRun) -> bool:
+        """Return False for a suspect that is left to a worker that executes no run, for a while."""
+        if not orphan.is_suspect or orphan.is_given_up or self._isolation.is_empty:
+            return True
+        now = asyncio.get_running_loop().time()
+        return now >= self._suspects.setdefault(orphan.record.id, now) + self._times.suspect
+
+    def _forget_others(self, found: Iterable[str]) -> None:
+        """Forgets what is noted of runs that have ended."""
+        left = {*found}
+        self._postponed &= left
+        for noted in (self._suspects, self._failures):
+            for record_id in noted.keys() - left:
+                del noted[record_id]
+
+    def _note_failure(self, record: RunRecord, error: Exception) -> None:
+        """Tells once that a run cannot be recovered, and counts what no store that is back will mend."""
+        if record.id not in self._failures:
+            logger.error("Run %s of chat %s could not be recovered. It is tried again.", record.id, record.chat_id)
+            log_error(logger, error)
+        self._failures[record.id] += not is_away(error)

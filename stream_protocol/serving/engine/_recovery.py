@@ -1,0 +1,251 @@
+"""The recovery of one orphaned run: it is executed again, or ended as its page was told."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import aclosing
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from google.adk.events import Event
+
+from stream_protocol.adk import read
+from stream_protocol.serving.engine._engine import OtherVersionError, ToldEnd
+from stream_protocol.serving.engine._local_runs import LocalRun, is_away
+from stream_protocol.serving.engine._shown import as_log, shown_and_not_said, shown_before, told_end
+from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
+from stream_protocol.session import for_page_alone
+from stream_protocol.stream import RunLimitError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+
+    from google.adk.runners import Runner
+
+    from stream_protocol.serving.engine._engine import Engine, Execution, OrphanedRun, RunRecord
+    from stream_protocol.serving.engine._isolation import Isolation
+    from stream_protocol.serving.engine._local_runs import LocalRuns
+    from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
+    from stream_protocol.serving.runs import ActiveRuns, Job, Run, RunWork
+
+logger = logging.getLogger(__name__)
+
+OTHER_VERSION_TEXT: Final = "The server was updated, and this answer cannot be gone on with. Ask again."
+"""Error text for the page of a run that another version of the agents began."""
+
+CRASHES_TEXT: Final = "The server broke down several times during this answer, and has given it up. Ask in another way."
+"""Error text for the page of a run that has crashed its workers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecoveryTools:
+    """The objects that all recoveries of a service use. ``note_failure``: called for a recovery that fails."""
+
+    engine: Engine
+    runner: Runner
+    runs: ActiveRuns
+    local: LocalRuns
+    isolation: Isolation
+    work: RunWork
+    note_failure: Callable[[RunRecord, Exception], None]
+
+
+class Recovery:
+    """Recovers a run that another worker has left. ``run`` has claimed its chat.
+
+    ``refusal``: the reason why its page is only told how it ends, in a sentence; ``None`` if it can be executed.
+    """
+
+    def __init__(
+        self,
+        tools: RecoveryTools,
+        run: Run,
+        job: Job,
+        orphan: OrphanedRun,
+        sessions: ResumedSessions,
+        refusal: str | None,
+    ) -> None:
+        self._tools = tools
+        self._run = run
+        self._job = replace(job, invocation_id=orphan.record.invocation_id)
+        self._orphan = orphan
+        self._record = orphan.record
+        self._sessions = sessions
+        self._refusal = refusal
+        self._local = LocalRun(orphan.record, run)
+
+    async def execute(self) -> None:
+        """Does the work of the run, in the run's own task."""
+        first_run = (self._record.id, self._record.trace)
+        with self._tools.work.observed(self._run, self._job, first_run=first_run):
+            await self._execute()
+
+    async def _execute(self) -> None:
+        orphan, isolation, ending = self._orphan, self._tools.isolation, self._run.is_ending
+        log = await self._written(orphan.log_id)
+        end = orphan.told_end or told_end(log)
+        if self._run.was_left:
+            return
+        self._run.output.add_earlier(shown_before(end, self._sessions.earlier))
+        if end is not None and end.state != "stopped" and not self._run.is_open:
+            await self._in_turn(self._discard())
+        elif end is not None:
+            await self._in_turn(self._end_as_told(log, end))
+        elif orphan.is_given_up:
+            await self._in_turn(self._refuse(CRASHES_TEXT, "crashes"))
+        elif reason := self._record.refusal or self._refusal:
+            await self._in_turn(self._refuse(reason, "refused"))
+        elif orphan.is_suspect:
+            let_in = partial(self._tools.local.let_others_in, self._local)
+            async with isolation.alone(ending, let_in) as alone:
+                if not self._run.was_left:
+                    await self._in_turn(self._execute_again(alone=alone))
+        else:
+            async with isolation.beside_others(ending):
+                if not self._run.was_left:
+                    await self._in_turn(self._execute_again(alone=False))
+
+    async def _in_turn(self, execution: Coroutine[None, None, None]) -> None:
+        await self._tools.local.execute(self._local, execution)
+
+    async def _execute_again(self, *, alone: bool) -> None:
+        record, run, is_fenced = self._record, self._run, False
+
+        async def held(execution: Execution) -> None:
+            nonlocal is_fenced
+            self._local.keep()
+            if run.was_left:
+                return
+            await self._sessions.fence()
+            is_fenced = True
+            logger.info("Run %s of chat %s is recovered.", record.id, record.chat_id)
+            recoveries.add(1)
+            log = await self._written(execution.log_id or "")
+            job = self._job.with_runner(execution.runner)
+            events = job.events(run.abort_signal, run.idempotency_key)
+            await self._tools.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
+
+        try:
+            await self._tools.engine.execute_again(record, self._tools.runner, run.id, held, alone=alone)
+            if not self._local.is_kept:
+                run.leave()  # somebody has ended it meanwhile
+        except OtherVersionError:
+            if not run.is_open:
+                return await self._discard()
+            await self._refuse(OTHER_VERSION_TEXT, "other_version")
+        except Exception as error:
+            if is_fenced:
+                raise
+            run.leave()  # as it was found: the engine or the session store cannot do it just now
+            self._tools.note_failure(record, error)
+
+    async def _discard(self) -> None:
+        """Forgets a run of whose request nothing is stored: the request may begin anew."""
+        await self._tools.local.forget(self._record)
+        self._run.leave()
+
+    async def _refuse(self, text: str, reason: str) -> None:
+        """Ends a run that is not executed again. Its page gets what is stored of the message, and then the error."""
+        record = self._record
+        if await self._fence():
+            if reason == "crashes":
+                given_up = "Run %s of chat %s is given up: %d workers have crashed while they executed it."
+                logger.error(given_up, record.id, record.chat_id, self._orphan.crashes)
+            else:
+                ended = "Run %s of chat %s is ended in place of being recovered: %s"
+                logger.error(ended, record.id, record.chat_id, text)
+            count_failed_recovery(reason)
+            await self._end(await self._written(self._orphan.log_id), ToldEnd("failed", text))
+
+    async def _end_as_told(self, log: Sequence[bytes], end: ToldEnd) -> None:
+        """Ends a run whose page was told the end, and whose worker could neither forget it nor store the end."""
+        if await self._fence():
+            ended = "Run %s of chat %s had ended (%s). Its end is stored."
+            logger.info(ended, self._record.id, self._record.chat_id, end.state)
+            await self._end(log, end)
+
+    async def _end(self, log: Sequence[bytes], end: ToldEnd) -> None:
+        await self._tools.work.do(self._run, self._job, _ending(self._job, log, self._run, self._sessions, end))
+
+    async def _fence(self) -> bool:
+        """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away, or the
+        chat is lost."""
+        try:
+            await self._sessions.fence()
+        except Exception as error:  # noqa: BLE001 - whatever the store raises
+            self._tools.note_failure(self._record, error)
+            if is_away(error):
+                self._run.leave()
+        self._run.allow_recovery(allowed=False)
+        return not self._run.was_left
+
+    async def _written(self, log_id: str) -> list[bytes]:
+        return await self._tools.runs.written(self._local.key, log_id)
+
+
+def job_runner(runner: Runner, sessions: ResumedSessions) -> Runner:
+    """Return a runner like ``runner`` that runs in these sessions."""
+    own = copy(runner)
+    own.session_service = sessions
+    return own
+
+
+async def with_shown(
+    events: AsyncGenerator[Event], log: Sequence[bytes], run: Run, execution: Execution, sessions: ResumedSessions
+) -> AsyncGenerator[Event]:
+    """Yield the events, and the half texts of models whose workers have died, in the order in which they are stored.
+
+    A half text that is stored comes where it is stored. The last one is not stored yet: it is stored before the first
+    new fragment, or after the first new complete event, which ADK has stored.
+    """
+    told = False
+    async with aclosing(events):
+        async for event in events:
+            said = read(event)
+            for earlier in sessions.take_halves(rest=execution.is_live and said.is_fragment):
+                yield earlier
+            if not said.is_fragment:
+                yield event
+            for earlier in sessions.take_halves(rest=execution.is_live):
+                yield earlier
+            if execution.is_live and not told and not said.by_user:
+                told = True
+                again, author = [*run.log.events()], said.speaker[0]
+                half = shown_and_not_said(log, again, author=author, invocation_id=said.invocation_id)
+                if half is not None:
+                    await sessions.append_shown(half)
+                    yield half
+            if said.is_fragment:
+                yield event
+
+
+async def _ending(
+    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, end: ToldEnd
+) -> AsyncGenerator[Event]:
+    """Yield the events of a run that is not executed again, then end the run.
+
+    The first event names the invocation. The stored events follow, then the half text that is not stored yet.
+    """
+    invocation_id = job.invocation_id or ""
+    yield Event(author="user", invocation_id=invocation_id)
+    author = job.runner.agent.name
+    shown = shown_before(end, sessions.earlier)
+    for event in shown:
+        said = read(event)
+        author = author if said.by_user else said.speaker[0]
+        yield event
+    log = log or as_log(end.unfinished_text)
+    half = shown_and_not_said(log, [*run.log.events()], author=author, invocation_id=invocation_id)
+    if half is not None:
+        # The model reads the whole text, if that is stored.
+        await sessions.append_shown(half if len(shown) == len(sessions.earlier) else for_page_alone(half))
+        yield half
+    match end.state:
+        case "stopped":
+            run.stop()
+        case "timeout":
+            run.stop_at_limit(end.error_text, "It had come to a limit before its worker broke down.")
+        case "failed":
+            raise RunLimitError(end.error_text)

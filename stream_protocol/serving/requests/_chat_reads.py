@@ -1,0 +1,107 @@
+"""``ChatReads``: the messages, the files and the list of chats, for pages that load them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from stream_protocol.serving.base import ARTIFACTS_AT_ONCE, HISTORIES_AT_ONCE, UserReads, long_work
+from stream_protocol.serving.chats import change_chat, checked_changes, list_chats, load_artifact
+from stream_protocol.session import Transcript, transcript_to_messages
+from stream_protocol.wire import ChatRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from google.adk.sessions import Session
+    from google.genai import types
+
+    from stream_protocol.serving.base import ByteShare
+    from stream_protocol.serving.chats import ChatChanges, ChatKey, ChatListPage, ListedChat
+    from stream_protocol.serving.requests._context import ServiceContext
+    from stream_protocol.stream import ConverterOptions
+    from stream_protocol.wire import UIMessage
+
+
+class ChatReads:
+    """Reads chats, few at once: the size of a history or an artifact is known when it is in memory."""
+
+    def __init__(self, service: ServiceContext) -> None:
+        self._service = service
+        self._histories = UserReads(per_worker=HISTORIES_AT_ONCE)
+        self._artifacts = UserReads(per_worker=ARTIFACTS_AT_ONCE)
+
+    async def history(
+        self, key: ChatKey, artifact_base: str | None, memory: ByteShare | None, *, encoded: bool
+    ) -> list[UIMessage] | None:
+        """Returns the messages of a chat; ``None`` if this user has no such chat. See ``ChatService.history``."""
+        until, may_lack_message = time.monotonic() + self._service.times.response_patience, True
+        executor = self._service.executor
+        while True:
+            answered = await self._service.runs.wait_until_settled(key)
+            async with self._histories.turn(key[0]):
+                session, answered = await self._settled_session(key, answered)
+                if session is None:
+                    return None
+                lacks_message = may_lack_message and answered is None and await executor.lacks_message(key, session)
+                size = 0 if memory is None else await self._service.memory.size_of(session.events)
+                left = until - time.monotonic()
+                if not lacks_message and (memory is None or memory.has_room(size) or left <= 0):
+                    if memory is not None:
+                        memory.take(size)
+                    options = self._service.planner.options_for(key[1], artifact_base)
+                    work = partial(_messages, session, answered, options, encoded=encoded)
+                    return await long_work(work, events=session.events)
+                del session  # what waits takes no memory, and is in nobody's way
+            if lacks_message:
+                may_lack_message = False
+                await executor.wait_for_message(key, self._service.stopping_wait)
+            elif memory is not None:
+                await memory.wait_for_room(size, left)
+
+    async def artifact(self, key: ChatKey, name: str, version: int | None) -> types.Part:
+        """Returns an artifact of a chat. Raises ``ChatRequestError`` (404) if there is none."""
+        session = await self._service.store.session_without_events(key)
+        if session is None:
+            raise ChatRequestError("There is no such artifact.", status=404)
+        async with self._artifacts.turn(key[0]):
+            return await load_artifact(self._service.runner, session, name, version)
+
+    async def page(self, user_id: str, *, limit: int, cursor: str | None, search: str, archived: bool) -> ChatListPage:
+        """Returns a page of the user's chats, and says in which a run goes on."""
+        read = partial(
+            list_chats, self._service.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived
+        )
+        page = await self._service.store.read(user_id, read)
+        return replace(page, chats=tuple(await self._with_running(user_id, page.chats)))
+
+    async def change(self, key: ChatKey, changes: ChatChanges) -> ListedChat:
+        """Changes the details of a chat, and returns it as it is in the list."""
+        change = partial(change_chat, self._service.runner, *key, checked_changes(changes))
+        (chat,) = await self._with_running(key[0], [await self._service.store.read(key[0], change)])
+        return chat
+
+    async def _with_running(self, user_id: str, chats: Sequence[ListedChat]) -> list[ListedChat]:
+        running = await self._service.runs.running([(user_id, chat["id"]) for chat in chats])
+        return [{**chat, "running": (user_id, chat["id"]) in running} for chat in chats]
+
+    async def _settled_session(self, key: ChatKey, answered: str | None) -> tuple[Session | None, str | None]:
+        """Returns the session with all that was accepted, and the idempotency key of the request that a run answers.
+
+        ``answered``: that of the request that a run answered a moment ago, if any.
+        """
+        store, runs = self._service.store, self._service.runs
+        session = await store.session(key)
+        while answered is not None and (now := await runs.wait_until_settled(key)) != answered:
+            # That run has ended while the session was read, and its end is stored since.
+            answered, session = now, await store.session(key)
+        return session, answered
+
+
+def _messages(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> list[UIMessage]:
+    """The messages of a session. ``answered``: the idempotency key of the request that a run answers now."""
+    transcript = Transcript(session.events)
+    running = answered is not None and transcript.is_answering(answered)
+    return transcript_to_messages(transcript, running=running, encoded=encoded, **options)

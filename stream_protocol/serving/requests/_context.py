@@ -1,0 +1,181 @@
+"""``ServiceContext``: the objects that answer the requests of one service, and how they are put together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_protocol.serving.adk_runner import as_runner, default_run_config, delegation_tools
+from stream_protocol.serving.base import (
+    AuditTrail,
+    RequestRates,
+    ResponseMemory,
+    RunSlots,
+    ServiceLimits,
+    Tasks,
+    as_one_recorder,
+)
+from stream_protocol.serving.chats import ChatStore
+from stream_protocol.serving.engine import DurableExecutor, deployment_of
+from stream_protocol.serving.requests._readiness import Readiness
+from stream_protocol.serving.run_logs import MemoryRunLog
+from stream_protocol.serving.runs import (
+    ActiveRuns,
+    ClientHistory,
+    DirectExecutor,
+    Planner,
+    RunLimits,
+    RunWork,
+    ServerHistory,
+    warn_of_other_workers,
+)
+from stream_protocol.session import FilePolicy
+from stream_protocol.stream import Settings, hide_tools
+from stream_protocol.wire import StreamProtocolError
+
+if TYPE_CHECKING:
+    from google.adk.runners import Runner
+
+    from stream_protocol.serving.adk_runner import Target
+    from stream_protocol.serving.base import InProgress, ServiceTimes
+    from stream_protocol.serving.engine import Engine
+    from stream_protocol.serving.requests._service_options import OnBusy, ServiceOptions
+    from stream_protocol.serving.run_logs import RunLog
+    from stream_protocol.serving.runs import Executor, HistoryPolicy
+    from stream_protocol.stream import ConverterOptions
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceContext:
+    """The objects that answer the requests of one service."""
+
+    runner: Runner
+    settings: Settings
+    store: ChatStore
+    history: HistoryPolicy
+    run_log: RunLog
+    runs: ActiveRuns
+    executor: Executor
+    planner: Planner
+    audit: AuditTrail
+    memory: ResponseMemory
+    readiness: Readiness
+    rates: RequestRates
+    foreign_rates: RequestRates
+    """The requests that pages of other sites send."""
+    tasks: Tasks
+    """The tasks of runs, and of requests whose response has begun before they are answered."""
+    slots: RunSlots
+    """The runs that go on."""
+    waiting: RunSlots
+    """The requests that wait for the end of a run."""
+    on_busy: OnBusy
+    stopping_wait: float
+    times: ServiceTimes
+
+    async def drain(self) -> None:
+        """Recovers no more runs, and waits until nothing goes on."""
+        self.executor.drain()
+        while self.tasks or self.runs.any_here or self.waiting:  # noqa: ASYNC110 - three things, and once in a life
+            await asyncio.sleep(self.times.drain_check)
+
+    async def aclose(self, in_progress: InProgress) -> None:
+        """Stops the runs and closes all stores. ``in_progress``: calls that get their answer before that."""
+        self.runs.close()
+        if late := await self.tasks.wait(self.times.shutdown):
+            text = "The end of %s may be lost: it was not stored within %s seconds."
+            logger.error(text, "1 run" if late == 1 else f"{late} runs", self.times.shutdown)
+        await self.audit.aclose()
+        await self.executor.aclose()
+        await in_progress.wait(self.times.answering)
+        await self.run_log.aclose()
+
+
+def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
+    """Makes the objects of a service from its options, and from those of the converter."""
+    runner = as_runner(target, given.session_service)
+    options = hide_tools(delegation_tools(runner.agent), options)
+    settings = Settings(**options)
+    limits, tasks = given.limits or ServiceLimits(), Tasks()
+    if given.run_log is None:
+        warn_of_other_workers()
+    run_log = given.run_log or MemoryRunLog()
+    engine = _usable_engine(given, runner, run_log)
+    store = ChatStore(runner, given.hook_timeout)
+    history = _history_policy(given, runner, store)
+    planner = Planner(
+        runner, given.run_config or default_run_config(), options, history, as_one_recorder(given.recorder)
+    )
+    runs = ActiveRuns(
+        runner.app_name,
+        run_log,
+        RunLimits(disconnect_grace=given.disconnect_grace, run_timeout=given.run_timeout, max_chunks=limits.max_chunks),
+        tasks,
+        given.times,
+        stopping_wait=given.stopping_wait,
+        chat_exists=history.has_chat,
+        recovers=engine is not None,
+    )
+    work = RunWork(
+        runner,
+        runs,
+        history,
+        on_finish=given.on_finish,
+        hook_timeout=given.hook_timeout,
+        ai_sdk=settings.options["ai_sdk"],
+        times=given.times,
+    )
+    executor: Executor = DirectExecutor(runs, work)
+    if engine is not None:
+        deployment = deployment_of(runner, run_log)
+        executor = DurableExecutor(engine, runner, deployment, runs, store, planner, work, given.times)
+    return ServiceContext(
+        runner=runner,
+        settings=settings,
+        store=store,
+        history=history,
+        run_log=run_log,
+        runs=runs,
+        executor=executor,
+        planner=planner,
+        audit=AuditTrail(runner.app_name, given.on_audit, timeout=given.hook_timeout),
+        memory=ResponseMemory(limits.max_response_bytes, with_state=settings.options["send_state"]),
+        readiness=Readiness(runner, run_log, engine),
+        rates=RequestRates(limits.max_requests_per_minute),
+        foreign_rates=RequestRates(limits.max_requests_per_minute),
+        tasks=tasks,
+        slots=RunSlots(limits.max_runs_per_user, limits.max_runs, patience=given.stopping_wait),
+        waiting=RunSlots(limits.max_waiting_per_user, limits.max_runs),
+        on_busy=given.on_busy,
+        stopping_wait=given.stopping_wait,
+        times=given.times,
+    )
+
+
+def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> HistoryPolicy:
+    files = given.files or FilePolicy()
+    if given.history == "server":
+        return ServerHistory(runner, store, files, given.history_cut)
+    return ClientHistory(files, given.history)
+
+
+def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> Engine | None:
+    """Returns the engine, if it can keep the runs of this service. Raises ``StreamProtocolError``."""
+    engine = given.engine
+    if engine is None:
+        return None
+    if given.history != "server":
+        raise StreamProtocolError('`engine` needs `history="server"`: else nothing is stored.')
+    if not engine.holds(runner):
+        logger.warning("Runs are not executed again: the engine cannot keep what these agents do.")
+        return None
+    if engine.is_shared and isinstance(run_log, MemoryRunLog):
+        raise StreamProtocolError(
+            "The engine's database can be used by several workers, so `engine` needs a run log that they share: "
+            "`run_log=RedisRunLog(…)` or `PostgresRunLog(…)`; with `serve`, `--run-log URL`."
+        )
+    return engine

@@ -1,0 +1,333 @@
+"""The life of one request for a response: its states, the transitions between them, and what it holds meanwhile.
+
+``TRANSITIONS`` holds the whole life. Each state is one method of ``RequestLifecycle``, which returns the next state.
+In any state the request may be refused: ``ChatRequestError``. It gives back all that it holds then.
+"""
+
+from __future__ import annotations
+
+import time
+from enum import Enum, auto
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from stream_protocol.serving.base import ENGINE, RunSlot, busy_refusal, long_work, unreachable_refusal
+from stream_protocol.serving.chats import chat_key
+from stream_protocol.serving.requests._stored_response import stored_response
+from stream_protocol.serving.runs import Claim, Incoming, late_response, refusal_as_events
+from stream_protocol.serving.telemetry import interrupts
+from stream_protocol.session import NewUserTurn, NothingToRun, idempotency_key
+from stream_protocol.wire import ChatRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from stream_protocol.serving.base import Attempt, RunOverrides
+    from stream_protocol.serving.requests._context import ServiceContext
+    from stream_protocol.serving.run_logs import RunInfo
+    from stream_protocol.serving.runs import Planned, Run, Settled
+    from stream_protocol.session import CallAnswer, PlannedTurn
+    from stream_protocol.wire import ChatRequest
+
+RECOVERIES: Final = 3
+"""The recoveries of its chat's orphaned runs for which a request waits before it is refused: a recovery may fail."""
+
+
+class RequestState(Enum):
+    """In the order of a request's life."""
+
+    ADMITTED = auto()
+    """The request came. It gets its idempotency key."""
+    CLAIMING = auto()
+    """It tries to claim its chat."""
+    BUSY = auto()
+    """Another run holds the chat. The request is planned beside it, and refused if it could not be run."""
+    INTERRUPTING = auto()
+    """It is a new message: it stops the other run."""
+    WAITING = auto()
+    """It is an answer to a call: it waits for the end of the other run."""
+    CLAIMED = auto()
+    """It has the chat. Orphaned runs of the chat come first."""
+    PLANNING = auto()
+    """It is planned in the stored chat."""
+    RECOVERING = auto()
+    """It is no new message, so the orphaned runs of the chat go on first."""
+    PREPARING = auto()
+    """There is something to run: its slot, its session and its job are made, and its run starts."""
+    ACCEPTING = auto()
+    """Its run goes on. The request waits until what it says is stored."""
+    REPEATING = auto()
+    """There is nothing to run: it gets the stored response."""
+    ANSWERED = auto()
+    """It has its response."""
+
+
+(
+    ADMITTED,
+    CLAIMING,
+    BUSY,
+    INTERRUPTING,
+    WAITING,
+    CLAIMED,
+    PLANNING,
+    RECOVERING,
+    PREPARING,
+    ACCEPTING,
+    REPEATING,
+    ANSWERED,
+) = RequestState
+
+TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
+    ADMITTED: frozenset({CLAIMING}),
+    CLAIMING: frozenset({CLAIMED, BUSY, ANSWERED}),  # ANSWERED: with the response to an equal request
+    BUSY: frozenset({INTERRUPTING, WAITING, REPEATING}),
+    INTERRUPTING: frozenset({CLAIMING}),
+    WAITING: frozenset({CLAIMING, WAITING}),
+    CLAIMED: frozenset({PLANNING, ACCEPTING}),  # ACCEPTING: an orphaned run answers it, and goes on
+    PLANNING: frozenset({PREPARING, REPEATING, RECOVERING}),
+    RECOVERING: frozenset({CLAIMING}),
+    PREPARING: frozenset({ACCEPTING}),
+    ACCEPTING: frozenset({ANSWERED}),
+    REPEATING: frozenset({ANSWERED}),
+    ANSWERED: frozenset(),
+}
+
+
+class RequestLifecycle:
+    """One request for a response. Call ``respond`` once.
+
+    ``begins_run=False``: the request only gets the response of an equal one that is being answered.
+    """
+
+    _incoming: Incoming
+    """The request, once it has its idempotency key."""
+    _newest_stop: str
+    """The newest stop of the chat when the request came."""
+    _other: RunInfo
+    """The run that holds the chat, while the request is ``BUSY``, ``INTERRUPTING`` or ``WAITING``."""
+    _planned: Planned
+    """Set by ``PLANNING``, and by ``BUSY`` for a response that is repeated."""
+    _response: AsyncIterator[bytes]
+    """Set when the request is ``ANSWERED``, and before its run starts."""
+
+    def __init__(
+        self,
+        service: ServiceContext,
+        request: ChatRequest,
+        *,
+        user_id: str,
+        overrides: RunOverrides,
+        begins_run: bool,
+    ) -> None:
+        self._service = service
+        self._request = request
+        self._user_id = user_id
+        self._overrides = overrides
+        self._begins_run = begins_run
+        self._chat = chat_key(user_id, request.id)
+        self._attempt = service.audit.attempt(user_id, request)
+        self._state = ADMITTED
+        self._patience: float | None = service.stopping_wait
+        """Seconds that it waits for the end of another run before its response begins; ``None``: that has begun."""
+        self._slot = RunSlot(service.slots, self._chat)
+        self._waiting = RunSlot(service.waiting, (user_id, object()))
+        self._claim: Claim | None = None
+        self._was_busy = False
+        self._orphans: Settled = "none"
+        self._recoveries = 0
+
+    async def respond(self) -> AsyncIterator[bytes]:
+        """Returns the SSE events of the response. Raises ``ChatRequestError`` if the request is refused.
+
+        A request that has to wait for long gets a silent response at first. If it is refused then, the response is an
+        ``error`` chunk.
+        """
+        if await self._advance():
+            return self._response
+        self._patience = None
+        return late_response(self._service.tasks.start(refusal_as_events(self._respond_late)))
+
+    async def _respond_late(self) -> AsyncIterator[bytes]:
+        await self._advance()
+        return self._response
+
+    async def _advance(self) -> bool:
+        """Goes from state to state until the request is answered. Returns ``False`` if it waits for too long."""
+        goes_on = False
+        try:
+            async with self._service.audit.answering(self._user_id, self._request, self._attempt):
+                while self._state is not ANSWERED and not goes_on:
+                    state = await self._STEPS[self._state](self)
+                    assert state in TRANSITIONS[self._state]
+                    goes_on = state is self._state
+                    self._state = state
+                return not goes_on
+        finally:
+            if not goes_on:
+                self._give_back()
+
+    def _give_back(self) -> None:
+        """Frees what the request holds, unless a run has it."""
+        self._waiting.free()
+        claim, self._claim = self._claim, None
+        if claim is None:
+            self._slot.free()
+        else:
+            claim.give_back()
+
+    async def _admit(self) -> RequestState:
+        requested_at = time.perf_counter()
+        self._newest_stop = await self._service.runs.newest_stop(self._chat)
+        self._incoming = Incoming(
+            request=self._request,
+            user_id=self._user_id,
+            overrides=self._overrides,
+            attempt=self._attempt,
+            idempotency_key=await long_work(lambda: idempotency_key(self._request), size=self._request.size),
+            requested_at=requested_at,
+        )
+        return CLAIMING
+
+    async def _claim_chat(self) -> RequestState:
+        found = await self._service.runs.claim(
+            self._chat,
+            self._incoming.idempotency_key,
+            self._waiting,
+            begins_run=self._begins_run,
+            requested_at=self._incoming.requested_at,
+        )
+        if isinstance(found, Claim):
+            self._waiting.free()
+            self._claim = found
+            self._claim.hold(self._slot)
+            return CLAIMED
+        if found.reader is not None:
+            self._response = found.reader
+            return ANSWERED
+        self._other = found.run
+        return BUSY
+
+    async def _plan_beside(self) -> RequestState:
+        if self._service.on_busy == "reject":
+            raise busy_refusal()
+        planned = await self._plan(chat_was_busy=True)
+        if self._other.phase == "claimed" and _repeats_newest_answers(planned.turn):
+            # It may be the run of later words, which are not stored yet: then what followed from the answers is.
+            await self._service.runs.wait_until_accepted(self._chat, self._other.run_id)
+            planned = await self._plan(chat_was_busy=True)
+        if _repeats_newest_answers(planned.turn):
+            raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
+        self._was_busy = True
+        match planned.turn:
+            case NothingToRun() as stored if stored.repeats == "words" or stored.is_superseded:
+                self._planned = planned
+                return REPEATING
+            case NewUserTurn():
+                return INTERRUPTING
+        return WAITING
+
+    async def _interrupt(self) -> RequestState:
+        await self._waiting.take()
+        await self._slot.take()
+        with self._service.audit.acting(self._user_id, self._request.id, "stop"):
+            await self._service.runs.interrupt(self._chat, self._other)
+        interrupts.add(1)
+        return CLAIMING
+
+    async def _wait(self) -> RequestState:
+        await self._waiting.take()
+        has_ended = await self._service.runs.wait_for_end(self._chat, self._other, self._patience)
+        return CLAIMING if has_ended else WAITING
+
+    async def _settle(self) -> RequestState:
+        claim = self._claimed
+        claim.run.continue_message(self._request)
+        if await self._service.runs.newest_stop(self._chat) not in ("", self._newest_stop):
+            claim.run.stop()  # the user has stopped the chat while the request waited: what it says is stored
+        self._orphans = await self._service.executor.settle(self._chat, claim)
+        return ACCEPTING if self._orphans == "recovered" else PLANNING
+
+    async def _plan_turn(self) -> RequestState:
+        was_busy = self._was_busy or self._claimed.run.chat_was_busy
+        self._planned = await self._plan(chat_was_busy=was_busy)
+        if self._orphans == "others":
+            if not isinstance(self._planned.turn, NewUserTurn):
+                return RECOVERING
+            await self._service.executor.cancel(self._chat)
+        return REPEATING if isinstance(self._planned.turn, NothingToRun) else PREPARING
+
+    async def _recover(self) -> RequestState:
+        self._give_back()
+        self._was_busy = False
+        await self._service.executor.recover(self._chat)
+        self._recoveries += 1
+        if self._recoveries == RECOVERIES:
+            raise unreachable_refusal(ENGINE)
+        return CLAIMING
+
+    async def _prepare(self) -> RequestState:
+        claim, turn, service = self._claimed, self._planned.turn, self._service
+        assert not isinstance(turn, NothingToRun)
+        await self._slot.take()
+        accept = partial(_accept, claim.run, self._attempt)
+        job = await service.store.in_time(service.planner.prepare(self._incoming, self._planned, turn, accept))
+        if isinstance(turn, NewUserTurn):
+            self._attempt.accept(turn.answers)
+        self._response = claim.run.log.read()
+        claim.start(service.executor.execute(claim.run, job))
+        return ACCEPTING
+
+    async def _accept(self) -> RequestState:
+        claim = self._claimed
+        if self._orphans == "recovered":
+            self._response = claim.run.log.read()
+        try:
+            await self._service.store.in_time(claim.wait_until_accepted())
+        except ChatRequestError:
+            claim.run.give_up()
+            raise
+        return ANSWERED
+
+    async def _repeat(self) -> RequestState:
+        assert isinstance(self._planned.turn, NothingToRun)
+        self._response = await stored_response(self._service, self._incoming, self._planned.turn)
+        return ANSWERED
+
+    async def _plan(self, *, chat_was_busy: bool) -> Planned:
+        planning = self._service.planner.plan(self._incoming, chat_was_busy=chat_was_busy)
+        return await self._service.store.in_time(planning)
+
+    @property
+    def _claimed(self) -> Claim:
+        assert self._claim is not None
+        return self._claim
+
+    _STEPS: ClassVar = {
+        ADMITTED: _admit,
+        CLAIMING: _claim_chat,
+        BUSY: _plan_beside,
+        INTERRUPTING: _interrupt,
+        WAITING: _wait,
+        CLAIMED: _settle,
+        PLANNING: _plan_turn,
+        RECOVERING: _recover,
+        PREPARING: _prepare,
+        ACCEPTING: _accept,
+        REPEATING: _repeat,
+    }
+
+
+def _accept(run: Run, attempt: Attempt, answers: Sequence[CallAnswer]) -> None:
+    """Accepts a request when what it says is stored. ``answers``: those that hold from now on.
+
+    A request whose approvals were stopped before they were stored stays refused, although its denials hold.
+    """
+    if not run.is_open:
+        attempt.accept(answers)
+        if not attempt.decisions:
+            run.open()
+
+
+def _repeats_newest_answers(turn: PlannedTurn) -> bool:
+    """Return True if the request repeats answers after which nothing else was said."""
+    return isinstance(turn, NothingToRun) and turn.repeats == "answers" and not turn.is_superseded

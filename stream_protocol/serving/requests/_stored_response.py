@@ -1,0 +1,49 @@
+"""The response to a request for which there is nothing to run: what is stored is sent again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from stream_protocol.serving.base import long_work
+from stream_protocol.serving.runs import with_error, without_loop
+from stream_protocol.stream import iter_sse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from stream_protocol.serving.base import ByteShare
+    from stream_protocol.serving.requests._context import ServiceContext
+    from stream_protocol.serving.runs import Incoming
+    from stream_protocol.session import NothingToRun
+
+INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is missing. Reload the page, or ask again."
+"""The text that the page shows if it repeats an answer whose run left nothing."""
+
+
+async def stored_response(service: ServiceContext, incoming: Incoming, stored: NothingToRun) -> AsyncIterator[bytes]:
+    """Returns the SSE events of the stored response.
+
+    Raises ``ChatRequestError`` (429, 503) if there is no room for it in memory.
+    """
+    options = service.planner.options_for(incoming.request.id, incoming.overrides.artifact_base)
+    memory = service.memory.share(incoming.user_id)
+    memory.take(await service.memory.size_of(stored.events))
+
+    def response() -> list[bytes]:
+        *events, done = iter_sse(
+            stored.events, past=stored.past, message_id=stored.message_id, taken_ids=stored.call_ids, **options
+        )
+        if stored.is_interrupted:
+            return [*with_error(events, INTERRUPTED_TEXT), done]
+        continued = None if stored.repeats == "words" else incoming.request.target
+        return [*without_loop(events, continued=continued), done]
+
+    return _iterate(await long_work(response, events=[*stored.past, *stored.events]), memory)
+
+
+async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:
+    """The events, each dropped when it is sent. A response that is never sent is dropped, too."""
+    with memory:
+        events.reverse()
+        while events:
+            yield events.pop()

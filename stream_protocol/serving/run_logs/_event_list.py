@@ -1,0 +1,114 @@
+"""``EventList``: the events of one response, each kept once. Above a bound, text deltas are joined to longer ones."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from stream_protocol.serving.run_logs._log_bounds import LogBounds
+from stream_protocol.wire import JoinedStream
+
+PIECE_BYTES: Final = 2**16
+"""The most bytes of several events in one piece: uvicorn, too, holds 64 KiB of a connection before it makes us wait."""
+
+JOIN_AT_ONCE: Final = 4096
+"""The most events that are joined before other tasks have their turn: some milliseconds."""
+
+
+class EventList:
+    """The events of one response: the first ones joined, the last ones as they were appended.
+
+    ``known``, an argument of methods: the number of events that nobody needs any more as they were appended.
+    """
+
+    def __init__(self, bounds: LogBounds) -> None:
+        self._bounds = bounds
+        self.joined = JoinedStream()
+        """The first events, joined."""
+        self.joined_count = 0
+        """How many events were joined."""
+        self._joined_bytes = 0
+        """How many bytes these had before."""
+        self.joined_weight = 0
+        """As ``weight``, of these."""
+        self._tail: list[bytes] = []
+        """The last events, as they were appended. The first of them may be joined, too: somebody still needs them."""
+        self._tail_begin = 0
+        """The number of events before those in ``_tail``."""
+        self._bytes = 0
+        self.weight = 0
+        """What a reader of all events has read, as ``LogBounds.max_backlog`` counts it."""
+        self._join_above = bounds.coalesce_above
+
+    @property
+    def count(self) -> int:
+        """The number of events."""
+        return self._tail_begin + len(self._tail)
+
+    @property
+    def size(self) -> int:
+        """The bytes that are in memory."""
+        return self.joined.size + self._bytes - self._joined_bytes
+
+    @property
+    def begin(self) -> int:
+        """The number of events that are gone as they were appended."""
+        return self._tail_begin
+
+    @property
+    def is_large(self) -> bool:
+        """True if it is time to join events."""
+        return self.size > self._join_above
+
+    def append(self, events: Sequence[bytes]) -> None:
+        """Adds events at the end."""
+        self._tail.extend(events)
+        size = sum(map(len, events))
+        self._bytes += size
+        self.weight += size if size <= PIECE_BYTES else weight(events)
+
+    def join_known(self, known: int) -> None:
+        """Joins the events that are known, or some of them."""
+        self.join(known, known)
+        if self.joined_count >= known:
+            above = self._bounds.coalesce_above
+            self._join_above = max(above, min(self.size + above, self._bounds.max_size))
+
+    def join(self, count: int, known: int) -> None:
+        """Joins the next events up to this number, at most ``JOIN_AT_ONCE``. Forgets what nobody needs as it was."""
+        begin = self.joined_count - self._tail_begin
+        events = self._tail[begin : min(count - self._tail_begin, begin + JOIN_AT_ONCE)]
+        self.joined.add(events)
+        self.joined_count += len(events)
+        self._joined_bytes += sum(map(len, events))
+        self.joined_weight += weight(events)
+        needed = min(known, self.joined_count)
+        del self._tail[: needed - self._tail_begin]
+        self._tail_begin = needed
+
+    def piece(self, position: int) -> Sequence[bytes]:
+        """The events from the one with this number on, as many as fit into a piece."""
+        return first_piece(self._tail, position - self._tail_begin)
+
+    def since(self, position: int) -> Iterator[bytes]:
+        """The events from the one with this number on. Nothing is copied."""
+        return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
+
+    def all(self) -> Iterator[bytes]:
+        """All events, the first ones joined. Nothing is copied."""
+        return chain(self.joined.complete, self.joined.growing, self.since(self.joined_count))
+
+
+def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
+    """The events from this index on, as many as fit into a piece; at least one, if there is one."""
+    end, size = begin, 0
+    while end < len(events):
+        size += len(events[end])
+        if size > PIECE_BYTES and end > begin:
+            break
+        end += 1
+    return events[begin:end]
+
+
+def weight(events: Iterable[bytes]) -> int:
+    """The bytes of events, as ``LogBounds.max_backlog`` counts them."""
+    return sum(min(len(event), PIECE_BYTES) for event in events)

@@ -1,0 +1,96 @@
+"""``Claim``: what a request or a recovery holds, from when it gets a chat until its run has ended and is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from stream_protocol.serving.base import ENGINE, RUN_LOG, stopped_refusal, unreachable_refusal
+from stream_protocol.serving.runs._run import LeaseLostError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Self
+
+    from stream_protocol.serving.base import RunSlot, Tasks
+    from stream_protocol.serving.runs._run import Run
+
+
+class NotRecordedError(Exception):
+    """A run could not be recorded, and was not begun."""
+
+
+class Claim:
+    """A run's right to its chat. A ``with`` block releases it at its end, unless ``start`` was called.
+
+    ``release``: frees the chat. ``tasks``: get the task of the run.
+    """
+
+    def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:
+        self.run = run
+        self._free_chat = release
+        self._tasks = tasks
+        self._slots: list[RunSlot] = []
+        self._execution: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.give_back()
+
+    def give_back(self) -> None:
+        """Releases the claim, unless ``start`` was called."""
+        if self._execution is None:
+            self.release()
+
+    def hold(self, slot: RunSlot) -> None:
+        """Frees this slot, too, when the claim is released."""
+        log = self.run.log
+        slot.used_until(lambda: log.closed)
+        self._slots.append(slot)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does the run's work in a task of its own, which has the claim from now on."""
+        self._execution = self._tasks.start(self._work(work))
+
+    def release(self) -> None:
+        """Frees the chat, unless another run has taken it. Called once; ``start`` does it when the work is done."""
+        self._free_chat(self.run)
+        while self._slots:  # it refers to them no more: a response is freed with its run
+            self._slots.pop().free()
+
+    async def wait_until_accepted(self) -> None:
+        """Waits until the run has stored what its request says, and the engine, if there is one, has recorded the run.
+
+        Raises ``ChatRequestError`` if it ends before: 409 if it was stopped, 503 if a store did not answer. Raises what
+        the agent failed with if it failed before.
+        """
+        assert self._execution is not None
+        opened = asyncio.create_task(self.run.opened.wait())
+        try:
+            await asyncio.wait({opened, self._execution}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            opened.cancel()
+        if not self.run.is_open:
+            raise self._failure(self._execution)
+
+    async def _work(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        finally:
+            self.release()
+
+    def _failure(self, execution: asyncio.Task[None]) -> BaseException:
+        failure = None if execution.cancelled() else execution.exception()
+        match failure or self.run.observer.error:
+            case None if self.run.was_left:
+                return unreachable_refusal(ENGINE)
+            case None:
+                return stopped_refusal()
+            case NotRecordedError():
+                return unreachable_refusal(ENGINE)
+            case LeaseLostError():
+                return unreachable_refusal(RUN_LOG)
+            case error:
+                return error

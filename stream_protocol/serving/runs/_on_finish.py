@@ -1,0 +1,106 @@
+"""The app's hook ``on_finish``: called with the messages of the chat when a response has ended."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import anyio.to_thread
+
+from stream_protocol.serving.base import HookTimeoutError, in_time, long_work
+from stream_protocol.wire import ClientStreamError, UIMessage
+from stream_protocol.wire.client import MessageReducer, parse_sse
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+    from stream_protocol.stream import Ending
+    from stream_protocol.wire import AiSdkVersion
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a response ended."""
+
+    kind: Ending
+    """``finish``, ``error``, ``timeout`` or ``abort``. A ``timeout`` is an error: the run came to a limit."""
+    finish_reason: str | None = None
+    """As on the ``finish`` chunk; ``None`` for the other kinds."""
+
+
+OnFinish: TypeAlias = Callable[[Sequence[UIMessage], UIMessage, Outcome], Awaitable[None] | None]
+"""Called with all messages, the assistant's last; with the assistant's message alone; and with how it ended.
+
+An ``async def`` runs on the event loop. A plain ``def`` runs in a thread, so that it blocks no other chat. The chat is
+held until the hook returns, or until ``ChatService(hook_timeout=…)`` is over: what takes longer belongs in a task of
+the app's own.
+
+The assistant's message is what the client has: the stream is folded by the client's own rules. If nothing was shown, it
+has no parts, and is not among all messages: clients refuse to load such a message. The other messages come
+from the stored session, not from the request. Only if the history is the client's (``ChatService(history=…)``), they
+are the messages of the request.
+"""
+
+
+async def notify(
+    hook: OnFinish,
+    sent: Sequence[bytes],
+    *,
+    stored: Sequence[Event],
+    before: Callable[[], Sequence[UIMessage]],
+    continues: bool,
+    ending: Ending | None,
+    ai_sdk: AiSdkVersion,
+    timeout: float | None,  # noqa: ASYNC109 - the hook may swallow the cancellation that `asyncio.timeout` waits for
+) -> None:
+    """Calls the hook. A failure of the hook is logged, and that it took longer than ``timeout`` seconds.
+
+    ``sent``: the SSE events of the response. ``before``: returns the messages before the response; they are made of the
+    ``stored`` events. ``continues``: the response continued the last of them. ``ending``: how the run ended.
+    """
+
+    def folded() -> tuple[list[UIMessage], UIMessage, Outcome]:
+        *earlier, last = before()
+        if not continues:
+            earlier.append(last)
+        message, outcome = _fold(sent, last if continues else None, ai_sdk)
+        if ending == "timeout":
+            outcome = replace(outcome, kind=ending)
+        shown = [message] if message["parts"] else []
+        return [*earlier, *shown], message, outcome
+
+    try:
+        what = await long_work(folded, size=sum(map(len, sent)), events=stored)
+        await in_time(timeout, _call(hook, *what))
+    except HookTimeoutError as error:
+        logger.error("`on_finish` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps
+    except Exception:
+        logger.exception("`on_finish` failed.")
+
+
+async def _call(hook: OnFinish, *what: *tuple[Sequence[UIMessage], UIMessage, Outcome]) -> None:
+    if inspect.iscoroutinefunction(hook):
+        await hook(*what)
+        return
+    result = await anyio.to_thread.run_sync(hook, *what, abandon_on_cancel=True)
+    if inspect.isawaitable(result):
+        await result
+
+
+def _fold(sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion) -> tuple[UIMessage, Outcome]:
+    """The assistant's message as the client has it, and how the response ended."""
+    reducer = MessageReducer(ai_sdk=ai_sdk, message=continued)
+    kind: Ending = "finish"
+    try:
+        for chunk in parse_sse(sent):
+            if chunk["type"] == "abort":
+                kind = "abort"
+            reducer.apply(chunk)
+    except ClientStreamError:
+        kind = "error"
+    return reducer.message, Outcome(kind=kind, finish_reason=reducer.finish_reason)

@@ -1,0 +1,78 @@
+"""The idempotency key of a request, by which a double click or a retry is known to be the same request."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from stream_protocol.session._submitted_answers import approval_payloads
+from stream_protocol.wire import is_tool_part
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+    from stream_protocol.wire import ChatRequest
+
+_ANSWER_KEYS: Final = ("type", "toolName", "toolCallId", "state", "output", "errorText", "approval")
+
+TEXT_PIECE: Final = 256 * 1024
+"""Characters of a text that are hashed at once: in a thread, other threads go on between."""
+
+
+def idempotency_key(request: ChatRequest) -> str:
+    """A SHA-256 digest as hexadecimal text; equal for requests that must not be run twice.
+
+    It covers what ``plan`` reads: ``ChatRequest.target``. Of a user's message: its parts and its id, so that the same
+    words sent again are another turn, and the denials that came with them. The rest of the history is left out: a
+    message with this id took back what it does when it came first. Of an assistant's message: the answers in its tool
+    parts and their payloads, since two tabs may hold messages that differ in the rest. Raises ``ChatRequestError``
+    (422) for invalid payloads.
+    """
+    target = request.target
+    content = _user_parts(request) if target["role"] == "user" else _answers(request)
+    digest = hashlib.sha256()
+    _add(digest, [request.trigger, request.message_id, target["id"], target["role"], content])
+    return digest.hexdigest()
+
+
+def _add(digest: _Hash, value: Any) -> None:
+    """Adds a JSON value, so that no other gives the same bytes, whatever the order of keys."""
+    match value:
+        case str():
+            digest.update(b'"%d:' % len(value))
+            for start in range(0, len(value), TEXT_PIECE):
+                digest.update(value[start : start + TEXT_PIECE].encode(errors="surrogatepass"))
+        case list():
+            digest.update(b"[%d:" % len(value))
+            for item in value:
+                _add(digest, item)
+        case dict():
+            digest.update(b"{%d:" % len(value))
+            for key in sorted(value):
+                _add(digest, key)
+                _add(digest, value[key])
+        case _:
+            digest.update(orjson.dumps(value) + b",")
+
+
+def _user_parts(request: ChatRequest) -> list[Any]:
+    before = request.message_before_words
+    denials = [
+        [approval["id"], approval.get("reason")]
+        for part in (before["parts"] if before is not None else ())
+        if is_tool_part(part) and part["state"] == "approval-responded"
+        if (approval := part.get("approval")) is not None and approval.get("approved") is False
+    ]
+    return [*map(dict, request.target["parts"]), *denials]
+
+
+def _answers(request: ChatRequest) -> list[Any]:
+    payloads = approval_payloads(request)
+    parts = [part for part in request.target["parts"] if is_tool_part(part)]
+    approvals = {part.get("approval", {}).get("id", "") for part in parts}  # each once: many may name one large payload
+    return [
+        [[part.get(key) for key in _ANSWER_KEYS] for part in parts],
+        {name: payload for name, payload in payloads.items() if name in approvals},
+    ]

@@ -1,0 +1,81 @@
+"""A hook of mkdocs: llms.txt lists the pages for language models, and llms-full.txt has their texts."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from mkdocs.config.defaults import MkDocsConfig
+
+from website.paths import DOCS, ROOT
+
+GENERATED: Final = "reference/"
+"""Pages of docstrings: their Markdown has only names."""
+
+Section = tuple[str, list[tuple[str, str]]]
+"""A heading, and the titles and paths of its pages."""
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Writes both files into the site."""
+    sections = list(sections_of(config["nav"]))
+    folder = Path(config["site_dir"])
+    (folder / "llms.txt").write_text(index(config["site_name"], config["site_description"], sections), encoding="utf-8")
+    (folder / "llms-full.txt").write_text(full_text(sections), encoding="utf-8")
+
+
+def sections_of(nav: list[dict[str, Any]]) -> Iterator[Section]:
+    """The top level of the navigation, with the pages of each entry in order."""
+    for entry in nav:
+        for heading, pages in entry.items():
+            yield heading, list(_pages(pages))
+
+
+def index(name: str, description: str, sections: list[Section]) -> str:
+    """llms.txt: a link to each page, with the first sentence of its text."""
+    lines = [f"# {name}", "", f"> {description}", "", "The texts of all pages: [llms-full.txt](llms-full.txt)", ""]
+    for heading, pages in sections:
+        lines += [f"## {heading}", ""]
+        lines += [f"- [{title}]({_address(page)}): {_first_sentence(page)}" for title, page in pages]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def full_text(sections: list[Section]) -> str:
+    """llms-full.txt: the Markdown of each page that is not generated from docstrings."""
+    pages = [page for _, entries in sections for _, page in entries if not page.startswith(GENERATED)]
+    return "\n\n".join(f"<!-- {page} -->\n\n{_text(page).strip()}" for page in pages) + "\n"
+
+
+def _pages(entries: Any) -> Iterator[tuple[str, str]]:
+    match entries:
+        case str(page):
+            yield _title(page), page
+        case list():
+            for entry in entries:
+                yield from _pages(entry)
+        case dict():
+            for title, entry in entries.items():
+                yield from [(title, entry)] if isinstance(entry, str) else _pages(entry)
+
+
+def _text(page: str) -> str:
+    return (ROOT / DOCS / page).read_text(encoding="utf-8")
+
+
+def _title(page: str) -> str:
+    title: str = re.findall(r"^# (.*)$", _text(page), re.MULTILINE)[0]
+    return title
+
+
+def _first_sentence(page: str) -> str:
+    paragraphs = (" ".join(paragraph.split()) for paragraph in _text(page).split("\n\n"))
+    text = next(
+        paragraph for paragraph in paragraphs if not paragraph.startswith(("#", "!", "|", "```", "<", "::", "- ", "1."))
+    )
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text.removeprefix("**Decision.** "))
+    return re.split(r"(?<=[.:]) (?=[A-Z])", text)[0]
+
+
+def _address(page: str) -> str:
+    return page.removesuffix(".md").removesuffix("index") + ("" if page.endswith("index.md") else "/")
