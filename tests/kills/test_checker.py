@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from stream_protocol.durable._held_tool import UNFINISHED_TEXT
-from tests.kills.checker import begins_with, compared
+from tests.kills.checker import begins_with, compared, is_done
 from tests.kills.kinds import KINDS, unlike
+from tests.kills.visitor import Deletion, Reading
 
 pytestmark = pytest.mark.kills
 
@@ -47,3 +48,16 @@ def test_a_model_goes_on_after_a_tool_that_did_not_come_to_ask_for_a_sign_in(sta
     call = {"type": "tool-read_diary", "state": state, **({"errorText": UNFINISHED_TEXT} if is_right else {})}
     told = {"parts": [{"type": "text", "text": "Dear k0. "}, call, {"type": "text", "text": "Done k0."}]}
     assert (unlike(KINDS["diary"], "k0", told, whole=True) is None) == is_right
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"), [((204,), True), ((0, 404), True), ((0, 204), True), ((404,), False), ((503, 404), False)]
+)
+def test_a_deletion_whose_answer_got_lost_is_done_if_the_chat_is_gone(
+    statuses: tuple[int, ...], expected: bool
+) -> None:
+    readings = [
+        Reading("DELETE", "/api/chat/c1", None, 1.0 + number, None, None, status, 80, "", None)
+        for number, status in enumerate(statuses)
+    ]
+    assert is_done(Deletion(statuses[-1], 1.0, 9.0), readings) == expected
