@@ -1,1 +1,1 @@
-"""What the bridge costs: ``python -m bench`` (``make bench``). Nothing here is asserted; times are for reading."""
+"""The costs of the bridge: ``python -m bench`` (``make bench``). Nothing here is asserted; times are for reading."""

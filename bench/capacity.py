@@ -1,4 +1,4 @@
-"""How much so many chats need: ``python -m bench.capacity`` prints the tables of bench/reports/capacity.md.
+"""The needs of so many chats: ``python -m bench.capacity`` prints the tables of bench/reports/capacity.md.
 
 It reads what ``python -m bench.workers FILE`` has measured. Assumptions are arguments.
 """
@@ -30,7 +30,7 @@ POSTGRES_CONNECTIONS_PER_WORKER: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """What nobody can measure for you. Times in seconds."""
+    """Assumptions that nobody can measure for you. Times in seconds."""
 
     chunk_rate: float = 20
     """Chunks a second, while a model writes."""
@@ -94,7 +94,7 @@ class Costs:
 
 
 class Model:
-    """What a turn costs, by resource: those of ``Use``, and ``egress``."""
+    """The costs of a turn, by resource: those of ``Use``, and ``egress``."""
 
     def __init__(self, told: Mapping[str, Any]) -> None:
         self.told = told
@@ -122,13 +122,13 @@ def solved(equations: list[list[float]]) -> list[float]:
 
 
 def per_turn(measured: Mapping[str, Any], resource: str) -> float:
-    """What one turn of a load has used."""
+    """The use of one turn of a load."""
     used: float = measured["egress"] if resource == "egress" else measured["use"][resource]
     return used / turns_of(measured["load"])
 
 
 def turns_of(load: Mapping[str, Any]) -> int:
-    """How many turns a load has."""
+    """Returns the number of a load's turns."""
     turns: int = load["people"] * load["chats"] * load["turns"]
     return turns
 
@@ -205,7 +205,7 @@ def needs(model: Model, assumed: Assumptions, chats: float) -> Needs:
 
 
 def needs_table(model: Model, assumed: Assumptions, sizes: Sequence[int] = CHATS) -> str:
-    """What each number of chats needs."""
+    """Prints the needs of each number of chats."""
     of = [needs(model, assumed, chats) for chats in sizes]
 
     def row(label: str, values: Sequence[str]) -> str:
@@ -259,7 +259,7 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
 
 
 def limits_table(model: Model, assumed: Assumptions) -> str:
-    """What breaks first, and after that."""
+    """Prints the resources in the order in which they run out."""
     rows = [f"| {_round(chats)} | {what} |" for chats, what in sorted(limits(model, assumed))]
     return "\n".join(["| Chats | |", "|---:|---|", *rows])
 
@@ -275,7 +275,7 @@ CHECKED: Final[Mapping[str, str]] = {
 
 
 def checks_table(model: Model) -> str:
-    """What two workers used, against what the model says of them."""
+    """Compares the use of two workers with the model."""
     lines = ["| Two workers, load | | Predicted | Measured | Deviation |", "|---|---|---:|---:|---:|"]
     for measured in model.told["checks"]:
         load, kind, turns = measured["load"], kind_of(measured), turns_of(measured["load"])
@@ -295,7 +295,7 @@ def _compared(name: str, label: str, predicted: float, measured: float) -> str:
 
 
 def costs_table(model: Model) -> str:
-    """What the model is made of."""
+    """Prints the figures of which the model is made."""
     lines = ["| | Turn | Second | Chunk | Tool | New chat | Stored event |", "|---|" + "---:|" * len(fields(Costs))]
     for resource, label, unit in (
         ("worker_cpu", "worker, ms", 1e3),

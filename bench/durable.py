@@ -1,4 +1,4 @@
-"""What it costs that a run outlives its worker: the same run with and without an engine on PostgreSQL, in turns."""
+"""The cost of runs that outlive their worker: the same run with and without an engine on PostgreSQL, in turns."""
 
 import asyncio
 from contextlib import ExitStack

@@ -24,7 +24,7 @@ from google.genai.types import Part
 
 
 async def floor_async(events: AsyncIterable[Event], counts: Sequence[int]) -> AsyncIterator[bytes]:
-    """What ``stream_sse`` is measured against. ``counts`` holds one number per event, and one for the end."""
+    """The yardstick of ``stream_sse``. ``counts`` holds one number per event, and one for the end."""
     count = iter(counts)
     async for event in events:
         for line in _lines(event, next(count)):
@@ -34,7 +34,7 @@ async def floor_async(events: AsyncIterable[Event], counts: Sequence[int]) -> As
 
 
 def floor_sync(events: Iterable[Event], counts: Sequence[int]) -> Iterator[bytes]:
-    """What ``iter_sse`` is measured against."""
+    """The yardstick of ``iter_sse``."""
     count = iter(counts)
     for event in events:
         yield from _lines(event, next(count))
@@ -42,7 +42,7 @@ def floor_sync(events: Iterable[Event], counts: Sequence[int]) -> Iterator[bytes
 
 
 def text_floor(events: Iterable[Event]) -> Iterator[bytes]:
-    """What ``iter_sse`` and ``iter_chunks`` are measured against where events hold nothing but text."""
+    """The yardstick of ``iter_sse`` and ``iter_chunks`` where events hold nothing but text."""
     for event in events:
         content = event.content
         if content is not None:

@@ -1,4 +1,4 @@
-"""Whether a delta costs the same when much is before or behind it: the time of the first tenth, and of the last."""
+"""The cost of a delta when much is before or behind it: the time of the first tenth, and of the last."""
 
 import asyncio
 import gc

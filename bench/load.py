@@ -28,7 +28,7 @@ from tests.serve_settings import write_settings
 ROOT: Final = Path(__file__).parents[1]
 PAIRS: Final = 3
 START_SECONDS: Final = 120
-"""How long a server may take to start on a machine that is busy."""
+"""Seconds that a server may take to start on a busy machine."""
 
 WARM_UP: Final = 5
 """Streams before the first that counts: ADK loads much with its first run."""
@@ -46,7 +46,7 @@ LISTENS: Final = "0A"
 
 
 class Shape(NamedTuple):
-    """How many streams there are at once, how many chunks each has, and how fast it is."""
+    """The streams at once, the chunks of each, and its speed."""
 
     streams: int
     chunks: int
@@ -60,7 +60,7 @@ AS_FAST_AS_IT_CAN: Final = Shape(40, 500, 1_000_000)
 
 @dataclass
 class Load:
-    """What one measurement found. Seconds and bytes; memory is that of a stream, ``per_second`` the chunks of all."""
+    """The result of a measurement. Seconds and bytes; memory is that of a stream, ``per_second`` the chunks of all."""
 
     cpu_per_chunk: float
     late: list[float]
@@ -71,7 +71,7 @@ class Load:
 
     @property
     def per_cpu_second(self) -> float:
-        """How many chunks a second of the server's processor time gives."""
+        """The chunks that a second of the server's processor time gives."""
         return 1 / self.cpu_per_chunk
 
     @property
@@ -94,13 +94,13 @@ class Compared:
 
 
 class Server(Protocol):
-    """How a server is started, and asked for a stream."""
+    """Starts a server, and asks it for a stream."""
 
     workers: int
     """The processes that serve."""
 
     def command(self, folder: Path, port: int) -> list[str]:
-        """What starts it. It may write into the folder."""
+        """Returns the command that starts it. It may write into the folder."""
 
     def requests(self, chat: str, words: str) -> list[tuple[str, dict[str, object]]]:
         """Path and body of each POST, the last of which is answered with the stream."""
@@ -222,7 +222,7 @@ async def _load(server: Server, shape: Shape, pid: int, port: int) -> Load:
 
 @dataclass
 class _Told:
-    """What a stream told: by how much each chunk was late, how long the first took, and when the last was there."""
+    """The times of a stream: the delay of each chunk, the time to the first, and the time of the last."""
 
     late: list[float] = field(default_factory=list)
     first_chunk: float = 0.0
@@ -294,7 +294,7 @@ def _started(server: Server, folder: Path, env: Mapping[str, str]) -> Iterator[t
 
 
 def _listeners(port: int) -> int:
-    """How many sockets listen there: one for each process."""
+    """Returns the number of sockets that listen there: one for each process."""
     sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return sum(each[1].endswith(f":{port:04X}") and each[3] == LISTENS for each in sockets)
 

@@ -1,4 +1,4 @@
-"""What an open stream holds."""
+"""The memory of an open stream."""
 
 import gc
 import tracemalloc

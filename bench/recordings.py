@@ -1,4 +1,4 @@
-"""What ``replay`` and ``check`` take for a recording: events per second, and memory for a small and a large one.
+"""The cost of ``replay`` and ``check`` of a recording: events per second, and memory for a small and a large one.
 
 Each runs in a process of its own. For the memory the conversation has a long result in each turn, so that 200 MB are
 not half a million events.

@@ -1,4 +1,4 @@
-"""What it costs to keep a response in a run log, per chunk: in memory, and in a Redis or PostgreSQL on this machine."""
+"""The cost of a response in a run log, per chunk: in memory, and in a Redis or PostgreSQL on this machine."""
 
 import asyncio
 import shutil
@@ -51,7 +51,7 @@ async def run_log_costs() -> list[Cost]:
 
 
 def _pairs(name: str, one: RunLog, other: RunLog) -> dict[str, tuple[RunLog, RunLog]]:
-    """What is measured -> who writes, and who reads."""
+    """The measured thing -> its writers and its readers."""
     return {name: (one, one), f"{name}, read by another worker": (one, other)}
 
 

@@ -1,4 +1,4 @@
-"""What a chunk of a streamed run costs besides ADK, the HTTP server and the network: from the event to ASGI's send."""
+"""The cost of a chunk of a streamed run besides ADK, the HTTP server and the network: from the event to ASGI's send."""
 
 import asyncio
 import gc

@@ -74,7 +74,7 @@ def _framed(chunk: AnyChunk) -> bytes:
 
 
 def _counts(events: Sequence[Event]) -> list[int]:
-    """How many chunks each event became, and at last the end: ``[DONE]`` is written like a chunk."""
+    """The number of chunks of each event, and at last of the end: ``[DONE]`` is written like a chunk."""
     converter = StreamProtocolConverter()
     counts = [len(converter.convert(event)) for event in events]
     return [*counts, len(converter.finish()) + 1]

@@ -1,4 +1,4 @@
-"""What the package adds to the start of an interpreter: by its import alone, and by the first use of its names."""
+"""The package's part in the start of an interpreter: by its import alone, and by the first use of its names."""
 
 import os
 import subprocess

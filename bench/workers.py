@@ -1,4 +1,4 @@
-"""What turns cost in real workers, their Redis and their PostgreSQL: ``python -m bench.workers FILE`` measures it.
+"""The cost of turns in real workers, their Redis and their PostgreSQL: ``python -m bench.workers FILE`` measures it.
 
 Loads of one worker have more of one thing each, so what that thing costs can be told apart. ``bench/capacity.py`` reads
 the file, which is JSON.
@@ -75,15 +75,18 @@ CHECKS: Final = (
     Load("at a pace", workers=2, people=40, chats=1, turns=4, tools=1, chunks=100, rate=15),
     Load("more than they can", workers=2, people=120, chats=1, turns=1, tools=1, chunks=200, rate=20),
 )
-"""What the model is checked against."""
+"""The loads with which the model is checked."""
 
 OPEN: Final = Load("open", workers=1, people=STREAMS, chats=1, turns=1, tools=0, chunks=100, rate=5)
 
 
 @dataclass(frozen=True)
 class Use:
-    """What was used: processor seconds of the workers together, of Redis, of PostgreSQL and of the clients; commands of
-    Redis; transactions of PostgreSQL, rows that it wrote, and bytes of its log (WAL)."""
+    """The use of resources.
+
+    Processor seconds of the workers together, of Redis, of PostgreSQL and of the clients. Commands of Redis.
+    Transactions of PostgreSQL, rows that it wrote, and bytes of its log (WAL).
+    """
 
     worker_cpu: float
     redis_cpu: float
@@ -96,13 +99,13 @@ class Use:
     wal_bytes: float
 
     def since(self, begun: "Use") -> "Use":
-        """What was used since then."""
+        """Returns the use since then."""
         return Use(**{each.name: getattr(self, each.name) - getattr(begun, each.name) for each in fields(Use)})
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a load used. ``seconds``: from the first request to the last byte; ``turn_seconds``: the same of each turn,
+    """The use of a load. ``seconds``: from the first request to the last byte; ``turn_seconds``: the same of each turn,
     added up. ``chunks``: those with text that clients got. ``egress``: bytes, all that workers sent to clients."""
 
     load: Load
@@ -193,7 +196,7 @@ async def _turn(port: int, chat: str, turn: int, load: Load) -> tuple[int, int]:
 
 
 async def measured_memory(house: Fleet) -> dict[str, float]:
-    """What open streams take, in the worker (MiB before, KiB for each) and each chunk in Redis (KiB)."""
+    """The memory of open streams, in the worker (MiB before, KiB for each) and each chunk in Redis (KiB)."""
     worker = psutil.Process(house.workers[0].pid)
     with redis.Redis(port=house.redis.port) as asked:
 

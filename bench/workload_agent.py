@@ -8,7 +8,7 @@ from google.adk.models.llm_request import LlmRequest
 from stream_protocol.testing import Call, ScriptedLlm, Step, Turn, Wait
 
 PIECE: Final = "as the crow flies, "
-"""What one chunk says: some five tokens, as models stream them."""
+"""The text of one chunk: some five tokens, as models stream them."""
 
 
 def respond(request: LlmRequest) -> Turn:
