@@ -268,9 +268,10 @@ def test_the_tour_shows_every_kind_of_part_in_one_message(
 ) -> None:
     page.set_viewport_size({"width": width, "height": height})
     press(page, "Show all 22")
-    expect(page.get_by_role("button", name="Tell me a long story")).to_be_visible()
+    suggestions = page.get_by_role("list", name="Suggestions")
+    expect(suggestions.get_by_role("button", name="Tell me a long story")).to_be_visible()
     page.screenshot(path=shots / f"{name}-1-welcome.png")
-    page.get_by_role("button", name="Plan a weekend in Lisbon").click()
+    suggestions.get_by_role("button", name="Plan a weekend in Lisbon").click()
     expect(page.locator("[data-reasoning]")).to_contain_text("The weather decides")
     # Both run at the same time: neither has its output yet.
     both = '[data-tool="get_weather"][data-state="input-available"] ~ [data-tool="find_hotels"]'

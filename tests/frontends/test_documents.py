@@ -203,7 +203,7 @@ class TestCommands:
     def test_a_stream_of_ones_own_is_checked(self, folder: Path) -> None:
         (folder / "capture.sse").write_bytes(b"".join(iter_sse([])))
         ((command, *arguments),) = shown("docs/coming-from/a-hand-written-bridge.md", "capture.sse")
-        assert "legal" in done(folder, command, *arguments)
+        assert "valid for" in done(folder, command, *arguments)
 
     def test_a_recording_of_the_table_of_events_is_opened(self, folder: Path) -> None:
         ((_, *serve),) = shown("docs/events.md", "--replay")
