@@ -1,19 +1,20 @@
 """Follows a run of another worker: reads its log from the store for all readers in this process.
 
-``_copier`` writes it. Here are joined events, dead workers, fail-overs that lose data, and when to stop.
+``_copier`` writes it. Here are joined events, fail-overs that lose data, and when to stop; dead workers are in
+``_writer_watch``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE
+from stream_protocol.serving.run_logs._writer_watch import WriterWatch
 from stream_protocol.stream import DEFAULT_ERROR_TEXT, RUN_FAILED_TEXT
 from stream_protocol.wire import SSE_DONE
 from stream_protocol.wire.client import closing_events, parse_sse
@@ -34,10 +35,8 @@ MAX_WAIT: Final = 1.0
 class Follower:
     """Reads the log of a run into ``buffer``, which serves all readers in this process.
 
-    If a run has no lease and its log has no end, its worker is dead, or a fail-over has lost the lease. So the worker
-    has ``times.valid_without_renewal`` seconds to renew it. The store has the same time to be reachable again. After
-    that the response ends in an error. If a newer run holds the chat's lease, it ends in an error at once. With
-    ``recovers`` the readers are cut off instead: another worker is about to go on with the run.
+    If the writer is lost (see ``WriterWatch``) and the log has no end, the response ends in an error. With ``recovers``
+    the readers are cut off instead: another worker is about to go on with the run.
     """
 
     def __init__(
@@ -50,18 +49,12 @@ class Follower:
         self._chat = chat
         self._run_id = run_id
         self._times = times
+        self._writer = WriterWatch(store, chat, run_id, times)
         self._recovers = recovers
         self._timer: asyncio.TimerHandle | None = None
         self._received = 0
         """How many of the run's events are in ``buffer``."""
         self._head_read = False
-        self._available: int | None = None
-        """How many events the store had when it was last asked; ``None`` if it has no log of the run."""
-        self._check_at = 0.0
-        self._missing_since: float | None = None
-        self._token = 0
-        """The run's token; 0 before it is known. After a fail-over an older run may seem to hold the lease."""
-        self._superseded = False
 
     @property
     def leaving(self) -> bool:
@@ -70,9 +63,9 @@ class Follower:
 
     async def begin(self) -> bool:
         """Returns whether the run holds its chat's lease or has a log. To be called once, before ``follow``."""
-        current = await self._check_lease()
+        is_held = await self._writer.check()
         self._count_readers(0)
-        return current or self._available is not None
+        return is_held or self._writer.available is not None
 
     async def follow(self) -> None:
         """Reads the log until the run has ended or nobody reads it here any more."""
@@ -89,9 +82,7 @@ class Follower:
     async def leave(self) -> None:
         """Tells the run's worker that nobody reads it here any more."""
         if not self.buffer.closed:
-            with suppress(RunLogError):
-                watched = await self._store.watch(self._chat, self._run_id, reads=False)
-                await self._store.request_renewal(watched.worker, self._run_id)
+            await self._writer.leave()
 
     async def _read_until_end(self) -> None:
         while not self.buffer.closed:
@@ -100,16 +91,15 @@ class Follower:
                     await asyncio.sleep(RETRY_SECONDS)
             except RunLogError as error:
                 logger.warning("Run %s cannot be followed just now: %s", self._run_id, error)
-                self._note_missing()
-                self._check_at = 0
+                self._writer.note_absence()
+                self._end_if_lost()
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _read_more(self) -> bool:
         """Reads what is there. Returns ``False`` if it had nothing and did not wait: pause before the next read."""
-        if self._missing_since is not None or _now() >= self._check_at:
-            await self._check_lease()
-        missing = self._missing_since is not None
-        if not self._head_read and self._available:
+        await self._writer.check_if_due()
+        missing = self._writer.is_missing
+        if not self._head_read and self._writer.available:
             await self._read_head()
         wait = 0 if missing else min(MAX_WAIT, self._times.renewal_interval)
         entries = await self._store.entries(self._chat, self._run_id, self._received, wait)
@@ -117,27 +107,11 @@ class Follower:
             await self._read_head()
         for entry in entries:
             self._append(entry)
-        if not entries and (self._available or 0) > self._received:
+        if not entries and (self._writer.available or 0) > self._received:
             self._cut_off_readers("the next events were joined with earlier ones")
-        if not entries and missing:
-            self._note_missing()
+        if not entries:
+            self._end_if_lost()
         return bool(entries) or not missing
-
-    async def _check_lease(self) -> bool:
-        """Returns whether the run holds its chat's lease. Also tells its worker that it is read here."""
-        watched = await self._store.watch(self._chat, self._run_id, reads=True)
-        self._available = watched.available
-        current = watched.holder == self._run_id
-        self._superseded = not current and watched.token > self._token
-        if not current:
-            self._missing_since = self._missing_since or _now()
-        else:
-            self._token = watched.token
-            if not self._check_at:
-                await self._store.request_renewal(watched.worker, self._run_id)
-            self._missing_since = None
-        self._check_at = _now() + self._times.renewal_interval
-        return current
 
     async def _read_head(self) -> None:
         """Reads what is before the entries. Only here, not in ``begin``: many readers may ask for the run at once."""
@@ -161,10 +135,8 @@ class Follower:
             self.buffer.append(*_split_events(entry.events)[self._received - entry.after :])
             self._received = entry.count
 
-    def _note_missing(self) -> None:
-        """Notes that the lease is gone, or the store away. Ends the response if that has lasted too long."""
-        self._missing_since = self._missing_since or _now()
-        if self._superseded or _now() - self._missing_since > self._times.valid_without_renewal:
+    def _end_if_lost(self) -> None:
+        if self._writer.is_lost:
             self._end_lost()
 
     def _end_lost(self) -> None:
@@ -216,7 +188,3 @@ async def written_events(store: RunStore, chat: str, run_id: str) -> list[bytes]
 
 def _split_events(joined: bytes) -> list[bytes]:
     return [event + b"\n\n" for event in joined.split(b"\n\n")[:-1]]
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
