@@ -32,7 +32,6 @@ TESTS = Path(__file__).parent
 FIXTURES = TESTS.parent / "frontend-fixtures"
 
 FIRST = (
-    "browser/test_demo_page.py",
     "cli/test_serve_command.py",
     "conformance/test_chat_against_server.py",
     "cli/test_reload.py",
