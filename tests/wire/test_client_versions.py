@@ -98,7 +98,7 @@ def test_no_key_of_the_table_is_sent_by_default_to_a_client_that_refuses_it() ->
 
 def test_the_page_has_the_table() -> None:
     lines = [
-        f"| {what} | {since.get(6) or '–'} | {since.get(7)} |"
+        f"| {what} | {since.get(6) or 'never'} | {since.get(7)} |"
         for what, since in (
             *((f"`{kind}`", since) for kind, since in CHUNK_VERSIONS.items()),
             *((f"`{key}` of `{kind}`", since) for (kind, key), since in KEY_VERSIONS.items()),
