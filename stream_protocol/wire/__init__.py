@@ -35,10 +35,7 @@ from stream_protocol.wire._arguments import (
 )
 from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk, Chunk, FinishReason, ProviderMetadata
 from stream_protocol.wire._client_versions import (
-    CHUNK_VERSIONS,
-    KEY_VERSIONS,
     AiSdkOption,
-    ClientVersion,
     client_version,
 )
 from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, InvalidArgumentError, StreamProtocolError

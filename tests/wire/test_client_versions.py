@@ -4,14 +4,9 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from stream_protocol.wire import (
-    CHUNK_VERSIONS,
-    KEY_VERSIONS,
-    ClientVersion,
-    StreamProtocolError,
-    client_version,
-)
+from stream_protocol.wire import StreamProtocolError, client_version
 from stream_protocol.wire._chunks import Chunk
+from stream_protocol.wire._client_versions import CHUNK_VERSIONS, KEY_VERSIONS, ClientVersion
 from stream_protocol.wire.client._chunk_schema import _SCHEMAS
 from tests.processes import ROOT
 
