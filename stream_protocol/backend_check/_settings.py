@@ -5,7 +5,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 Prompts = tuple[str, ...]
@@ -30,8 +29,8 @@ class Settings:
     file: Prompts = ("What is in the file that I attach?",)
     resume: str = "{url}/{id}/stream"
     stop: str = "{url}/{id}/stop"
-    headers: Mapping[str, str] = MappingProxyType({})
-    body: Mapping[str, Any] = MappingProxyType({})
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 30.0
     """Seconds that a response may be silent. A check may take four times as long."""
 
