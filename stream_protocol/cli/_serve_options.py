@@ -118,6 +118,7 @@ class ServeOptions:
     )
     inspect: bool = _option(
         common=True,
+        beside_replay=True,
         is_flag=True,
         help="Show on the page how an answer came to be: each ADK event and its chunks. For developers.",
     )

@@ -199,6 +199,8 @@ def test_words_are_taken_in_the_middle_of_an_answer_and_end_it(page: Page, shots
     expect(field(page)).to_be_focused()
     page.reload()
     expect(texts(page)).to_have_text([BEGINNING, "You said: never mind"])
+    expect(answers(page).first.locator("[data-stopped]")).to_have_text("Stopped")
+    expect(answers(page).last.locator("[data-stopped]")).to_have_count(0)
 
 
 def test_a_page_that_is_reloaded_in_mid_answer_takes_it_up(page: Page, scenes: Scenes) -> None:

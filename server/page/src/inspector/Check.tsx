@@ -1,6 +1,6 @@
 import { CircleCheck, CircleX, TriangleAlert } from "lucide-react";
-import { Badge } from "../ui/badge";
-import { Button } from "../ui/button";
+import { Badge } from "../components/ui/badge";
+import { Button } from "../components/ui/button";
 import type { Finding, Findings } from "./inspector-api";
 
 type CheckProps = Findings & { onShow: (number: number) => void };

@@ -1,6 +1,6 @@
 import { isToolUIPart } from "ai";
-import { requestBody } from "../chat/chat-api";
-import type { ChatMessage } from "../chat/message-types";
+import { requestBody } from "../components/chat/chat-api";
+import type { ChatMessage } from "../components/chat/message-types";
 import { Shown } from "./Shown";
 
 const WAITING = new Set(["input-available", "approval-requested"]);

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { Json } from "../tools/Json";
+import { Json } from "../components/tools/Json";
 import type { Row } from "./entries";
 import { type InspectedAgent, loadAgents } from "./inspector-api";
 import { stateOf } from "./runs";

@@ -1,6 +1,6 @@
 import type { Entry } from "./entries";
-import { refusal } from "../chat/chat-api";
-import type { ChatMessage } from "../chat/message-types";
+import { refusal } from "../components/chat/chat-api";
+import type { ChatMessage } from "../components/chat/message-types";
 
 export type Finding = {
   severity: "error" | "warning";

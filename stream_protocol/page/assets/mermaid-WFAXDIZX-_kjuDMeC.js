@@ -1,0 +1,1 @@
+export{u as Mermaid}from"./index-Cu09u5cj.js";
