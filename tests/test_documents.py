@@ -141,7 +141,10 @@ def test_a_project_has_the_scripts_that_are_shown(command: tuple[Block, list[str
 
 
 def test_every_example_sends_what_a_request_is_about_and_not_the_whole_chat() -> None:
-    own = {"assistant-ui": "sends the ids of the other messages, too: by them the server sees what an edit has cut off"}
+    own = {
+        "assistant-ui": "sends the ids of the other messages, too: by them the server sees what an edit has cut off",
+        "nextjs": "has a function for it: the Inspector shows the next request by the same one",
+    }
     stock = {"react": "has nothing that is made for this server; its README shows the lines"}
     ways = re.search(r"prepareSend.*?\}\),", block("docs/large-chats.md", "prepareSendMessagesRequest"), re.DOTALL)
     assert ways is not None

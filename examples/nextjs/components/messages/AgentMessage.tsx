@@ -39,14 +39,16 @@ export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit
       {!live && (
         <Actions>
           <CopyText text={textOf(message)} />
-          <IconButton
-            label="Regenerate"
-            size="small icon"
-            disabled={busy}
-            onClick={() => void onRegenerate({ messageId: message.id })}
-          >
-            <RefreshCw />
-          </IconButton>
+          {onRegenerate && (
+            <IconButton
+              label="Regenerate"
+              size="small icon"
+              disabled={busy}
+              onClick={() => void onRegenerate({ messageId: message.id })}
+            >
+              <RefreshCw />
+            </IconButton>
+          )}
           <Usage metadata={message.metadata} />
         </Actions>
       )}

@@ -18,8 +18,9 @@ export type MessageProps = Answers & {
   stopped: boolean;
   /** Some message of the chat is being written. */
   busy: boolean;
-  onEdit: (messageId: string, text: string) => void;
-  onRegenerate: (options: { messageId: string }) => unknown;
+  /** Without these a message cannot be changed. */
+  onEdit?: (messageId: string, text: string) => void;
+  onRegenerate?: (options: { messageId: string }) => unknown;
 };
 
 export const Message = memo(function Message(props: MessageProps) {

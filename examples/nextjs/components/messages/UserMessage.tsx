@@ -12,7 +12,7 @@ export function UserMessage({ message, onEdit }: MessageProps) {
   const text = textOf(message);
   const save = (changed: string) => {
     setEditing(false);
-    onEdit(message.id, changed);
+    onEdit?.(message.id, changed);
   };
   return (
     <article aria-label="You" className="group/message flex flex-col items-end gap-2">
@@ -27,9 +27,11 @@ export function UserMessage({ message, onEdit }: MessageProps) {
           {text !== "" && <Words text={text} />}
           <Actions>
             <CopyText text={text} />
-            <IconButton label="Edit" size="small icon" onClick={() => setEditing(true)}>
-              <Pencil />
-            </IconButton>
+            {onEdit && (
+              <IconButton label="Edit" size="small icon" onClick={() => setEditing(true)}>
+                <Pencil />
+              </IconButton>
+            )}
           </Actions>
         </div>
       )}

@@ -61,7 +61,8 @@ export type InspectedAgent = {
   agents: InspectedAgent[];
 };
 
-export async function loadAgents(): Promise<InspectedAgent> {
+/** The tree of agents; `null` for recordings, which do not tell it. */
+export async function loadAgents(): Promise<InspectedAgent | null> {
   return (await ask("api/inspect/agents")).json();
 }
 
