@@ -48,7 +48,7 @@ NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); con
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 FRONTENDS_READY := $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends pages attack fleet kills soak samples release site hunt check static coverage bench lock page clean python-there node-missing
+.PHONY: help setup setup-oldest setup-frontends demo test test-python test-oldest test-versions frontends pages attack fleet kills soak samples release docs site hunt check static coverage bench lock page clean python-there node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -153,6 +153,9 @@ hunt: setup  ## tests that draw by chance, by new seeds: ROUNDS=3, MINUTES=10 at
 		PYTHONHASHSEED=$$seed $(BIN)/python -m pytest -m "hunt and not samples and not soak" -n 2 --hypothesis-seed=$$seed $(ARGS) \
 			|| { echo "The same again: make hunt SEED=$$seed$(if $(ARGS), ARGS='$(ARGS)')"; exit 1; }; \
 	done
+
+docs: $(PYTHON_READY)  ## the documentation at http://127.0.0.1:$PORT, built anew after each change
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --dev-addr $(HOST):$(PORT)
 
 # Material tells of MkDocs 2 with each build.
 site: $(PYTHON_READY)  ## the documentation as a site in build/site, and a look at it in Chromium

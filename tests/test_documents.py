@@ -37,6 +37,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
     ("docs/approvals.md", "sendAutomaticallyWhen"): _FRAGMENT,
+    ("docs/authentication.md", "--user-header"): "tests/frontends/test_documents.py runs the one of docs/operations.md",
     ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
     ("docs/client-tools.md", "||"): _FRAGMENT,
     ("docs/cli.md", "adk-ui-stream check"): _HELP,

@@ -39,7 +39,7 @@ RUNS: Final = {
 }
 """Fixture -> what it shows."""
 
-_RULE: Final = re.compile(r"<td>(?=<code>([a-z-]+)</code></td>)")
+_RULE: Final = re.compile(r"<td>(?=<code>([a-z0-9-]+)</code></td>)")
 _HEAD: Final = "<head>"
 
 

@@ -170,7 +170,7 @@ class ServeOptions:
     metrics: bool = _option(
         section="What operators see",
         is_flag=True,
-        help="Serve Prometheus metrics at /metrics, without authentication: see docs/operations.md.",
+        help="Serve Prometheus metrics at /metrics, without authentication: see docs/monitoring.md.",
     )
     log_format: Literal["text", "json"] = _option(
         type=click.Choice(["text", "json"]),

@@ -12,7 +12,7 @@ import { HOST } from "../layout/host";
 
 /** A run that the site of the documentation has: `NAME.json` is what the Inspector's route makes of its recording. */
 type Recorded = { name: string; title: string };
-type Shown = Omit<OpenedFile, "name" | "file" | "session">;
+type Shown = Omit<OpenedFile, "file" | "session">;
 
 /** Runs that were recorded: the reader picks one, and sees the page beside its events and chunks. Without a server. */
 export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
@@ -25,7 +25,7 @@ export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
     fetch(`${name}.json`)
       .then((response) => (response.ok ? response.json() : Promise.reject(new Error("The recording cannot be loaded."))))
       .then(
-        (loaded: Shown) => current && setShown(loaded),
+        (loaded: Omit<Shown, "name">) => current && setShown({ ...loaded, name }),
         (error: Error) => current && setProblem(error.message),
       );
     return () => {
@@ -33,7 +33,6 @@ export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
     };
   }, [name]);
   const choose = (name: string) => {
-    setShown(undefined);
     setProblem("");
     setName(name);
     window.history.replaceState(null, "", `#${name}`);
@@ -58,15 +57,15 @@ export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
               {problem}
             </p>
           )}
-          {shown && <Run key={name} name={name} shown={shown} />}
+          {shown?.name === name && <Run key={name} shown={shown} />}
         </div>
       </TooltipProvider>
     </HostContext>
   );
 }
 
-function Run({ name, shown }: { name: string; shown: Shown }) {
-  const { messages } = shown;
+function Run({ shown }: { shown: Shown }) {
+  const { messages, name } = shown;
   const root = messages.flatMap(({ parts }) => parts).map(speakerOf).find((speaker) => speaker !== undefined);
   return (
     <div className="flex min-h-0 flex-1 max-md:flex-col">
@@ -90,7 +89,7 @@ function Run({ name, shown }: { name: string; shown: Shown }) {
         </div>
       </main>
       <aside aria-label="Inspector" className="flex min-h-0 flex-1 flex-col border-s max-md:border-s-0 max-md:border-t">
-        <FileView opened={{ ...shown, name, file: new File([], name), session: "" }} saves={false} />
+        <FileView opened={{ ...shown, file: new File([], name), session: "" }} saves={false} />
       </aside>
     </div>
   );

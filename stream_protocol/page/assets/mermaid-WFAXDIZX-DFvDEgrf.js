@@ -1,0 +1,1 @@
+export{u as Mermaid}from"./index-CyWmIMz4.js";
