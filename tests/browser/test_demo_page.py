@@ -121,7 +121,7 @@ def test_sources_are_listed_and_usage_is_in_small_print(page: Page) -> None:
     sources = page.get_by_role("navigation", name="Sources").get_by_role("link")
     expect(sources).to_have_text(["Rome on Wikivoyage", "Rome on Wikipedia"])
     expect(page.locator("[data-usage]")).to_have_text(
-        re.compile(r"scripted · \d+ tokens in · \d+ tokens out · \d+ in thoughts")
+        re.compile(r"scripted · \d+ in · \d+ out · \d+ reasoning")
     )
 
 

@@ -117,7 +117,7 @@ def test_data_of_another_shape_than_its_renderers_is_folded_json(page: Page, exp
 
 def test_each_message_says_its_model_and_its_usage(page: Page) -> None:
     say(page, "hello")
-    facts = "scripted · 1,234 tokens in · 12 tokens out · 7 in thoughts"
+    facts = "scripted · 1,234 in · 12 out · 7 reasoning"
     expect(page.locator("[data-usage]")).to_have_text(facts)
     expect(page.get_by_title("The model that answers")).to_have_text("scripted")
 

@@ -5,13 +5,13 @@ export function Usage({ metadata }: { metadata: ChatMetadata | undefined }) {
   const { modelId, usage } = metadata ?? {};
   const facts = [
     modelId,
-    tokens(usage?.inputTokens, "tokens in"),
-    tokens(usage?.outputTokens, "tokens out"),
-    tokens(usage?.outputTokenDetails?.reasoningTokens, "in thoughts"),
+    tokens(usage?.inputTokens, "in"),
+    tokens(usage?.outputTokens, "out"),
+    tokens(usage?.outputTokenDetails?.reasoningTokens, "reasoning"),
   ].filter((fact) => fact !== undefined);
   if (facts.length === 0) return null;
   return (
-    <p className="ms-1.5 text-xs text-muted-foreground" data-usage>
+    <p className="ms-1.5 text-xs text-muted-foreground" data-usage title="The model, and the tokens of the answer">
       {facts.join(" · ")}
     </p>
   );
