@@ -47,7 +47,11 @@ export function Composer({ field, attachments, model, agent, busy, onSend, onSto
   };
 
   return (
-    <form onSubmit={submit} className="mx-auto w-full max-w-3xl px-4 pb-[max(1rem,env(safe-area-inset-bottom))]">
+    // What scrolls behind it fades away.
+    <form
+      onSubmit={submit}
+      className="relative mx-auto w-full max-w-3xl px-4 pb-[max(1rem,env(safe-area-inset-bottom))] before:pointer-events-none before:absolute before:inset-x-0 before:bottom-full before:h-6 before:bg-linear-to-t before:from-background before:to-transparent"
+    >
       <div className="rounded-2xl border bg-card p-2 shadow-sm transition-colors focus-within:border-ring">
         <Attached files={files} onRemove={attachments.remove} />
         <textarea

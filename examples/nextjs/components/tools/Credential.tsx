@@ -36,7 +36,7 @@ export function Credential({ id, asked, onOutput }: { id: string; asked: Asked; 
   const given = Object.entries(values).filter(([, value]) => value !== "");
   const link = /^https?:\/\//.test(asked.authUri ?? "") ? asked.authUri : undefined;
   return (
-    <Pending label="Credential" question={asked.message} onSubmit={() => onOutput(Object.fromEntries(given))}>
+    <Pending label="Credential" question={asked.message ?? "The agent needs you to sign in."} onSubmit={() => onOutput(Object.fromEntries(given))}>
       {link && (
         <p>
           <Elsewhere className="font-medium text-primary underline underline-offset-2" url={link}>

@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useEffect, useRef } from "react";
+import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 
 type PendingProps = {
   label: string;
@@ -10,7 +10,7 @@ type PendingProps = {
 
 /**
  * What waits for the user. The focus comes to it where it would be lost, or lies in an empty field for words; once it is
- * done the focus goes on to what waits next.
+ * done the focus goes on to what waits next. Letters that are typed meanwhile are a message.
  */
 export function Pending({ label, question, onSubmit, children }: PendingProps) {
   const box = useRef<HTMLFormElement>(null);
@@ -19,7 +19,7 @@ export function Pending({ label, question, onSubmit, children }: PendingProps) {
     return () => {
       queueMicrotask(() => {
         if (document.activeElement !== document.body) return;
-        const next = document.querySelector<HTMLElement>("[data-pending]") ?? document.querySelector("main textarea[aria-label=Message]");
+        const next = document.querySelector<HTMLElement>("[data-pending]") ?? messageField();
         next?.focus();
       });
     };
@@ -28,6 +28,10 @@ export function Pending({ label, question, onSubmit, children }: PendingProps) {
     event.preventDefault();
     onSubmit?.();
   };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const isLetter = event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (isLetter && event.target === box.current) messageField()?.focus(); // the letter goes there
+  };
   return (
     <form
       ref={box}
@@ -35,6 +39,7 @@ export function Pending({ label, question, onSubmit, children }: PendingProps) {
       data-pending
       aria-label={label}
       onSubmit={submit}
+      onKeyDown={onKeyDown}
       className="flex flex-col gap-3 border-t p-3.5 outline-none focus-visible:bg-accent/50"
     >
       {question !== undefined && (
@@ -45,6 +50,10 @@ export function Pending({ label, question, onSubmit, children }: PendingProps) {
       {children}
     </form>
   );
+}
+
+function messageField(): HTMLElement | null {
+  return document.querySelector<HTMLElement>("main textarea[aria-label=Message]");
 }
 
 function isIdle(active: Element | null): boolean {

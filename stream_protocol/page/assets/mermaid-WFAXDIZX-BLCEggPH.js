@@ -1,1 +1,0 @@
-export{u as Mermaid}from"./index-DaLRsU0P.js";
