@@ -77,7 +77,8 @@ def main() -> None:
 
 def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
     """The page after its answer."""
-    with opened_tab(browser, **picture.screen, colors="dark" if picture.dark else "light") as tab:
+    screen: Screen = {**picture.screen, "colors": "dark" if picture.dark else "light"}
+    with opened_tab(browser, **screen) as tab:
         tab.emulate_media(reduced_motion="reduce")
         tab.goto(url)
         message = tab.get_by_role("textbox", name="Message")
