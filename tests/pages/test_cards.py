@@ -71,7 +71,9 @@ def test_a_form_has_a_control_for_each_kind_of_value_and_sends_what_is_given(pag
     form.get_by_label("Nights").fill("15")
     form.get_by_label("budget").fill("99.5")
     form.get_by_label("E-mail").fill("ana@example.org")
+    assert form.get_by_label("Food").evaluate("box => box.validationMessage") == "Choose at least 1."
     form.get_by_label("Food").check()
+    assert form.get_by_label("Food").evaluate("box => box.validationMessage") == ""
     form.get_by_label("late").check()
     page.screenshot(path=shots / "form.png")
     form.get_by_role("button", name="Answer").click()

@@ -104,17 +104,21 @@ function Choices({ label, schema, required, value, onChange, note }: ControlProp
   const chosen = Array.isArray(value) ? value : [];
   const least = Math.max(schema.minItems ?? 0, 0);
   const lacking = (required || chosen.length > 0) && chosen.length < least;
+  const missing = lacking ? `Choose at least ${least}.` : "";
   const all = schema.items?.enum ?? [];
   return (
     <fieldset aria-describedby={note} className="min-w-0">
-      <legend className="mb-1 text-muted-foreground">{label}</legend>
+      <legend className="mb-1 text-muted-foreground">
+        {label}
+        {required && least > 0 && <span className="text-destructive"> *</span>}
+      </legend>
       <div className="flex flex-wrap gap-x-4 gap-y-2">
         {all.map((choice, index) => (
           <label key={index} className="flex items-center gap-2">
             <Checkbox
               checked={chosen.includes(choice)}
               disabled={!chosen.includes(choice) && chosen.length >= (schema.maxItems ?? all.length)}
-              required={lacking && !chosen.includes(choice)}
+              ref={(box) => box?.setCustomValidity(index === 0 ? missing : "")}
               onChange={({ target }) =>
                 onChange(all.filter((each) => (each === choice ? target.checked : chosen.includes(each))))
               }
