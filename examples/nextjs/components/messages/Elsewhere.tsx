@@ -16,7 +16,7 @@ type ElsewhereProps = { url: string | undefined; className?: string; download?: 
 /** A link that tells the other side nothing of this page; only its words if the URL is not one to open. */
 export function Elsewhere({ url, className = LINK, download, children }: ElsewhereProps) {
   const schemes = download === undefined ? OPENED : [...OPENED, ...IN_THE_PAGE];
-  if (useContext(InLink) || !schemes.includes(parsed(url)?.protocol ?? "")) return children;
+  if (!schemes.includes(parsed(url)?.protocol ?? "")) return children;
   return (
     <InLink value={true}>
       <a className={className} href={url} download={download} target="_blank" rel="noopener noreferrer">
@@ -28,12 +28,12 @@ export function Elsewhere({ url, className = LINK, download, children }: Elsewhe
 
 type PictureProps = { url: string | undefined; alt: string | undefined; className?: string };
 
-/** An image that the page has or its own server gives; of any other a link. In a link it is no link of its own. */
+/** An image that the page has or its own server gives; of any other a link, and its words in a link. */
 export function Picture({ url, alt, className = "max-w-full rounded-lg" }: PictureProps) {
   const at = parsed(url);
   const inLink = useContext(InLink);
   if (at === undefined) return alt;
-  if (isOwn(url) && inLink) return <img className={className} src={url} alt={alt} data-picture />;
+  if (inLink) return isOwn(url) ? <img className={className} src={url} alt={alt} data-picture /> : alt || "Image";
   if (isOwn(url)) return <OwnPicture className={className} url={url} alt={alt} />;
   return (
     <Elsewhere className={`${LINK} inline-flex items-center gap-1.5 text-sm`} url={url}>
