@@ -49,7 +49,7 @@ from stream_protocol.recording.write import (
 )
 from stream_protocol.session import fold_response
 from stream_protocol.stream import Settings
-from stream_protocol.wire import AiSdkVersion, AnyChunk, UIMessage, json_value, parse_json, to_well_formed
+from stream_protocol.wire import AnyChunk, UIMessage, client_version, json_value, parse_json, to_well_formed
 from stream_protocol.wire.client import sse_events
 
 MAX_SHOWN_BYTES: Final = 64 * 2**20
@@ -111,7 +111,7 @@ def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
     return _findings(path, session, _versions(load_recording(path, session=session)))
 
 
-def _findings(path: Path, session: str | None, versions: set[AiSdkVersion]) -> list[dict[str, Any]]:
+def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
     """What ``check`` says of a file. ``versions``: of the streams that are shown of a recording."""
     findings: list[dict[str, Any]] = []
     for finding in islice(check_file(path, session=session), MAX_FINDINGS):
@@ -122,8 +122,8 @@ def _findings(path: Path, session: str | None, versions: set[AiSdkVersion]) -> l
     return findings
 
 
-def _versions(recording: Recording) -> set[AiSdkVersion]:
-    return {head.options.get("ai_sdk", 6) for head, _ in recording.stream_turns()}
+def _versions(recording: Recording) -> set[int]:
+    return {client_version(head.options.get("ai_sdk", 6)).major for head, _ in recording.stream_turns()}
 
 
 def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:

@@ -16,7 +16,7 @@ from stream_protocol.replay_server import Chats
 
 if TYPE_CHECKING:
     from stream_protocol.replay_server import RecordingLibrary
-    from stream_protocol.wire import AiSdkVersion
+    from stream_protocol.wire import AiSdkOption
 
 KEPT_RECORDINGS: Final = 8
 """Recordings whose entries are kept, those that were shown last."""
@@ -29,7 +29,7 @@ class InspectedChats(Chats):
     """
 
     def __init__(
-        self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkVersion, *, session: str | None = None
+        self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkOption, *, session: str | None = None
     ) -> None:
         super().__init__(library, pace, ai_sdk)
         self.session = session
