@@ -12,7 +12,7 @@ from starlette.types import Message
 
 from bench.conversation import long_answer
 from stream_protocol.serving import UIMessageStreamResponse
-from stream_protocol.serving.base._recorder_protocol import NoRecorder
+from stream_protocol.serving.base import TurnRecorders
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.runs import Run, RunLimits
 from stream_protocol.serving.runs._run import StartedResponse
@@ -63,7 +63,7 @@ async def _stream(events: list[Event]) -> int:
     response = UIMessageStreamResponse(run.log.read())
     sending = asyncio.create_task(response({"type": "http", "method": "POST"}, receive, send))
     await asyncio.sleep(0)
-    await run.run_agent(_paced(events), _started, NoRecorder())
+    await run.run_agent(_paced(events), _started, TurnRecorders())
     await sending
     run.release()
     return sends

@@ -18,11 +18,10 @@ from stream_protocol.serving.base._loopback import is_loopback_address
 from stream_protocol.serving.base._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving.base._rare_warning import WARNING_SECONDS, RareWarning
 from stream_protocol.serving.base._recorder_protocol import (
-    FailsafeRecorder,
-    NoRecorder,
     Recorder,
     TurnRecorder,
-    as_one_recorder,
+    TurnRecorders,
+    all_recorders,
     check_recorder,
 )
 from stream_protocol.serving.base._refusals import (

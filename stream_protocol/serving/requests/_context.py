@@ -15,7 +15,7 @@ from stream_protocol.serving.base import (
     RunSlots,
     ServiceLimits,
     Tasks,
-    as_one_recorder,
+    all_recorders,
 )
 from stream_protocol.serving.chats import ChatStore
 from stream_protocol.serving.engine import DurableExecutor, deployment_of
@@ -107,9 +107,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
     engine = _usable_engine(given, runner, run_log)
     store = ChatStore(runner, given.hook_timeout)
     history = _history_policy(given, runner, store)
-    planner = Planner(
-        runner, given.run_config or default_run_config(), options, history, as_one_recorder(given.recorder)
-    )
+    planner = Planner(runner, given.run_config or default_run_config(), options, history, all_recorders(given.recorder))
     runs = ActiveRuns(
         runner.app_name,
         run_log,

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving.base import RunOverrides, TurnRecorder
+    from stream_protocol.serving.base import RunOverrides, TurnRecorders
     from stream_protocol.session import CallAnswer, RunInput
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -67,7 +67,7 @@ class Job:
     runner: Runner
     run_config: RunConfig
     options: ConverterOptions
-    recorder: TurnRecorder
+    recorder: TurnRecorders
     on_stored: Callable[[Sequence[CallAnswer]], None]
     """Called when the session has the user's message, or the first answers, with the answers that hold from then on:
     all of the turn, or only the denials of a run that was stopped before."""

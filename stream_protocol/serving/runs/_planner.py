@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.adk_runner import delegation_tools, runner_for
-from stream_protocol.serving.base import long_work
+from stream_protocol.serving.base import TurnRecorders, long_work
 from stream_protocol.serving.chats import create_session, repair_session, rewind_session
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.session import NewUserTurn, events_before_words
@@ -56,13 +56,13 @@ class Planner:
         run_config: RunConfig,
         options: ConverterOptions,
         history: HistoryPolicy,
-        recorder: Recorder,
+        recorders: Sequence[Recorder],
     ) -> None:
         self._runner = runner
         self._run_config = run_config
         self._options = options
         self._history = history
-        self._recorder = recorder
+        self._recorders = recorders
 
     def options_for(self, chat_id: str, artifact_base: str | None) -> ConverterOptions:
         """Returns the options of responses in this chat."""
@@ -114,6 +114,10 @@ class Planner:
         options = self.options_for(request.id, overrides.artifact_base)
         if runner.agent is not self._runner.agent:
             options = hide_tools(delegation_tools(runner.agent), options)
+        turns = (
+            recorder.turn(request, app_name=runner.app_name, user_id=session.user_id, options=options)
+            for recorder in self._recorders
+        )
         return Job(
             request=self._history.request_to_keep(request),
             turn=turn,
@@ -122,6 +126,6 @@ class Planner:
             runner=runner,
             run_config=self._run_config,
             options=options,
-            recorder=self._recorder.turn(request, app_name=runner.app_name, user_id=session.user_id, options=options),
+            recorder=TurnRecorders(turns),
             on_stored=accept,
         )

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
 from stream_protocol.adk import read
-from stream_protocol.serving.base import DEFAULT_TIMES, FailsafeRecorder, NoRecorder, ServiceTimes
+from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, TurnRecorders
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._loop_guard import without_loop
@@ -32,7 +32,6 @@ from stream_protocol.wire import SSE_DONE
 if TYPE_CHECKING:
     from google.adk.events import Event
 
-    from stream_protocol.serving.base import TurnRecorder
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -120,7 +119,7 @@ class Run:
         self._times = times
         self._released = False
         self._response_factory: ResponseFactory = _empty_response
-        self._recorder: TurnRecorder = NoRecorder()
+        self._recorder = TurnRecorders()
         self._conversion: Conversion[bytes] | None = None
         self._continued: UIMessage | None = None
         self.observer = RunObserver(requested_at)
@@ -194,7 +193,7 @@ class Run:
         self.log.forget_writer()
 
     async def run_agent(
-        self, events: AsyncGenerator[Event], response_factory: ResponseFactory, recorder: TurnRecorder
+        self, events: AsyncGenerator[Event], response_factory: ResponseFactory, recorder: TurnRecorders
     ) -> None:
         """Reads the agent's events to the end and writes the response. To be called in the run's own task.
 
@@ -204,7 +203,7 @@ class Run:
         if self._given_up or not await self.holds_lease():
             return
         self._response_factory = response_factory
-        self._recorder = recorder if isinstance(recorder, NoRecorder) else FailsafeRecorder(recorder)
+        self._recorder = recorder
         self._task = asyncio.current_task()
         if self.log.closed:
             self._stop_agent()
