@@ -15,7 +15,7 @@ from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
 from stream_protocol.serving.engine._records import record_of
-from stream_protocol.serving.runs import NotRecordedError
+from stream_protocol.serving.runs import Executor, NotRecordedError
 from stream_protocol.session.transcript import EventMetadata
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class DurableExecutor:
+class DurableExecutor(Executor):
     """Executes runs with an engine, and recovers the orphaned runs of the ``deployment``."""
 
     def __init__(
@@ -44,13 +44,12 @@ class DurableExecutor:
         work: RunWork,
         times: ServiceTimes,
     ) -> None:
+        super().__init__(runs, work)
         engine.attach(deployment)
         self._engine = engine
         self._runner = runner
         self._deployment = deployment
-        self._runs = runs
         self._store = store
-        self._work = work
         self._times = times
         self._isolation = Isolation(times.alone)
         self._local = LocalRuns(engine, runs, times)

@@ -24,7 +24,7 @@ from stream_protocol.serving.run_logs import MemoryRunLog
 from stream_protocol.serving.runs import (
     ActiveRuns,
     ClientHistory,
-    DirectExecutor,
+    Executor,
     Planner,
     RunLimits,
     RunWork,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.engine import Engine
     from stream_protocol.serving.requests._service_options import OnBusy, ServiceOptions
     from stream_protocol.serving.run_logs import RunLog
-    from stream_protocol.serving.runs import Executor, HistoryPolicy
+    from stream_protocol.serving.runs import HistoryPolicy
     from stream_protocol.stream import ConverterOptions
 
 logger = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         ai_sdk=settings.options["ai_sdk"],
         times=given.times,
     )
-    executor: Executor = DirectExecutor(runs, work)
+    executor = Executor(runs, work)
     if engine is not None:
         deployment = deployment_of(runner, run_log)
         executor = DurableExecutor(engine, runner, deployment, runs, store, planner, work, given.times)
