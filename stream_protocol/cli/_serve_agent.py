@@ -124,8 +124,8 @@ class AgentServer:
                 session_service=sessions,
                 run_log=self._run_log(self.options.run_log_url) if self.options.run_log_url is not None else None,
                 engine=engine,
-                disconnect_grace=self.options.disconnect_grace,
                 limits=ServiceLimits(
+                    disconnect_grace=self.options.disconnect_grace,
                     max_runs=self.options.max_runs,
                     max_runs_per_user=self.options.max_runs_per_user,
                     max_requests_per_minute=self.options.requests_per_minute,

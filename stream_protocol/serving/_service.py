@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Unpack
 
 from stream_protocol.serving.base import (
     DEFAULT_TIMES,
-    HOOK_TIMEOUT,
     NO_OVERRIDES,
     ByteShare,
     InProgress,
@@ -33,7 +32,6 @@ from stream_protocol.serving.requests import (
     delete_chat,
     stop_chat,
 )
-from stream_protocol.serving.runs import RUN_TIMEOUT, STOPPING_WAIT
 from stream_protocol.wire import check_count, check_flag, check_instance, check_text
 from stream_protocol.wire.client import parse_sse
 
@@ -68,22 +66,15 @@ class ChatService:
     one of them would block every chat.
     ``run_log``: keeps responses while they are written. ``MemoryRunLog()`` by default, for one process; ``RedisRunLog``
     for many. The service closes it.
-    ``disconnect_grace``: seconds that a run goes on without a reader; 0 stops it when the client leaves. ``None``, the
-    default: it runs to its end, so that a reload loses nothing.
-    ``run_timeout``: seconds that a run may take, since one that hangs must end some time; ``None`` for no limit.
-    ``limits``: how many runs go on at once, how much one may say, how often a user may ask: see ``ServiceLimits``. The
-    calls of models in a run are ``max_llm_calls`` of the run config, ADK's 500 by default; the bytes of a response are
-    ``LogBounds.max_size`` of the run log.
+    ``limits``: how many runs go on at once, how long and how much one may say, how often a user may ask: see
+    ``ServiceLimits``. The calls of models in a run are ``max_llm_calls`` of the run config, ADK's 500 by default; the
+    bytes of a response are ``LogBounds.max_size`` of the run log.
     ``on_busy``: what a new turn of the user does while a run of its chat goes on. ``"interrupt"``, the default: it
     stops that run, as ``stop`` does, and is answered. ``"reject"``: every other request is refused (409).
     ``history_cut``: what it means that new words come with a history which ends before the stored one. ``"append"``,
     the default: they are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``:
     what is stored after the last message that the client has is taken back first; some kits edit so, assistant-ui
     among them. Only for clients that send ``messages`` with the ids of all; a single ``message`` never means a cut.
-    ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping or being stored. After that
-    it is refused (503, with ``Retry-After``).
-    ``hook_timeout``: seconds that ``on_finish`` may take, and the session store each time that it reads or writes for a
-    chat outside its run; ``None`` for no limit. After that it is cancelled, which is logged, and the chat is free.
     ``files``: which attached files are accepted (by default all that a browser can send), and whether the agent's files
     are sent as links to artifacts.
     ``on_finish``: called when a run has ended, with the messages of the chat: see ``OnFinish``.
@@ -108,13 +99,9 @@ class ChatService:
         history: HistoryMode = "server",
         run_config: RunConfig | None = None,
         run_log: RunLog | None = None,
-        disconnect_grace: float | None = None,
-        run_timeout: float | None = RUN_TIMEOUT,
         limits: ServiceLimits | None = None,
         on_busy: OnBusy = "interrupt",
         history_cut: HistoryCut = "append",
-        stopping_wait: float = STOPPING_WAIT,
-        hook_timeout: float | None = HOOK_TIMEOUT,
         files: FilePolicy | None = None,
         on_finish: OnFinish | None = None,
         on_audit: OnAudit | None = None,
@@ -128,13 +115,9 @@ class ChatService:
             history=history,
             run_config=run_config,
             run_log=run_log,
-            disconnect_grace=disconnect_grace,
-            run_timeout=run_timeout,
             limits=limits,
             on_busy=on_busy,
             history_cut=history_cut,
-            stopping_wait=stopping_wait,
-            hook_timeout=hook_timeout,
             files=files,
             on_finish=on_finish,
             on_audit=on_audit,
@@ -197,7 +180,7 @@ class ChatService:
         turn of the user interrupts it, and an answer to one of the agent's calls waits for its end; see ``on_busy``.
         Raises ``ChatRequestError`` for a request that is refused: nothing is stored, started or interrupted then.
 
-        An answer may have to wait for longer than a client or a proxy waits for a response. So after ``stopping_wait``
+        An answer may have to wait for longer than a client or a proxy waits for a response. So after ``stop_timeout``
         its response begins, silent; if the answer is refused then, the response is one ``error`` chunk.
         """
         check_text("user_id", user_id)

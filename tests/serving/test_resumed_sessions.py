@@ -10,12 +10,12 @@ from google.adk.events import Event
 from google.adk.sessions import BaseSessionService, InMemorySessionService, Session
 from google.genai import types
 
-from stream_protocol.serving import LogBounds
+from stream_protocol.serving import LogBounds, ServiceLimits
 from stream_protocol.serving.engine import RunRecord
 from stream_protocol.serving.engine._recovery import with_shown
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
 from stream_protocol.serving.engine._shown import is_half, shown_and_not_said
-from stream_protocol.serving.runs import Run, RunLimits
+from stream_protocol.serving.runs import Run
 from tests.session.test_run_output import shown
 
 RUN = "invocation-1"
@@ -157,7 +157,7 @@ async def test_a_half_text_is_shown_where_it_is_stored(is_fragment: bool) -> Non
         log_id: str | None = "r0"
         is_live: bool = True
 
-    run = Run(RunLimits(), LogBounds())
+    run = Run(ServiceLimits(), LogBounds())
     found = [event async for event in with_shown(events(), told("I am right"), run, Live(), sessions)]
     shown = [part.text for event in found for part in (event.content and event.content.parts) or []]
     stored = texts(await session_of(service, "c1"))[1:]

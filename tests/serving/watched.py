@@ -8,8 +8,8 @@ from unittest import mock
 from weakref import WeakSet
 
 from stream_protocol.serving import ChatService, LogBounds, MemoryRunLog, Target
+from stream_protocol.serving.base._limits import RUN_TIMEOUT
 from stream_protocol.serving.run_logs import Lease, Owner, RunInfo, RunLog, RunReader
-from stream_protocol.serving.runs._run import RUN_TIMEOUT
 from tests.serving.support import soon
 
 

@@ -79,7 +79,7 @@ OnAudit: TypeAlias = Callable[[AuditRecord], Awaitable[None] | None]
 """Gets each record after the act, one at a time, in their order.
 
 An ``async def`` runs on the event loop, a plain ``def`` in a thread: no request waits for it. A failure is logged, and
-so is a call that takes longer than ``ChatService(hook_timeout=…)``: an ``async def`` is cancelled then; a ``def``
+so is a call that takes longer than ``ServiceLimits.hook_timeout``: an ``async def`` is cancelled then; a ``def``
 cannot be, and until it ends later records are in the log alone.
 """
 

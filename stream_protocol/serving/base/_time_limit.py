@@ -6,15 +6,12 @@ Without it one store that does not answer would hold the chat until the server i
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
 T = TypeVar("T")
-
-HOOK_TIMEOUT: Final = 30.0
-"""Seconds by default: enough for a model that is asked for a title, or for a store that has to start."""
 
 
 class HookTimeoutError(Exception):

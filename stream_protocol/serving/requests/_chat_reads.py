@@ -57,7 +57,7 @@ class ChatReads:
                 del session  # what waits takes no memory, and is in nobody's way
             if lacks_message:
                 may_lack_message = False
-                await executor.wait_for_message(key, self._service.stopping_wait)
+                await executor.wait_for_message(key, self._service.limits.stop_timeout)
             elif memory is not None:
                 await memory.wait_for_room(size, left)
 

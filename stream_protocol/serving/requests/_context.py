@@ -26,7 +26,6 @@ from stream_protocol.serving.runs import (
     ClientHistory,
     Executor,
     Planner,
-    RunLimits,
     RunWork,
     ServerHistory,
     warn_of_other_workers,
@@ -74,7 +73,7 @@ class ServiceContext:
     waiting: RunSlots
     """The requests that wait for the end of a run."""
     on_busy: OnBusy
-    stopping_wait: float
+    limits: ServiceLimits
     times: ServiceTimes
 
     async def drain(self) -> None:
@@ -105,16 +104,15 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         warn_of_other_workers()
     run_log = given.run_log or MemoryRunLog()
     engine = _usable_engine(given, runner, run_log)
-    store = ChatStore(runner, given.hook_timeout)
+    store = ChatStore(runner, limits.hook_timeout)
     history = _history_policy(given, runner, store)
     planner = Planner(runner, given.run_config or default_run_config(), options, history, all_recorders(given.recorder))
     runs = ActiveRuns(
         runner.app_name,
         run_log,
-        RunLimits(disconnect_grace=given.disconnect_grace, run_timeout=given.run_timeout, max_chunks=limits.max_chunks),
+        limits,
         tasks,
         given.times,
-        stopping_wait=given.stopping_wait,
         chat_exists=history.has_chat,
         recovers=engine is not None,
     )
@@ -123,7 +121,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         runs,
         history,
         on_finish=given.on_finish,
-        hook_timeout=given.hook_timeout,
+        hook_timeout=limits.hook_timeout,
         ai_sdk=settings.options["ai_sdk"],
         times=given.times,
     )
@@ -140,16 +138,16 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         runs=runs,
         executor=executor,
         planner=planner,
-        audit=AuditTrail(runner.app_name, given.on_audit, timeout=given.hook_timeout),
+        audit=AuditTrail(runner.app_name, given.on_audit, timeout=limits.hook_timeout),
         memory=ResponseMemory(limits.max_response_bytes, with_state=settings.options["send_state"]),
         readiness=Readiness(runner, run_log, engine),
         rates=RequestRates(limits.max_requests_per_minute),
         foreign_rates=RequestRates(limits.max_requests_per_minute),
         tasks=tasks,
-        slots=RunSlots(limits.max_runs_per_user, limits.max_runs, patience=given.stopping_wait),
+        slots=RunSlots(limits.max_runs_per_user, limits.max_runs, patience=limits.stop_timeout),
         waiting=RunSlots(limits.max_waiting_per_user, limits.max_runs),
         on_busy=given.on_busy,
-        stopping_wait=given.stopping_wait,
+        limits=limits,
         times=given.times,
     )
 

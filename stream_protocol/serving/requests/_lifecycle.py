@@ -127,7 +127,7 @@ class RequestLifecycle:
         self._chat = chat_key(user_id, request.id)
         self._attempt = service.audit.attempt(user_id, request)
         self._state = ADMITTED
-        self._patience: float | None = service.stopping_wait
+        self._patience: float | None = service.limits.stop_timeout
         """Seconds that it waits for the end of another run before its response begins; ``None``: that has begun."""
         self._slot = RunSlot(service.slots, self._chat)
         self._waiting = RunSlot(service.waiting, (user_id, object()))

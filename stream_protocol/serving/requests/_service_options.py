@@ -18,7 +18,6 @@ from stream_protocol.wire import (
     check_choice,
     check_instance,
     check_interface,
-    check_seconds,
 )
 
 if TYPE_CHECKING:
@@ -41,13 +40,9 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
         or_none=True,
         hint="give RedisRunLog(…), PostgresRunLog(…) or MemoryRunLog()",
     ),
-    "disconnect_grace": partial(check_seconds, zero=True, or_none=True),
-    "run_timeout": partial(check_seconds, or_none=True),
     "limits": partial(check_instance, kind=ServiceLimits, expected="a ServiceLimits", or_none=True),
     "on_busy": partial(check_choice, choices=get_args(OnBusy)),
     "history_cut": partial(check_choice, choices=get_args(HistoryCut)),
-    "stopping_wait": partial(check_seconds, zero=True),
-    "hook_timeout": partial(check_seconds, or_none=True),
     "files": partial(check_instance, kind=FilePolicy, expected="a FilePolicy", or_none=True),
     "on_finish": partial(check_callable, arguments=("messages", "message", "outcome"), or_none=True),
     "on_audit": partial(check_callable, arguments=("record",), or_none=True),
@@ -68,13 +63,9 @@ class ServiceOptions:
     history: HistoryMode
     run_config: RunConfig | None
     run_log: RunLog | None
-    disconnect_grace: float | None
-    run_timeout: float | None
     limits: ServiceLimits | None
     on_busy: OnBusy
     history_cut: HistoryCut
-    stopping_wait: float
-    hook_timeout: float | None
     files: FilePolicy | None
     on_finish: OnFinish | None
     on_audit: OnAudit | None

@@ -37,7 +37,7 @@ OnFinish: TypeAlias = Callable[[Sequence[UIMessage], UIMessage, Outcome], Awaita
 """Called with all messages, the assistant's last; with the assistant's message alone; and with how it ended.
 
 An ``async def`` runs on the event loop. A plain ``def`` runs in a thread, so that it blocks no other chat. The chat is
-held until the hook returns, or until ``ChatService(hook_timeout=…)`` is over: what takes longer belongs in a task of
+held until the hook returns, or until ``ServiceLimits.hook_timeout`` is over: what takes longer belongs in a task of
 the app's own.
 
 The assistant's message is what the client has: the stream is folded by the client's own rules. If nothing was shown, it

@@ -32,6 +32,7 @@ from stream_protocol.wire import SSE_DONE
 if TYPE_CHECKING:
     from google.adk.events import Event
 
+    from stream_protocol.serving.base import ServiceLimits
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -40,9 +41,6 @@ logger = logging.getLogger(__name__)
 NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
 """Exceptions that end a task or the process. Any other is a failure of the agent, also one that is not an
 ``Exception``, such as the panic of a library in Rust."""
-
-RUN_TIMEOUT: Final = 3600.0
-"""Seconds that a run may take by default: enough for deep research; a stuck run frees its chat in the end."""
 
 TOO_LONG_TEXT: Final = "The answer became too long and was ended. Ask for less at once."
 TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at once."
@@ -70,18 +68,6 @@ class LeaseLostError(Exception):
     """The lease was not renewed in time: another run may hold it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunLimits:
-    """How long a run may go on, and how much it may say; ``None`` is without limit."""
-
-    disconnect_grace: float | None = None
-    """Seconds that a run goes on without a reader; 0 stops it as soon as the last one leaves."""
-    run_timeout: float | None = RUN_TIMEOUT
-    """Seconds that a run may take. After that its response ends in an error."""
-    max_chunks: int | None = None
-    """Chunks of the response. After that it ends in an error."""
-
-
 class Run:
     """One run, from the request that claims the chat to the last event that ADK yields.
 
@@ -102,7 +88,7 @@ class Run:
 
     def __init__(
         self,
-        limits: RunLimits,
+        limits: ServiceLimits,
         bounds: LogBounds,
         times: ServiceTimes = DEFAULT_TIMES,
         *,

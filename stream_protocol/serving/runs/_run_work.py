@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class RunWork:
-    """Does the work of runs. ``runner``: the service's. ``hook_timeout`` and ``on_finish``: see ``ChatService``."""
+    """Does the work of runs. ``runner``: the service's. ``hook_timeout``: see ``ServiceLimits``."""
 
     def __init__(
         self,
