@@ -43,6 +43,7 @@ from stream_protocol.serving.http import (
     plain_text_errors,
     response_body,
 )
+from stream_protocol.serving.requests import ServiceOptions
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.runs import OnFinish, Outcome
 from stream_protocol.serving.telemetry import ChatIdFilter
@@ -77,6 +78,7 @@ __all__ = [
     "RunLimitError",
     "RunOverrides",
     "ServiceLimits",
+    "ServiceOptions",
     "ServiceTimes",
     "Suggestion",
     "SyncChatService",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING, Unpack
 
 from stream_protocol.serving.base import (
-    DEFAULT_TIMES,
     NO_OVERRIDES,
     ByteShare,
     InProgress,
     RunOverrides,
-    ServiceLimits,
-    ServiceTimes,
     in_progress,
 )
 from stream_protocol.serving.chats import (
@@ -24,11 +21,11 @@ from stream_protocol.serving.chats import (
 )
 from stream_protocol.serving.requests import (
     ChatReads,
-    OnBusy,
     RequestLifecycle,
     ServiceOptions,
     assemble,
     check_request,
+    checked_options,
     delete_chat,
     stop_chat,
 )
@@ -36,17 +33,9 @@ from stream_protocol.wire import check_count, check_flag, check_instance, check_
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
-    from google.adk.agents.run_config import RunConfig
-    from google.adk.sessions import BaseSessionService
     from google.genai import types
 
     from stream_protocol.serving.adk_runner import Target
-    from stream_protocol.serving.base import OnAudit, Recorder
-    from stream_protocol.serving.engine import Engine
-    from stream_protocol.serving.run_logs import RunLog
-    from stream_protocol.serving.runs import OnFinish
-    from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode
-    from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import AnyChunk, ChatRequest, UIMessage
 
 
@@ -56,76 +45,13 @@ class ChatService:
     Each chat of a user is one ADK session, whose id is the chat's. It is created with the first message. A ``chat_id``
     that no chat can have is refused by every method: ``ChatRequestError`` (400).
 
-    ``target``: an agent, an ``App`` or a ``Runner``.
-    ``session_service``: stores the sessions: any of ADK's, such as ``SqliteSessionService``, ``VertexAiSessionService``
-    and ``DatabaseSessionService`` (with the extra ``postgres``). In memory by default. A ``Runner`` brings its own.
-    ``history``: which history the model reads. ``"server"``, the default: the stored session; only the last message of
-    a request counts. ``"client"``: the messages of the request. Nothing is stored, each request gets a session of its
-    own, in memory, and approvals are refused. ``"text"``: the same, but only the texts of the messages.
-    ``run_config``: ``default_run_config()`` by default: ``StreamingMode.SSE``, and plain ``def`` tools in threads:
-    one of them would block every chat.
-    ``run_log``: keeps responses while they are written. ``MemoryRunLog()`` by default, for one process; ``RedisRunLog``
-    for many. The service closes it.
-    ``limits``: how many runs go on at once, how long and how much one may say, how often a user may ask: see
-    ``ServiceLimits``. The calls of models in a run are ``max_llm_calls`` of the run config, ADK's 500 by default; the
-    bytes of a response are ``LogBounds.max_size`` of the run log.
-    ``on_busy``: what a new turn of the user does while a run of its chat goes on. ``"interrupt"``, the default: it
-    stops that run, as ``stop`` does, and is answered. ``"reject"``: every other request is refused (409).
-    ``history_cut``: what it means that new words come with a history which ends before the stored one. ``"append"``,
-    the default: they are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``:
-    what is stored after the last message that the client has is taken back first; some kits edit so, assistant-ui
-    among them. Only for clients that send ``messages`` with the ids of all; a single ``message`` never means a cut.
-    ``files``: which attached files are accepted (by default all that a browser can send), and whether the agent's files
-    are sent as links to artifacts.
-    ``on_finish``: called when a run has ended, with the messages of the chat: see ``OnFinish``.
-    ``on_audit``: gets a record of each approval, denial, answer, sign-in, stop and deletion, refused ones as well: see
-    ``AuditRecord``. The logger ``stream_protocol.audit`` gets them, too.
-    ``recorder``: records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``, or a list of recorders.
-    One that fails stops none of the others.
-    ``engine``: executes a run again whose worker is dead: a ``DbosEngine`` of ``stream_protocol.durable``. It needs
-    ``history="server"``, and agents of ADK's own classes. The service closes it.
-
-    ``times``: how long the service waits where there is no option, for tests: see ``ServiceTimes``.
-
-    Further options are the converter's. ``hidden_tools`` are hidden besides the calls of task-mode sub-agents.
-    Raises ``StreamProtocolError`` for invalid options.
+    ``target``: an agent, an ``App`` or a ``Runner``. ``options``: see ``ServiceOptions``, and those of the converter;
+    ``hidden_tools`` are hidden besides the calls of task-mode sub-agents. Raises ``StreamProtocolError`` for a value
+    that is not allowed.
     """
 
-    def __init__(  # noqa: PLR0913 - one argument per option
-        self,
-        target: Target,
-        *,
-        session_service: BaseSessionService | None = None,
-        history: HistoryMode = "server",
-        run_config: RunConfig | None = None,
-        run_log: RunLog | None = None,
-        limits: ServiceLimits | None = None,
-        on_busy: OnBusy = "interrupt",
-        history_cut: HistoryCut = "append",
-        files: FilePolicy | None = None,
-        on_finish: OnFinish | None = None,
-        on_audit: OnAudit | None = None,
-        recorder: Recorder | Sequence[Recorder] | None = None,
-        engine: Engine | None = None,
-        times: ServiceTimes = DEFAULT_TIMES,
-        **options: Unpack[ConverterOptions],
-    ) -> None:
-        service_options = ServiceOptions(
-            session_service=session_service,
-            history=history,
-            run_config=run_config,
-            run_log=run_log,
-            limits=limits,
-            on_busy=on_busy,
-            history_cut=history_cut,
-            files=files,
-            on_finish=on_finish,
-            on_audit=on_audit,
-            recorder=recorder,
-            engine=engine,
-            times=times,
-        )
-        self._context = context = assemble(target, service_options, options)
+    def __init__(self, target: Target, **options: Unpack[ServiceOptions]) -> None:
+        self._context = context = assemble(target, *checked_options(options))
         self.runner = context.runner
         self._reads = ChatReads(context)
         self.in_progress = InProgress()

@@ -10,6 +10,7 @@ import pytest
 
 from stream_protocol import ConverterOptions
 from stream_protocol.recording import load_recording, replay
+from stream_protocol.serving import ServiceOptions
 from tests.conformance.fixtures import load_fixture
 from website import events, options
 from website.events import ROWS, Row
@@ -45,6 +46,8 @@ def test_each_kind_of_event_has_one_row() -> None:
 
 
 def keywords(owner: type | Callable[..., Any]) -> list[str]:
+    if owner is ServiceOptions:
+        return [*ServiceOptions.__annotations__.keys() - ConverterOptions.__annotations__.keys()]
     if owner is ConverterOptions:
         return [*ConverterOptions.__annotations__]
     parameters = inspect.signature(owner).parameters.values()

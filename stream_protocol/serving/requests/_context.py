@@ -96,23 +96,25 @@ class ServiceContext:
 
 def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
     """Makes the objects of a service from its options, and from those of the converter."""
-    runner = as_runner(target, given.session_service)
+    runner = as_runner(target, given["session_service"])
     options = hide_tools(delegation_tools(runner.agent), options)
     settings = Settings(**options)
-    limits, tasks = given.limits or ServiceLimits(), Tasks()
-    if given.run_log is None:
+    limits, tasks = given["limits"] or ServiceLimits(), Tasks()
+    if given["run_log"] is None:
         warn_of_other_workers()
-    run_log = given.run_log or MemoryRunLog()
+    run_log = given["run_log"] or MemoryRunLog()
     engine = _usable_engine(given, runner, run_log)
     store = ChatStore(runner, limits.hook_timeout)
     history = _history_policy(given, runner, store)
-    planner = Planner(runner, given.run_config or default_run_config(), options, history, all_recorders(given.recorder))
+    planner = Planner(
+        runner, given["run_config"] or default_run_config(), options, history, all_recorders(given["recorder"])
+    )
     runs = ActiveRuns(
         runner.app_name,
         run_log,
         limits,
         tasks,
-        given.times,
+        given["times"],
         chat_exists=history.has_chat,
         recovers=engine is not None,
     )
@@ -120,15 +122,15 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         runner,
         runs,
         history,
-        on_finish=given.on_finish,
+        on_finish=given["on_finish"],
         hook_timeout=limits.hook_timeout,
         ai_sdk=settings.options["ai_sdk"],
-        times=given.times,
+        times=given["times"],
     )
     executor = Executor(runs, work)
     if engine is not None:
         deployment = deployment_of(runner, run_log)
-        executor = DurableExecutor(engine, runner, deployment, runs, store, planner, work, given.times)
+        executor = DurableExecutor(engine, runner, deployment, runs, store, planner, work, given["times"])
     return ServiceContext(
         runner=runner,
         settings=settings,
@@ -138,7 +140,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         runs=runs,
         executor=executor,
         planner=planner,
-        audit=AuditTrail(runner.app_name, given.on_audit, timeout=limits.hook_timeout),
+        audit=AuditTrail(runner.app_name, given["on_audit"], timeout=limits.hook_timeout),
         memory=ResponseMemory(limits.max_response_bytes, with_state=settings.options["send_state"]),
         readiness=Readiness(runner, run_log, engine),
         rates=RequestRates(limits.max_requests_per_minute),
@@ -146,25 +148,25 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         tasks=tasks,
         slots=RunSlots(limits.max_runs_per_user, limits.max_runs, patience=limits.stop_timeout),
         waiting=RunSlots(limits.max_waiting_per_user, limits.max_runs),
-        on_busy=given.on_busy,
+        on_busy=given["on_busy"],
         limits=limits,
-        times=given.times,
+        times=given["times"],
     )
 
 
 def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> HistoryPolicy:
-    files = given.files or FilePolicy()
-    if given.history == "server":
-        return ServerHistory(runner, store, files, given.history_cut)
-    return ClientHistory(files, given.history)
+    files = given["files"] or FilePolicy()
+    if given["history"] == "server":
+        return ServerHistory(runner, store, files, given["history_cut"])
+    return ClientHistory(files, given["history"])
 
 
 def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> Engine | None:
     """Returns the engine, if it can keep the runs of this service. Raises ``StreamProtocolError``."""
-    engine = given.engine
+    engine = given["engine"]
     if engine is None:
         return None
-    if given.history != "server":
+    if given["history"] != "server":
         raise StreamProtocolError('`engine` needs `history="server"`: else nothing is stored.')
     if not engine.holds(runner):
         logger.warning("Runs are not executed again: the engine cannot keep what these agents do.")
