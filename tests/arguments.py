@@ -25,8 +25,6 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.workflow import BaseNode
 
 import stream_protocol
-from stream_protocol.serving import ChatService, ServiceOptions
-from stream_protocol.stream import ConverterOptions
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 
@@ -64,7 +62,7 @@ def parameters(function: Function) -> dict[str, Any]:
         return {name: field.annotation for name, field in function.model_fields.items()}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            options = ServiceOptions if function is ChatService else ConverterOptions
+            (options,) = get_args(hints[parameter.name])
             found.update(get_type_hints(options, localns=_NAMES))
         elif parameter.name in hints:
             found[parameter.name] = hints[parameter.name]

@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, is_typeddict
 
 import pytest
 
@@ -48,8 +48,8 @@ def test_each_kind_of_event_has_one_row() -> None:
 def keywords(owner: type | Callable[..., Any]) -> list[str]:
     if owner is ServiceOptions:
         return [*ServiceOptions.__annotations__.keys() - ConverterOptions.__annotations__.keys()]
-    if owner is ConverterOptions:
-        return [*ConverterOptions.__annotations__]
+    if is_typeddict(owner):
+        return [*owner.__annotations__]
     parameters = inspect.signature(owner).parameters.values()
     return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 

@@ -27,7 +27,7 @@ from stream_protocol.serving.http._plain_text_errors import json_errors, plain_t
 from stream_protocol.serving.http._request_body import RequestBodies, dropping_body_if_refused, read_small
 from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, ResponseHeaders
-from stream_protocol.serving.http._routes import check_route_path
+from stream_protocol.serving.http._routes import RouteOptions, check_route_path
 from stream_protocol.serving.http._sliced_response import whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
