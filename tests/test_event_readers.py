@@ -47,7 +47,7 @@ CREATORS: Final = frozenset(
         "agents/_agent_helpers.py",
         "demo/_question.py",
         "server/_startup_objects.py",
-        "serving/base/_held_size.py",
+        "serving/base/_response_memory.py",
         "serving/base/_long_work.py",
         "serving/adk_runner/_run_plugin.py",
         "serving/chats/_artifacts.py",

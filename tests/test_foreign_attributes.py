@@ -28,7 +28,7 @@ OF_OTHER_LIBRARIES: Final = {
         "long_running_tool_ids",
         "artifact_delta",
     },
-    "server/_lost_errors.py": {"excepthook", "unraisablehook"},  # Python has no other way
+    "server/_terminal_log.py": {"excepthook", "unraisablehook"},  # Python has no other way
     "serving/telemetry/_log_ids.py": {"chat_id", "run_id", "user_id", "trace_id", "span_id"},  # a log record's filter
 }
 """Objects of ADK, of Python's logging and of the interpreter that have no method for it."""

@@ -20,11 +20,11 @@ from google.adk.sessions import InMemorySessionService, Session
 from stream_protocol.agents import client_tool
 from stream_protocol.serving import MemoryRunLog
 from stream_protocol.serving.base._limits import READS_PER_USER
+from stream_protocol.serving.base._tasks import cancel_and_wait
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.engine import LiveState, OrphanedRun, RunRecord, ToldEnd
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._recovery import CRASHES_TEXT
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.runs._run import TOO_SLOW_TEXT
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait

@@ -39,6 +39,5 @@ from stream_protocol.serving.adk_runner._session_services import (
 )
 from stream_protocol.serving.adk_runner._session_uris import is_in_memory, without_password
 from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
-from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
+from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads, check_writable
 from stream_protocol.serving.adk_runner._tool_infos import ToolInfo, tool_infos
-from stream_protocol.serving.adk_runner._writable import check_writable

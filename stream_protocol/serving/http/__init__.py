@@ -3,7 +3,6 @@
 Where to change what:
 
 - ``_chat_router``: FastAPI's router with its lifespan.
-- ``_shared_user``: the warning that all visitors are one user.
 - ``_routes``: paths and ``identify``.
 - ``_endpoints``: answers of the routes.
 - ``_request_body``: sizes of bodies: 413, 503.
@@ -14,7 +13,7 @@ Where to change what:
 - ``_response_headers``: security headers.
 - ``_artifact_response``: downloads of artifacts.
 - ``_plain_text_errors``: refusals as text or JSON.
-- ``_hooks``: hooks of an app.
+- ``_hooks``: hooks of an app, and the warning that all visitors are one user.
 - ``_metrics_page``: ``/metrics``.
 """
 

@@ -12,7 +12,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
+from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._copier import Copier
 from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS

@@ -9,7 +9,7 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
+from stream_protocol.serving.base import Tasks, cancel_and_wait
 from stream_protocol.serving.run_logs._follower import Follower, written_events
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
@@ -18,7 +18,7 @@ from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS,
 from stream_protocol.wire import check_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Sequence
 
     from stream_protocol.serving.run_logs._run_log import Owner, RunInfo
     from stream_protocol.serving.run_logs._run_reader import RunReader
@@ -56,8 +56,8 @@ class SharedRunLog:
         """The newest of them in each chat, by chat."""
         self._followers: dict[str, Follower] = {}
         """The runs of other workers that are read here, by run id."""
-        self._lease_tasks: set[asyncio.Task[None]] = set()
-        self._follower_tasks: set[asyncio.Task[None]] = set()
+        self._lease_tasks = Tasks()
+        self._follower_tasks = Tasks()
         self._stop_tasks: dict[str, asyncio.Task[None]] = {}
         """By run id, for runs of other workers: the task that repeats the request to stop. See ``_repeat_stop``."""
         self._closing = False
@@ -82,10 +82,10 @@ class SharedRunLog:
             own = self._leases.get(taken.run.run_id)
             raise taken if own is None else ChatTakenError(own.info()) from None
         except BaseException:  # the store may have given the chat to this run, but it will not start
-            _start(self._lease_tasks, lease.free_in_store())
+            _ = self._lease_tasks.start(lease.free_in_store())
             raise
         self._leases[run.run_id] = self._chats[chat] = lease
-        _start(self._lease_tasks, self._keep_lease(chat, lease))
+        _ = self._lease_tasks.start(self._keep_lease(chat, lease))
         if self._request_task is None:
             # Of no chat: what it logs is not about the one that comes first.
             self._request_task = asyncio.create_task(self._handle_renewal_requests(), context=Context())
@@ -142,7 +142,7 @@ class SharedRunLog:
         """Waits up to ``CLOSING_SECONDS`` until the store has the logs of released runs. Ends all tasks and readers."""
         self._closing = True
         if self._lease_tasks:
-            await asyncio.wait(self._lease_tasks, timeout=CLOSING_SECONDS)
+            await asyncio.wait([*self._lease_tasks], timeout=CLOSING_SECONDS)
         request_tasks = [self._request_task] if self._request_task else []
         await cancel_and_wait([*self._lease_tasks, *self._follower_tasks, *self._stop_tasks.values(), *request_tasks])
         await self._store.aclose()
@@ -198,7 +198,7 @@ class SharedRunLog:
         if (current := self._follower(run_id)) is not None:  # another reader has come first
             return current
         self._followers[run_id] = follower
-        _start(self._follower_tasks, self._run_follower(run_id, follower))
+        _ = self._follower_tasks.start(self._run_follower(run_id, follower))
         return follower
 
     def _follower(self, run_id: str) -> Follower | None:
@@ -232,10 +232,3 @@ def lease_times(lease: float, expiry: float) -> LeaseTimes:
     check_seconds("lease", lease)
     check_seconds("expiry", expiry)
     return LeaseTimes(lease=lease, log_retention=expiry)
-
-
-def _start(tasks: set[asyncio.Task[None]], work: Coroutine[None, None, None]) -> None:
-    """Starts a background task, and keeps a reference until it ends: the event loop keeps only a weak one."""
-    task = asyncio.create_task(work)
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
+from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenError, RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import (
     Entry,
@@ -24,6 +24,13 @@ from stream_protocol.serving.run_logs._run_store import (
     Watched,
     chat_key,
 )
+from stream_protocol.serving.run_logs._shared_run_log import (
+    EXPIRY_SECONDS,
+    LEASE_SECONDS,
+    MAX_PATIENCE,
+    SharedRunLog,
+    lease_times,
+)
 from stream_protocol.serving.run_logs.postgres import _statements as statements
 from stream_protocol.serving.run_logs.postgres._batches import Batches
 from stream_protocol.serving.run_logs.postgres._connections import Connections
@@ -31,6 +38,7 @@ from stream_protocol.serving.run_logs.postgres._connections import Connections
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
+    from stream_protocol.serving.run_logs._log_bounds import LogBounds
     from stream_protocol.serving.run_logs._run_log import Phase
 
 logger = logging.getLogger(__name__)
@@ -255,3 +263,36 @@ def _entries(row: Any) -> list[Entry]:
         *([Entry(after, count, events)] if count > after else ()),
         *([Entry(count, count, end=end)] if end else ()),
     ]
+
+
+class PostgresRunLog(SharedRunLog):
+    """Keeps responses in PostgreSQL while they are written: every worker can resume and stop every run.
+
+    ``url``: as asyncpg takes it, ``postgresql://user:password@host:5432/database``; that of ADK's
+    ``DatabaseSessionService``, ``postgresql+asyncpg://…``, is taken, too. It must lead to the server itself, or to a
+    pooler that keeps a session's connection: through PgBouncer in transaction mode no ``NOTIFY`` arrives. PostgreSQL
+    12 or later.
+    ``prefix``: begins the names of all tables and channels. Deployments that share a database need one each: with the
+    same, equal ids of an app, a user and a chat are one chat. Up to 24 lower-case ASCII letters, digits and ``_``.
+    ``lease``: seconds until a worker that does not renew its leases loses its chats. A run that cannot renew its lease
+    for two thirds of that ends in an error. Must be the same for all workers.
+    ``expiry``: seconds that a log is kept after its run has ended, for readers at other workers.
+    ``bounds``: how large each log may become.
+
+    The tables are made when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have
+    started survive an outage of less than two thirds of a lease. Raises ``StreamProtocolError`` for times that are not
+    positive, and for an unusable URL or prefix.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        prefix: str = DEFAULT_PREFIX,
+        lease: float = LEASE_SECONDS,
+        expiry: float = EXPIRY_SECONDS,
+        bounds: LogBounds | None = None,
+    ) -> None:
+        times = lease_times(lease, expiry)
+        store = PostgresStore(url, prefix=prefix, patience=min(MAX_PATIENCE, lease), times=times)
+        super().__init__(store, times, bounds)
