@@ -51,7 +51,7 @@ CREATORS: Final = frozenset(
         "serving/base/_long_work.py",
         "serving/adk_runner/_run_plugin.py",
         "serving/chats/_artifacts.py",
-        "serving/chats/_observed_sessions.py",
+        "serving/adk_runner/_delegating_sessions.py",
         "serving/engine/_resumed_sessions.py",
         "serving/runs/_job.py",
         "session/_client_history.py",

@@ -1,4 +1,4 @@
-"""The background tasks of one object."""
+"""The background tasks of one object, and the end of tasks."""
 
 from __future__ import annotations
 

@@ -18,9 +18,15 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.adk import NO_IDS, USER, CallIds, raising_calls
-from stream_protocol.serving.adk_runner import RunPlugin, announces_user_message, with_cheap_telemetry, with_plugin
+from stream_protocol.serving.adk_runner import (
+    ObservedSessions,
+    RunPlugin,
+    announces_user_message,
+    with_cheap_telemetry,
+    with_plugin,
+)
 from stream_protocol.serving.base import long_work
-from stream_protocol.serving.chats import WITHOUT_EVENTS, ObservedSessions, find_session, title_delta
+from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session, title_delta
 from stream_protocol.serving.runs._run import NOT_FAILURES, StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
