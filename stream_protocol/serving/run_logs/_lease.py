@@ -20,7 +20,7 @@ from stream_protocol.serving.telemetry import add_run
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._log_bounds import LogBounds
-    from stream_protocol.serving.run_logs._run_log import Owner, Phase
+    from stream_protocol.serving.run_logs._run_log import Phase, RunHandle
     from stream_protocol.serving.run_logs._run_store import LeaseTimes, RunIdentity, RunStore
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class SharedLease:
     has taken the chat, and takes the lease back if not. Until then the lease is not ``held``.
     """
 
-    def __init__(self, store: RunStore, run: RunIdentity, owner: Owner, times: LeaseTimes) -> None:
+    def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle, times: LeaseTimes) -> None:
         self.owner = owner
         self._read_elsewhere = asyncio.Event()
         self._store = store

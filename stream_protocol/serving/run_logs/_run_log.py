@@ -48,7 +48,7 @@ class RunLogError(Exception):
     """The store of the log cannot be reached now. ``str(error)`` is one line for the server's operator."""
 
 
-class Owner(Protocol):
+class RunHandle(Protocol):
     """A run, as its log sees it."""
 
     @property
@@ -101,7 +101,7 @@ class RunLog(Protocol):
     def bounds(self) -> LogBounds:
         """How large the log of one response may become."""
 
-    async def claim(self, chat: str, idempotency_key: str, owner: Owner) -> Lease:
+    async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
         """Gives the chat to a new run, which writes to ``owner.log``. ``idempotency_key``: of its request.
 
         Raises ``ChatTakenError`` if another run holds the chat's lease.

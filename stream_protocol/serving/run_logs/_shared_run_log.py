@@ -20,7 +20,7 @@ from stream_protocol.wire import check_seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_protocol.serving.run_logs._run_log import Owner, RunInfo
+    from stream_protocol.serving.run_logs._run_log import RunHandle, RunInfo
     from stream_protocol.serving.run_logs._run_reader import RunReader
     from stream_protocol.serving.run_logs._run_store import RunStore
 
@@ -72,7 +72,7 @@ class SharedRunLog:
         """Checks that the store can be written to. Raises ``RunLogError`` if not."""
         await self._store.ping()
 
-    async def claim(self, chat: str, idempotency_key: str, owner: Owner) -> SharedLease:
+    async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> SharedLease:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
         run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, idempotency_key=idempotency_key)
         lease = SharedLease(self._store, run, owner, self._times)
