@@ -1,6 +1,6 @@
 """Follows a run of another worker: reads its log from the store for all readers in this process.
 
-``_copier`` writes it. Here are joined events, fail-overs that lose data, and when to stop; dead workers are in
+``_log_writer`` writes it. Here are joined events, fail-overs that lose data, and when to stop; dead workers are in
 ``_writer_watch``.
 """
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.base import cancel_and_wait
-from stream_protocol.serving.run_logs._copier import Copier
+from stream_protocol.serving.run_logs._log_writer import LogWriter
 from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
 from stream_protocol.serving.telemetry import add_run
@@ -108,7 +108,7 @@ class SharedLease:
     async def keep_until_released(self, bounds: LogBounds) -> None:
         """Renews the lease and copies the log until the run is released and all is copied. Then frees the chat."""
         add_run(self.run_id)
-        copier = Copier(
+        writer = LogWriter(
             self._store,
             self._run,
             self._token,
@@ -117,7 +117,7 @@ class SharedLease:
             renew_lease=self.renew_now,
             read_elsewhere=self._read_elsewhere,
         )
-        tasks = [asyncio.create_task(copier.copy()), asyncio.create_task(self._renew())]
+        tasks = [asyncio.create_task(writer.copy()), asyncio.create_task(self._renew())]
         ending = asyncio.create_task(self._tell_end())
         try:
             await self._released.wait()

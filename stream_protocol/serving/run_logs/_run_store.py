@@ -2,7 +2,7 @@
 
 Each method is one atomic step in the store, and safe to repeat: its first reply may have got lost. Each raises
 ``RunLogError`` if the store cannot be reached, or takes too long. The rest, which is the same over any store, is in
-``_lease`` (the right to a chat), ``_copier`` (writes a log), ``_follower`` (reads one) and ``_shared_run_log``.
+``_lease`` (the right to a chat), ``_log_writer`` (writes a log), ``_follower`` (reads one) and ``_shared_run_log``.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Piece:
+class LogBatch:
     """What a run adds to its log in one step."""
 
     entry: Entry
@@ -200,7 +200,7 @@ class RunStore(Protocol):
         A lease that the store has lost is written again, also over the lease of an older run.
         """
 
-    async def append(self, run: RunIdentity, token: int, piece: Piece) -> int | None:
+    async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Adds a piece to the run's log. Returns how many events the log has then; ``None`` to a run that does not hold
         the lease.
 

@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from stream_protocol.serving import LogBounds, PostgresRunLog
-from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _copier, _run_store
-from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, Entry, Piece, RunIdentity
+from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _log_writer, _run_store
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, Entry, LogBatch, RunIdentity
 from stream_protocol.serving.run_logs.postgres import _batches, _connections
 from stream_protocol.serving.run_logs.postgres._batches import Batches
 from stream_protocol.serving.run_logs.postgres._connections import STATEMENTS_AT_ONCE
@@ -296,7 +296,7 @@ async def test_a_chat_of_a_dead_worker_is_had_after_its_lease_and_the_dead_write
 
             await eventually(claimed)
         identity = RunIdentity(chat=CHAT, run_id=old.run_id, worker=one_worker.worker, idempotency_key="request")
-        piece = Piece(entry=Entry(2, 3, b"data: {}\n\n"), past=b"")
+        piece = LogBatch(entry=Entry(2, 3, b"data: {}\n\n"), past=b"")
         assert await one_worker.append(identity, token, piece) is None
         assert await one_worker.renew(identity, token, "open") is None
         assert (await running(two)).idempotency_key == "another"
@@ -403,7 +403,7 @@ async def test_a_pooler_that_loses_notifications_is_found_out_at_the_start(
 
 async def test_the_chunks_of_many_runs_are_one_statement(url: str, admin: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_batches, "GATHER_SECONDS", 0.2)
-    monkeypatch.setattr(_copier, "UNREAD_GATHER_SECONDS", 0.0)
+    monkeypatch.setattr(_log_writer, "UNREAD_GATHER_SECONDS", 0.0)
     async with logs(url, 1) as [one]:
         runs = [await begin(one, chat=f"c{number}") for number in range(20)]
 

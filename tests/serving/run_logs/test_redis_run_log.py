@@ -12,7 +12,7 @@ import pytest
 from redis.asyncio import Redis
 
 from stream_protocol.serving import LogBounds, RedisRunLog
-from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _copier
+from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _log_writer
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._run_store import RENEWALS
 from stream_protocol.serving.run_logs.redis._redis_store import COMMANDS_AT_ONCE
@@ -751,7 +751,7 @@ async def test_a_command_that_is_cancelled_never_goes_on(redis: RedisServer) -> 
 async def test_what_nobody_reads_elsewhere_is_copied_in_few_pieces_and_what_somebody_reads_at_once(
     ends: list[Wire], wired: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_copier, "UNREAD_GATHER_SECONDS", HANG)
+    monkeypatch.setattr(_log_writer, "UNREAD_GATHER_SECONDS", HANG)
     append = ends[0].register_script(APPEND).sha
 
     async def sent() -> bool:
@@ -760,7 +760,7 @@ async def test_what_nobody_reads_elsewhere_is_copied_in_few_pieces_and_what_some
     owner, lease = await begin(wired[0])
     await eventually(sent)
     for word in "abcdefgh":
-        await asyncio.sleep(2 * _copier.GATHER_SECONDS)
+        await asyncio.sleep(2 * _log_writer.GATHER_SECONDS)
         owner.log.append(delta(word))
     assert ends[0].answered[append] == 1
     async with aclosing(await reader(wired[1])) as elsewhere:
@@ -780,7 +780,7 @@ async def test_what_nobody_reads_elsewhere_is_copied_in_few_pieces_and_what_some
 async def test_the_end_of_what_nobody_reads_elsewhere_is_copied_at_once(
     wired: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_copier, "UNREAD_GATHER_SECONDS", 10 * HANG)
+    monkeypatch.setattr(_log_writer, "UNREAD_GATHER_SECONDS", 10 * HANG)
     owner, lease = await begin(wired[0])
     run_id = (await running(wired[0])).run_id
     owner.log.append(END)

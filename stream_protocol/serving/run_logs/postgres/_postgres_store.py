@@ -18,7 +18,7 @@ from stream_protocol.serving.run_logs._run_store import (
     Entry,
     Head,
     LeaseTimes,
-    Piece,
+    LogBatch,
     Renewal,
     RunIdentity,
     Watched,
@@ -58,7 +58,7 @@ SWEEP_ROWS: Final = 1000
 class _Append(NamedTuple):
     run: RunIdentity
     token: int
-    piece: Piece
+    piece: LogBatch
 
 
 class PostgresStore:
@@ -129,7 +129,7 @@ class PostgresStore:
         renewed = await self._connections.row(statements.RENEW, *arguments, *lifetimes, urgent=True)
         return None if renewed is None else Renewal(stop=renewed["stop"], readers=renewed["readers"])
 
-    async def append(self, run: RunIdentity, token: int, piece: Piece) -> int | None:
+    async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Adds a piece to the run's log, in one statement with those of other runs."""
         return await self._appends.add(_Append(run, token, piece))
 

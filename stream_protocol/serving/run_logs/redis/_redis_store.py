@@ -21,7 +21,7 @@ from stream_protocol.serving.run_logs._run_store import (
     Entry,
     Head,
     LeaseTimes,
-    Piece,
+    LogBatch,
     Renewal,
     RunIdentity,
     Watched,
@@ -217,7 +217,7 @@ class RedisStore:
         current, *wanted = await self._script(scripts.RENEW, (keys.lease, keys.token, *of_run), *arguments)
         return Renewal(stop=bool(wanted[0]), readers=wanted[1]) if current else None
 
-    async def append(self, run: RunIdentity, token: int, piece: Piece) -> int | None:
+    async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Adds a piece to the run's log."""
         entry, past = piece.entry, b"" if piece.entry.after else piece.past
         arguments = (run.run_id, token, entry.after, entry.count, entry.events, past, entry.end, self._times.log_ttl_ms)
