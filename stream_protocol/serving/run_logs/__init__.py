@@ -5,7 +5,7 @@ Where to change what:
 - ``_event_buffer``: slow and late readers, size of a response, number of readers.
 - ``_shared_run_log``: stops for other workers.
 - ``_lease``: leases: dead workers, takeovers, lost stores; see docs/redis.md.
-- ``_follower``: reads runs of other workers.
+- ``_log_tail``: reads runs of other workers.
 - ``_log_writer``: writes runs for other workers.
 - ``_run_store``: what both need of a store.
 """

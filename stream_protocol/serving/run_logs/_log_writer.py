@@ -1,4 +1,4 @@
-"""Copies the log of one run of this worker to the store while it is written. (``_follower`` reads it at other workers.)
+"""Copies the log of one run of this worker to the store while it is written. (``_log_tail`` reads it at other workers.)
 
 Each piece says how many events are before it. The store appends it only if it has just as many. So a piece may be sent
 twice, and a store that lost a part of the log in a fail-over says where to go on.

@@ -2,7 +2,7 @@
 
 Each method is one atomic step in the store, and safe to repeat: its first reply may have got lost. Each raises
 ``RunLogError`` if the store cannot be reached, or takes too long. The rest, which is the same over any store, is in
-``_lease`` (the right to a chat), ``_log_writer`` (writes a log), ``_follower`` (reads one) and ``_shared_run_log``.
+``_lease`` (the right to a chat), ``_log_writer`` (writes a log), ``_log_tail`` (reads one) and ``_shared_run_log``.
 """
 
 from __future__ import annotations

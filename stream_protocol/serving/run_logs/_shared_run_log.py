@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from stream_protocol.serving.base import Tasks, cancel_and_wait
-from stream_protocol.serving.run_logs._follower import Follower, written_events
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
+from stream_protocol.serving.run_logs._log_tail import LogTail, written_events
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
 from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, RunIdentity
 from stream_protocol.wire import check_seconds
@@ -54,10 +54,10 @@ class SharedRunLog:
         """The leases of this worker's runs, by run id."""
         self._chats: dict[str, SharedLease] = {}
         """The newest of them in each chat, by chat."""
-        self._followers: dict[str, Follower] = {}
+        self._tails: dict[str, LogTail] = {}
         """The runs of other workers that are read here, by run id."""
         self._lease_tasks = Tasks()
-        self._follower_tasks = Tasks()
+        self._tail_tasks = Tasks()
         self._stop_tasks: dict[str, asyncio.Task[None]] = {}
         """By run id, for runs of other workers: the task that repeats the request to stop. See ``_repeat_stop``."""
         self._closing = False
@@ -109,8 +109,8 @@ class SharedRunLog:
         """Reads a run's response; ``None`` if the store does not have it any more."""
         if (own := self._leases.get(run_id)) is not None:
             return own.owner.log.read(rebuild=rebuild)
-        follower = self._follower(run_id) or await self._follow(chat, run_id, recovers=recovers)
-        return None if follower is None else follower.buffer.read(rebuild=rebuild)
+        tail = self._tail(run_id) or await self._follow(chat, run_id, recovers=recovers)
+        return None if tail is None else tail.buffer.read(rebuild=rebuild)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
         """Returns what the store has of the response of a run whose worker is dead."""
@@ -144,7 +144,7 @@ class SharedRunLog:
         if self._lease_tasks:
             await asyncio.wait([*self._lease_tasks], timeout=CLOSING_SECONDS)
         request_tasks = [self._request_task] if self._request_task else []
-        await cancel_and_wait([*self._lease_tasks, *self._follower_tasks, *self._stop_tasks.values(), *request_tasks])
+        await cancel_and_wait([*self._lease_tasks, *self._tail_tasks, *self._stop_tasks.values(), *request_tasks])
         await self._store.aclose()
 
     def _own_run(self, chat: str) -> RunInfo | None:
@@ -189,30 +189,28 @@ class SharedRunLog:
             if self._chats.get(chat) is lease:
                 del self._chats[chat]
 
-    async def _follow(self, chat: str, run_id: str, *, recovers: bool) -> Follower | None:
-        follower = Follower(
-            self._store, chat=chat, run_id=run_id, times=self._times, bounds=self.bounds, recovers=recovers
-        )
-        if not await follower.begin():
+    async def _follow(self, chat: str, run_id: str, *, recovers: bool) -> LogTail | None:
+        tail = LogTail(self._store, chat=chat, run_id=run_id, times=self._times, bounds=self.bounds, recovers=recovers)
+        if not await tail.begin():
             return None
-        if (current := self._follower(run_id)) is not None:  # another reader has come first
+        if (current := self._tail(run_id)) is not None:  # another reader has come first
             return current
-        self._followers[run_id] = follower
-        _ = self._follower_tasks.start(self._run_follower(run_id, follower))
-        return follower
+        self._tails[run_id] = tail
+        _ = self._tail_tasks.start(self._run_tail(run_id, tail))
+        return tail
 
-    def _follower(self, run_id: str) -> Follower | None:
-        follower = self._followers.get(run_id)
-        return None if follower is None or follower.leaving else follower
+    def _tail(self, run_id: str) -> LogTail | None:
+        tail = self._tails.get(run_id)
+        return None if tail is None or tail.leaving else tail
 
-    async def _run_follower(self, run_id: str, follower: Follower) -> None:
+    async def _run_tail(self, run_id: str, tail: LogTail) -> None:
         try:
-            await follower.follow()
+            await tail.follow()
         finally:
-            if self._followers.get(run_id) is follower:
-                del self._followers[run_id]
-        if run_id not in self._followers:
-            await follower.leave()
+            if self._tails.get(run_id) is tail:
+                del self._tails[run_id]
+        if run_id not in self._tails:
+            await tail.leave()
 
     async def _handle_renewal_requests(self) -> None:
         """Renews leases at once when other workers ask for it. A failure is logged and does not end the task."""

@@ -511,8 +511,8 @@ async def test_who_comes_while_a_run_is_left_follows_it_anew(wired: Logs) -> Non
     owner.say("word")
     info = await running(wired[1])
     await until(await reader(wired[1]), b"word")
-    (follower,) = wired[1]._followers.values()  # noqa: SLF001 - the moment between two steps of it
-    follower._unwanted.set()  # noqa: SLF001 - nobody has read here for a while
+    (tail,) = wired[1]._tails.values()  # noqa: SLF001 - the moment between two steps of it
+    tail._unwanted.set()  # noqa: SLF001 - nobody has read here for a while
     late = await wired[1].read(CHAT, info.run_id)
     assert late is not None
     await until(late, b"word")

@@ -32,7 +32,7 @@ MAX_WAIT: Final = 1.0
 """How many seconds one read may wait for more events."""
 
 
-class Follower:
+class LogTail:
     """Reads the log of a run into ``buffer``, which serves all readers in this process.
 
     If the writer is lost (see ``WriterWatch``) and the log has no end, the response ends in an error. With ``recovers``
