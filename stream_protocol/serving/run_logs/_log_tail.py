@@ -115,12 +115,12 @@ class LogTail:
 
     async def _read_head(self) -> None:
         """Reads what is before the entries. Only here, not in ``begin``: many readers may ask for the run at once."""
-        head = await self._store.head(self._chat, self._run_id)
+        snapshot = await self._store.snapshot(self._chat, self._run_id)
         self._head_read = True
-        self.buffer.set_past(head.past)
-        if head.joined:
-            self.buffer.append(*_split_events(head.events))
-            self._received = head.joined
+        self.buffer.set_past(snapshot.past)
+        if snapshot.compacted:
+            self.buffer.append(*_split_events(snapshot.events))
+            self._received = snapshot.compacted
 
     def _append(self, entry: Entry) -> None:
         if self.buffer.closed:
@@ -174,9 +174,9 @@ class LogTail:
 
 async def written_events(store: RunStore, chat: str, run_id: str) -> list[bytes]:
     """The events that the store has of a run which writes no more."""
-    head = await store.head(chat, run_id)
-    events = _split_events(head.events)
-    count = head.joined
+    snapshot = await store.snapshot(chat, run_id)
+    events = _split_events(snapshot.events)
+    count = snapshot.compacted
     while entries := await store.entries(chat, run_id, count, 0):
         for entry in entries:
             if entry.end or entry.after > count:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._run_log import RunLogError
-from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE, Entry, Head, LogBatch
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE, Entry, LogBatch, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -125,7 +125,7 @@ class LogWriter:
             await self._replace(count, joined)
 
     async def _replace(self, count: int, joined: bytes) -> None:
-        await self._note(self._store.replace(self._run, self._token, Head(count, joined, self._log.past)))
+        await self._note(self._store.replace(self._run, self._token, Snapshot(count, joined, self._log.past)))
         self._joined, self._sent = None, 0
         self._join_above = max(self._bounds.coalesce_above, len(joined))
 

@@ -133,10 +133,10 @@ class Watched:
 
 
 @dataclass(frozen=True)
-class Head:
+class Snapshot:
     """What a reader needs before it reads the first entry."""
 
-    joined: int
+    compacted: int
     """The number of events that were joined and are no longer in entries; 0 if none were."""
     events: bytes
     """These events, joined."""
@@ -207,7 +207,7 @@ class RunStore(Protocol):
         Adds nothing unless the log has as many events as the piece says that there are before it.
         """
 
-    async def replace(self, run: RunIdentity, token: int, head: Head) -> int | None:
+    async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
         """Replaces the first entries by joined events. Returns the same as ``append``."""
 
     async def free(self, run: RunIdentity) -> None:
@@ -216,7 +216,7 @@ class RunStore(Protocol):
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> Watched:
         """Notes that this worker reads a run, for the time of a lease; or that it no longer does."""
 
-    async def head(self, chat: str, run_id: str) -> Head:
+    async def snapshot(self, chat: str, run_id: str) -> Snapshot:
         """Returns what a reader needs before the first entry."""
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:

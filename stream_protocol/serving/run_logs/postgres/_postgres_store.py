@@ -16,11 +16,11 @@ from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenError, RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import (
     Entry,
-    Head,
     LeaseTimes,
     LogBatch,
     Renewal,
     RunIdentity,
+    Snapshot,
     Watched,
     chat_key,
 )
@@ -133,9 +133,9 @@ class PostgresStore:
         """Adds a piece to the run's log, in one statement with those of other runs."""
         return await self._appends.add(_Append(run, token, piece))
 
-    async def replace(self, run: RunIdentity, token: int, head: Head) -> int | None:
+    async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
         """Replaces the first entries by joined events."""
-        arguments = (chat_key(run.chat), run.run_id, token, head.joined, head.events, head.past)
+        arguments = (chat_key(run.chat), run.run_id, token, snapshot.compacted, snapshot.events, snapshot.past)
         replaced = await self._connections.row(statements.REPLACE, *arguments, self._times.log_ttl_ms)
         return None if replaced is None else int(replaced["stored"])
 
@@ -152,10 +152,10 @@ class PostgresStore:
             raise RunLogError("PostgreSQL says nothing")
         return Watched(row["holder"], row["worker"], row["token"], row["available"])
 
-    async def head(self, chat: str, run_id: str) -> Head:
+    async def snapshot(self, chat: str, run_id: str) -> Snapshot:
         """What is before the first entry."""
         row = await self._connections.row(statements.HEAD, run_id)
-        return Head(0, b"", b"") if row is None else Head(row["joined"], row["events"], row["past"])
+        return Snapshot(0, b"", b"") if row is None else Snapshot(row["joined"], row["events"], row["past"])
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
         """The entries of the run, in one statement with those of other runs."""

@@ -19,11 +19,11 @@ from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenErr
 from stream_protocol.serving.run_logs._run_store import (
     BROKEN,
     Entry,
-    Head,
     LeaseTimes,
     LogBatch,
     Renewal,
     RunIdentity,
+    Snapshot,
     Watched,
     chat_key,
 )
@@ -116,7 +116,7 @@ class ChatKeys:
         return f"{self._tag}:log:{run_id}"
 
     def head(self, run_id: str) -> str:
-        """A hash: the number of events, and what comes before the stream (see ``Head``)."""
+        """A hash: the number of events, and what comes before the stream (see ``Snapshot``)."""
         return f"{self._tag}:head:{run_id}"
 
     def readers(self, run_id: str) -> str:
@@ -223,9 +223,9 @@ class RedisStore:
         arguments = (run.run_id, token, entry.after, entry.count, entry.events, past, entry.end, self._times.log_ttl_ms)
         return _held(await self._script(scripts.APPEND, self._log_keys(run), *arguments))
 
-    async def replace(self, run: RunIdentity, token: int, head: Head) -> int | None:
+    async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
         """Replaces the first entries by joined events."""
-        arguments = (run.run_id, token, head.joined, head.events, head.past, self._times.log_ttl_ms)
+        arguments = (run.run_id, token, snapshot.compacted, snapshot.events, snapshot.past, self._times.log_ttl_ms)
         return _held(await self._script(scripts.REPLACE, self._log_keys(run), *arguments))
 
     async def free(self, run: RunIdentity) -> None:
@@ -275,10 +275,10 @@ class RedisStore:
             except FAILURES:
                 await asyncio.sleep(LISTEN_SECONDS)
 
-    async def head(self, chat: str, run_id: str) -> Head:
+    async def snapshot(self, chat: str, run_id: str) -> Snapshot:
         """What is before the stream's first entry."""
         joined, events, past = await self._call("HMGET", self._keys(chat).head(run_id), "joined", "events", "past")
-        return Head(int(joined or 0), events or b"", past or b"")
+        return Snapshot(int(joined or 0), events or b"", past or b"")
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
         """The entries of the run's stream: an entry's id begins with the number of events up to its end."""
