@@ -119,7 +119,7 @@ class Renewal:
 
 
 @dataclass(frozen=True)
-class Watched:
+class LeaseView:
     """What the store says to a worker that reads a run."""
 
     holder: str
@@ -213,7 +213,7 @@ class RunStore(Protocol):
     async def free(self, run: RunIdentity) -> None:
         """Frees the chat, if this run holds its lease. A log without an end gets the end ``BROKEN``."""
 
-    async def watch(self, chat: str, run_id: str, *, reads: bool) -> Watched:
+    async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
         """Notes that this worker reads a run, for the time of a lease; or that it no longer does."""
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:

@@ -115,13 +115,13 @@ async def test_a_long_response_is_joined_once_and_a_part_at_a_time_however_many_
 ) -> None:
     added: list[int] = []
 
-    class Watched(JoinedStream):
+    class LeaseView(JoinedStream):
         def add(self, events: Iterable[bytes]) -> None:
             listed = list(events)
             added.append(len(listed))
             super().add(listed)
 
-    monkeypatch.setattr(_event_list, "JoinedStream", Watched)
+    monkeypatch.setattr(_event_list, "JoinedStream", LeaseView)
     log = EventBuffer()
     count = 3 * JOIN_AT_ONCE
     log.append(START, *[delta("w")] * (count - 1))

@@ -17,11 +17,11 @@ from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenErr
 from stream_protocol.serving.run_logs._run_store import (
     Entry,
     LeaseTimes,
+    LeaseView,
     LogBatch,
     Renewal,
     RunIdentity,
     Snapshot,
-    Watched,
     chat_key,
 )
 from stream_protocol.serving.run_logs._shared_run_log import (
@@ -144,13 +144,13 @@ class PostgresStore:
         arguments = (chat_key(run.chat), run.run_id, self._connections.channels, self._times.log_retention_ms)
         await self._connections.rows(statements.FREE, *arguments)
 
-    async def watch(self, chat: str, run_id: str, *, reads: bool) -> Watched:
+    async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
         """Notes who reads a run."""
         until_ms = self._times.lease_ms if reads else 0
         row = await self._connections.row(statements.WATCH, chat_key(chat), run_id, self.worker, until_ms)
         if row is None:
             raise RunLogError("PostgreSQL says nothing")
-        return Watched(row["holder"], row["worker"], row["token"], row["available"])
+        return LeaseView(row["holder"], row["worker"], row["token"], row["available"])
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
         """What is before the first entry."""

@@ -20,11 +20,11 @@ from stream_protocol.serving.run_logs._run_store import (
     BROKEN,
     Entry,
     LeaseTimes,
+    LeaseView,
     LogBatch,
     Renewal,
     RunIdentity,
     Snapshot,
-    Watched,
     chat_key,
 )
 from stream_protocol.serving.run_logs.redis import _scripts as scripts
@@ -235,13 +235,13 @@ class RedisStore:
         lifetimes = (self._times.token_ms, self._times.log_retention_ms)
         await self._script(scripts.FREE, keys, run.run_id, *lifetimes, BROKEN)
 
-    async def watch(self, chat: str, run_id: str, *, reads: bool) -> Watched:
+    async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
         """Notes who reads a run."""
         keys = self._keys(chat)
         redis_keys = (keys.lease, keys.head(run_id), keys.readers(run_id))
         until_ms = self._times.lease_ms if reads else 0
         holder, worker, token, count = await self._script(scripts.WATCH, redis_keys, run_id, self.worker, until_ms)
-        return Watched(holder.decode(), worker.decode(), int(token), None if count == NO_LOG else count)
+        return LeaseView(holder.decode(), worker.decode(), int(token), None if count == NO_LOG else count)
 
     async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
         """Asks a run to stop."""
