@@ -100,8 +100,10 @@ class WatchedLog:
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
         return await self._log.current_many(chats)
 
-    async def read(self, chat: str, run_id: str, *, rebuild: bool = False, recovers: bool = False) -> RunReader | None:
-        return await self._log.read(chat, run_id, rebuild=rebuild, recovers=recovers)
+    async def read(
+        self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
+    ) -> RunReader | None:
+        return await self._log.read(chat, run_id, rebuild=rebuild, runs_are_recovered=runs_are_recovered)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
         return await self._log.written(chat, run_id)

@@ -116,7 +116,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         tasks,
         given["times"],
         chat_exists=history.has_chat,
-        recovers=engine is not None,
+        runs_are_recovered=engine is not None,
     )
     work = RunWork(
         runner,

@@ -35,12 +35,12 @@ MAX_WAIT: Final = 1.0
 class LogTail:
     """Reads the log of a run into ``buffer``, which serves all readers in this process.
 
-    If the writer is lost (see ``WriterWatch``) and the log has no end, the response ends in an error. With ``recovers``
-    the readers are cut off instead: another worker is about to go on with the run.
+    If the writer is lost (see ``WriterWatch``) and the log has no end, the response ends in an error. With
+    ``runs_are_recovered`` the readers are cut off instead: another worker is about to go on with the run.
     """
 
     def __init__(
-        self, store: RunStore, *, chat: str, run_id: str, times: LeaseTimes, bounds: LogBounds, recovers: bool
+        self, store: RunStore, *, chat: str, run_id: str, times: LeaseTimes, bounds: LogBounds, runs_are_recovered: bool
     ) -> None:
         self.buffer = EventBuffer(bounds, on_readers=self._count_readers)
         self._unwanted = asyncio.Event()
@@ -50,7 +50,7 @@ class LogTail:
         self._run_id = run_id
         self._times = times
         self._writer = WriterWatch(store, chat, run_id, times)
-        self._recovers = recovers
+        self._runs_are_recovered = runs_are_recovered
         self._timer: asyncio.TimerHandle | None = None
         self._received = 0
         """How many of the run's events are in ``buffer``."""
@@ -141,7 +141,7 @@ class LogTail:
 
     def _end_lost(self) -> None:
         """The worker is dead, or has left the run."""
-        if self._recovers and self.buffer.whole()[-1:] != [SSE_DONE]:
+        if self._runs_are_recovered and self.buffer.whole()[-1:] != [SSE_DONE]:
             self._cut_off_readers("its worker is lost, and another one takes it up")
         else:
             self._end_in_error()

@@ -57,7 +57,7 @@ class MemoryRunLog:
         run_id: str,
         *,
         rebuild: bool = False,
-        recovers: bool = False,
+        runs_are_recovered: bool = False,
     ) -> RunReader | None:
         """Reads a run's response; ``None`` if the run has released its chat."""
         lease = self._leases.get(chat)

@@ -113,12 +113,14 @@ class RunLog(Protocol):
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
         """``current`` for each of these chats, in their order. One round trip, however many they are."""
 
-    async def read(self, chat: str, run_id: str, *, rebuild: bool = False, recovers: bool = False) -> RunReader | None:
+    async def read(
+        self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
+    ) -> RunReader | None:
         """Reads a run's response from its beginning to its end; ``None`` if the log does not have it any more.
 
         ``rebuild`` as in ``EventBuffer.read``. If the worker that writes the response dies, the open parts of the
-        message are closed and the response ends in an error. ``recovers``: another worker goes on with the run then, so
-        the readers are cut off instead, and come back.
+        message are closed and the response ends in an error. ``runs_are_recovered``: another worker goes on with the
+        run then, so the readers are cut off instead, and come back.
         """
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:

@@ -105,11 +105,13 @@ class SharedRunLog:
         found = dict(zip(others, await self._store.peek(others), strict=True))
         return [runs.get(chat) or found.get(chat) for chat in chats]
 
-    async def read(self, chat: str, run_id: str, *, rebuild: bool = False, recovers: bool = False) -> RunReader | None:
+    async def read(
+        self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
+    ) -> RunReader | None:
         """Reads a run's response; ``None`` if the store does not have it any more."""
         if (own := self._leases.get(run_id)) is not None:
             return own.owner.log.read(rebuild=rebuild)
-        tail = self._tail(run_id) or await self._follow(chat, run_id, recovers=recovers)
+        tail = self._tail(run_id) or await self._follow(chat, run_id, runs_are_recovered=runs_are_recovered)
         return None if tail is None else tail.buffer.read(rebuild=rebuild)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
@@ -189,8 +191,15 @@ class SharedRunLog:
             if self._chats.get(chat) is lease:
                 del self._chats[chat]
 
-    async def _follow(self, chat: str, run_id: str, *, recovers: bool) -> LogTail | None:
-        tail = LogTail(self._store, chat=chat, run_id=run_id, times=self._times, bounds=self.bounds, recovers=recovers)
+    async def _follow(self, chat: str, run_id: str, *, runs_are_recovered: bool) -> LogTail | None:
+        tail = LogTail(
+            self._store,
+            chat=chat,
+            run_id=run_id,
+            times=self._times,
+            bounds=self.bounds,
+            runs_are_recovered=runs_are_recovered,
+        )
         if not await tail.begin():
             return None
         if (current := self._tail(run_id)) is not None:  # another reader has come first

@@ -56,9 +56,9 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
 class ActiveRuns:
     """The runs of this worker, by chat; and through the run log those of other workers.
 
-    ``limits``: of each run. ``chat_exists``: tells whether this deployment's session store has a chat. ``recovers``:
-    orphaned runs are recovered, so readers come back. Methods raise ``ChatRequestError`` (503) if the run log cannot be
-    reached.
+    ``limits``: of each run. ``chat_exists``: tells whether this deployment's session store has a chat.
+    ``runs_are_recovered``: orphaned runs are recovered, so readers come back. Methods raise ``ChatRequestError`` (503)
+    if the run log cannot be reached.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ActiveRuns:
         times: ServiceTimes,
         *,
         chat_exists: Callable[[ChatKey], Awaitable[bool]],
-        recovers: bool,
+        runs_are_recovered: bool,
     ) -> None:
         self._app_name = app_name
         self._run_log = run_log
@@ -78,7 +78,7 @@ class ActiveRuns:
         self._tasks = tasks
         self._times = times
         self._chat_exists = chat_exists
-        self._recovers = recovers
+        self._runs_are_recovered = runs_are_recovered
         self._runs: dict[Run, ChatKey] = {}
         """A chat may have two for a moment: one that has lost its lease and is ending, and its successor."""
         self._closed = False
@@ -310,7 +310,9 @@ class ActiveRuns:
         return None if reader is None else Taken(other, reader)
 
     async def _read(self, key: ChatKey, run_id: str, *, rebuild: bool = False) -> RunReader | None:
-        return await self._run_log.read(self._name(key), run_id, rebuild=rebuild, recovers=self._recovers)
+        return await self._run_log.read(
+            self._name(key), run_id, rebuild=rebuild, runs_are_recovered=self._runs_are_recovered
+        )
 
     async def _equal_run(self, key: ChatKey, idempotency_key: str) -> RunInfo:
         """The run of the chat. Raises ``ChatRequestError`` (503) if there is none, or if it answers another request."""

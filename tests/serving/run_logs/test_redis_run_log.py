@@ -498,7 +498,7 @@ async def test_who_comes_to_a_response_after_its_worker_died_is_told_the_same(en
 async def test_the_readers_of_a_run_that_its_worker_leaves_are_cut_off_where_another_takes_it_up(wired: Logs) -> None:
     owner, lease = await begin(wired[0])
     owner.say("word")
-    elsewhere = await wired[1].read(CHAT, (await running(wired[1])).run_id, recovers=True)
+    elsewhere = await wired[1].read(CHAT, (await running(wired[1])).run_id, runs_are_recovered=True)
     assert elsewhere is not None
     await until(elsewhere, b"word")
     lease.release()  # though the response has no end
