@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.chats import ChatKey, ChatStore
     from stream_protocol.serving.engine._engine import Deployment, Engine, Execution
-    from stream_protocol.serving.runs import ActiveRuns, Claim, Job, Planner, Run, RunWork, Settled
+    from stream_protocol.serving.runs import ActiveRuns, Claim, FoundOrphans, Job, Planner, Run, RunWork
 
 logger = logging.getLogger(__name__)
 
@@ -95,12 +95,12 @@ class DurableExecutor(Executor):
                     logger.exception("A request was refused: the engine could not record its run.")
                     raise NotRecordedError from error
 
-    async def settle(self, key: ChatKey, claim: Claim) -> Settled:
+    async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
         """Recovers the orphaned run that answers just this request, with the claim that the request has on its chat.
 
         Other orphaned runs of the chat stay as they are: only new words end them. See ``cancel`` and ``recover``.
         """
-        return await self._store.in_time(self._settle(key, claim), of=ENGINE)
+        return await self._store.in_time(self._recover_same(key, claim), of=ENGINE)
 
     async def recover(self, key: ChatKey) -> None:
         """Recovers the orphaned runs of the chat, for a request that waits for their end."""
@@ -146,7 +146,7 @@ class DurableExecutor(Executor):
         await self._store.in_time(self._wait_until_recovered(key), of=ENGINE)
         return True
 
-    async def _settle(self, key: ChatKey, claim: Claim) -> Settled:
+    async def _recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
         others, idempotency_key = False, claim.run.idempotency_key
         for each in self._local.in_chat(key):  # it has lost the chat's lease, and is about to be left
             if each.record.idempotency_key == idempotency_key:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import Attempt, RunOverrides
     from stream_protocol.serving.requests._context import ServiceContext
     from stream_protocol.serving.run_logs import RunInfo
-    from stream_protocol.serving.runs import Planned, Run, Settled
+    from stream_protocol.serving.runs import FoundOrphans, Planned, Run
     from stream_protocol.session import CallAnswer, PlannedTurn
     from stream_protocol.wire import ChatRequest
 
@@ -133,7 +133,7 @@ class RequestLifecycle:
         self._waiting = RunSlot(service.waiting, (user_id, object()))
         self._claim: Claim | None = None
         self._was_busy = False
-        self._orphans: Settled = "none"
+        self._orphans: FoundOrphans = "none"
         self._recoveries = 0
 
     async def respond(self) -> AsyncIterator[bytes]:
@@ -239,12 +239,12 @@ class RequestLifecycle:
         has_ended = await self._service.runs.wait_for_end(self._chat, self._other, self._patience)
         return CLAIMING if has_ended else WAITING
 
-    async def _settle(self) -> RequestState:
+    async def _look_for_orphans(self) -> RequestState:
         claim = self._claimed
         claim.run.continue_message(self._request)
         if await self._service.runs.newest_stop(self._chat) not in ("", self._newest_stop):
             claim.run.stop()  # the user has stopped the chat while the request waited: what it says is stored
-        self._orphans = await self._service.executor.settle(self._chat, claim)
+        self._orphans = await self._service.executor.recover_same(self._chat, claim)
         return ACCEPTING if self._orphans == "recovered" else PLANNING
 
     async def _plan_turn(self) -> RequestState:
@@ -308,7 +308,7 @@ class RequestLifecycle:
         BUSY: _plan_beside,
         INTERRUPTING: _interrupt,
         WAITING: _wait,
-        CLAIMED: _settle,
+        CLAIMED: _look_for_orphans,
         PLANNING: _plan_turn,
         RECOVERING: _recover,
         PREPARING: _prepare,

@@ -16,7 +16,7 @@ Where to change what:
 from stream_protocol.serving.base import warn_of_other_workers
 from stream_protocol.serving.runs._active_runs import DELETION, ActiveRuns
 from stream_protocol.serving.runs._claim import Claim, NotRecordedError
-from stream_protocol.serving.runs._executor import Executor, Settled
+from stream_protocol.serving.runs._executor import Executor, FoundOrphans
 from stream_protocol.serving.runs._history_policy import ClientHistory, HistoryPolicy, Planned, ServerHistory
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.serving.runs._late_response import late_response, refusal_as_events

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.runs._run import Run
     from stream_protocol.serving.runs._run_work import RunWork
 
-Settled: TypeAlias = Literal["recovered", "others", "none"]
+FoundOrphans: TypeAlias = Literal["recovered", "others", "none"]
 """The orphaned runs that a request finds in its chat. ``recovered``: one of them answers this request, and goes on.
 ``others``: they answer other requests. ``none``: there are none."""
 
@@ -47,7 +47,7 @@ class Executor:
         with self._work.observed(run, job):
             await self._work.do(run, job, job.events(run.abort_signal, run.idempotency_key))
 
-    async def settle(self, key: ChatKey, claim: Claim) -> Settled:
+    async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
         """Recovers the orphaned run that answers the same request as the claim's run, in place of that run."""
         return "none"
 
