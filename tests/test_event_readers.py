@@ -42,8 +42,8 @@ FIELDS: Final = frozenset(
 CREATORS: Final = frozenset(
     {
         "cli/project/my_package/scripted_model.py",
-        "durable/_held_model.py",
-        "durable/_held_tool.py",
+        "durable/_durable_model.py",
+        "durable/_durable_tool.py",
         "agents/_agent_helpers.py",
         "demo/_question.py",
         "server/_startup_objects.py",
