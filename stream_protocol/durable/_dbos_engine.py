@@ -203,7 +203,7 @@ class DbosEngine:
         elif isinstance(self._store, DBOSClient):  # the tables may be missing
             await self._store.check_connection_async()
 
-    def holds(self, runner: Runner) -> bool:
+    def supports(self, runner: Runner) -> bool:
         """Whether all agents are ADK's own, and the app is not resumable in ADK's way."""
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable

@@ -50,7 +50,7 @@ class FakeEngine:
         self.pings += 1
         await self._ask()
 
-    def holds(self, _runner: Runner) -> bool:
+    def supports(self, _runner: Runner) -> bool:
         return self._in_use
 
     async def execute(

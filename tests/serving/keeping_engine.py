@@ -78,7 +78,7 @@ class KeepingEngine:
     async def ping(self) -> None:
         self._fail()
 
-    def holds(self, _runner: Runner) -> bool:
+    def supports(self, _runner: Runner) -> bool:
         return True
 
     async def execute(

@@ -182,7 +182,7 @@ class Engine(Protocol):
         """Raises if the store can take no run just now. Also called before ``launch``; not again before it has come
         back, so it may block a thread."""
 
-    def holds(self, runner: Runner) -> bool:
+    def supports(self, runner: Runner) -> bool:
         """Return True if the calls of this runner's agents can be kept."""
 
     async def execute(

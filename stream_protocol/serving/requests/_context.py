@@ -168,7 +168,7 @@ def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> En
         return None
     if given["history"] != "server":
         raise StreamProtocolError('`engine` needs `history="server"`: else nothing is stored.')
-    if not engine.holds(runner):
+    if not engine.supports(runner):
         logger.warning("Runs are not executed again: the engine cannot keep what these agents do.")
         return None
     if engine.is_shared and isinstance(run_log, MemoryRunLog):
