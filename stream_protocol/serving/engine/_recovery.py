@@ -14,7 +14,7 @@ from google.adk.events import Event
 from stream_protocol.adk import read
 from stream_protocol.serving.engine._engine import OtherVersionError, ToldEnd
 from stream_protocol.serving.engine._local_runs import LocalRun, is_away
-from stream_protocol.serving.engine._shown import as_log, shown_and_not_said, shown_before, told_end
+from stream_protocol.serving.engine._shown import as_log, shown_before, told_end, unfinished_text
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
 from stream_protocol.session import for_page_alone
 from stream_protocol.stream import RunLimitError
@@ -195,28 +195,28 @@ def job_runner(runner: Runner, sessions: ResumedSessions) -> Runner:
 async def with_shown(
     events: AsyncGenerator[Event], log: Sequence[bytes], run: Run, execution: Execution, sessions: ResumedSessions
 ) -> AsyncGenerator[Event]:
-    """Yield the events, and the half texts of models whose workers have died, in the order in which they are stored.
+    """Yield the events, and the partial texts of models whose workers have died, in the order in which they are stored.
 
-    A half text that is stored comes where it is stored. The last one is not stored yet: it is stored before the first
-    new fragment, or after the first new complete event, which ADK has stored.
+    A partial text that is stored comes where it is stored. The last one is not stored yet: it is stored before the
+    first new fragment, or after the first new complete event, which ADK has stored.
     """
     told = False
     async with aclosing(events):
         async for event in events:
             said = read(event)
-            for earlier in sessions.take_halves(rest=execution.is_live and said.is_fragment):
+            for earlier in sessions.take_partial_texts(rest=execution.is_live and said.is_fragment):
                 yield earlier
             if not said.is_fragment:
                 yield event
-            for earlier in sessions.take_halves(rest=execution.is_live):
+            for earlier in sessions.take_partial_texts(rest=execution.is_live):
                 yield earlier
             if execution.is_live and not told and not said.by_user:
                 told = True
                 again, author = [*run.log.events()], said.speaker[0]
-                half = shown_and_not_said(log, again, author=author, invocation_id=said.invocation_id)
-                if half is not None:
-                    await sessions.append_shown(half)
-                    yield half
+                partial = unfinished_text(log, again, author=author, invocation_id=said.invocation_id)
+                if partial is not None:
+                    await sessions.append_shown(partial)
+                    yield partial
             if said.is_fragment:
                 yield event
 
@@ -226,7 +226,7 @@ async def _ending(
 ) -> AsyncGenerator[Event]:
     """Yield the events of a run that is not executed again, then end the run.
 
-    The first event names the invocation. The stored events follow, then the half text that is not stored yet.
+    The first event names the invocation. The stored events follow, then the partial text that is not stored yet.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)
@@ -237,11 +237,11 @@ async def _ending(
         author = author if said.by_user else said.speaker[0]
         yield event
     log = log or as_log(end.unfinished_text)
-    half = shown_and_not_said(log, [*run.log.events()], author=author, invocation_id=invocation_id)
-    if half is not None:
+    partial = unfinished_text(log, [*run.log.events()], author=author, invocation_id=invocation_id)
+    if partial is not None:
         # The model reads the whole text, if that is stored.
-        await sessions.append_shown(half if len(shown) == len(sessions.earlier) else for_page_alone(half))
-        yield half
+        await sessions.append_shown(partial if len(shown) == len(sessions.earlier) else for_page_alone(partial))
+        yield partial
     match end.state:
         case "stopped":
             run.stop()
