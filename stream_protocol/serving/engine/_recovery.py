@@ -213,10 +213,10 @@ async def with_shown(
             if execution.is_live and not told and not said.by_user:
                 told = True
                 again, author = [*run.log.events()], said.speaker[0]
-                partial = unfinished_text(log, again, author=author, invocation_id=said.invocation_id)
-                if partial is not None:
-                    await sessions.append_shown(partial)
-                    yield partial
+                unfinished = unfinished_text(log, again, author=author, invocation_id=said.invocation_id)
+                if unfinished is not None:
+                    await sessions.append_shown(unfinished)
+                    yield unfinished
             if said.is_fragment:
                 yield event
 
@@ -237,11 +237,11 @@ async def _ending(
         author = author if said.by_user else said.speaker[0]
         yield event
     log = log or as_log(end.unfinished_text)
-    partial = unfinished_text(log, [*run.log.events()], author=author, invocation_id=invocation_id)
-    if partial is not None:
+    unfinished = unfinished_text(log, [*run.log.events()], author=author, invocation_id=invocation_id)
+    if unfinished is not None:
         # The model reads the whole text, if that is stored.
-        await sessions.append_shown(partial if len(shown) == len(sessions.earlier) else for_page_alone(partial))
-        yield partial
+        await sessions.append_shown(unfinished if len(shown) == len(sessions.earlier) else for_page_alone(unfinished))
+        yield unfinished
     match end.state:
         case "stopped":
             run.stop()

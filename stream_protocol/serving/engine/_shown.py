@@ -26,10 +26,10 @@ def unfinished_text(log: Sequence[bytes], said: Sequence[bytes], *, author: str,
     ``log``: its SSE events. ``said``: those of the response so far, in which everything is said again that was kept.
     """
     shown, again = _texts(log), _texts(said)
-    partial = next((text for text in reversed(shown) if not any(whole.startswith(text) for whole in again)), "")
-    if not partial or partial != shown[-1]:
+    unfinished = next((text for text in reversed(shown) if not any(whole.startswith(text) for whole in again)), "")
+    if not unfinished or unfinished != shown[-1]:
         return None
-    content = types.Content(role="model", parts=[types.Part(text=partial)])
+    content = types.Content(role="model", parts=[types.Part(text=unfinished)])
     event = Event(author=author, invocation_id=invocation_id, content=content)
     update_metadata(event, unfinished=True)
     return event
