@@ -11,7 +11,7 @@ from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.server._json_lines import JsonLines
 from stream_protocol.serving import ChatService, MemoryRunLog, create_app
-from stream_protocol.serving.base._remembered import Remembered
+from stream_protocol.serving.base._cached_probe import CachedProbe
 from stream_protocol.serving.requests import _readiness
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm
@@ -158,7 +158,7 @@ async def test_an_answer_is_asked_for_again_when_it_is_old() -> None:
         asked.append(len(asked))
         return len(asked)
 
-    kept, forgotten = Remembered(ask, HANG), Remembered(ask, 0.0)
+    kept, forgotten = CachedProbe(ask, HANG), CachedProbe(ask, 0.0)
     assert [await kept.get(), await kept.get()] == [1, 1]
     assert [await forgotten.get(), await forgotten.get()] == [2, 3]
 
@@ -170,7 +170,7 @@ async def test_who_stops_waiting_takes_the_answer_from_nobody() -> None:
         await go_on.wait()
         return "here"
 
-    remembered = Remembered(ask, HANG)
+    remembered = CachedProbe(ask, HANG)
     first, second = asyncio.create_task(remembered.get()), asyncio.create_task(remembered.get())
     await asyncio.sleep(0)
     first.cancel()

@@ -2,6 +2,7 @@
 
 from stream_protocol.serving.base._audit import Attempt, AuditFile, AuditRecord, AuditTrail, OnAudit
 from stream_protocol.serving.base._byte_budget import ByteBudget, ByteShare
+from stream_protocol.serving.base._cached_probe import CachedProbe
 from stream_protocol.serving.base._in_progress import InProgress, in_progress
 from stream_protocol.serving.base._limits import (
     ARTIFACTS_AT_ONCE,
@@ -34,7 +35,6 @@ from stream_protocol.serving.base._refusals import (
     stopped_refusal,
     unreachable_refusal,
 )
-from stream_protocol.serving.base._remembered import Remembered
 from stream_protocol.serving.base._response_memory import ResponseMemory
 from stream_protocol.serving.base._tasks import Tasks, cancel_and_wait
 from stream_protocol.serving.base._time_limit import HookTimeoutError, in_time
