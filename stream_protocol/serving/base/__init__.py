@@ -14,8 +14,8 @@ from stream_protocol.serving.base._limits import (
     UserReads,
     response_budget,
 )
-from stream_protocol.serving.base._long_work import long_work
 from stream_protocol.serving.base._loopback import is_loopback_address
+from stream_protocol.serving.base._off_loop import run_off_loop
 from stream_protocol.serving.base._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving.base._rare_warning import WARNING_SECONDS, RareWarning
 from stream_protocol.serving.base._recorder_protocol import (

@@ -22,7 +22,7 @@ import anyio
 import anyio.to_thread
 
 from stream_protocol._private_files import open_private
-from stream_protocol.serving.base._long_work import long_work
+from stream_protocol.serving.base._off_loop import run_off_loop
 from stream_protocol.serving.base._time_limit import HookTimeoutError, in_time
 from stream_protocol.session import AttemptedDecisions, Decision, Transcript, attempted_decisions
 from stream_protocol.wire import ChatRequestError, check_path
@@ -189,7 +189,7 @@ class AuditTrail:
             if attempt.decisions is None:
                 transcript = attempt.transcript
                 work = partial(attempted_decisions, request, transcript)
-                attempted = await long_work(work, size=request.size, events=transcript.stored)
+                attempted = await run_off_loop(work, size=request.size, events=transcript.stored)
             else:
                 attempted = AttemptedDecisions(decisions=attempt.decisions)
             for number, one in enumerate(attempted.decisions, 1):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel
 
 from stream_protocol.serving.base._limits import response_budget
-from stream_protocol.serving.base._long_work import long_work
+from stream_protocol.serving.base._off_loop import run_off_loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,7 +37,9 @@ class ResponseMemory:
         """Returns the bytes that these stored events take in a response; 0 if there is no limit."""
         if (limit := self._limit) is None:
             return 0
-        return await long_work(lambda: held_size(events, with_state=self._with_state, enough=limit + 1), events=events)
+        return await run_off_loop(
+            lambda: held_size(events, with_state=self._with_state, enough=limit + 1), events=events
+        )
 
 
 EVENT_BYTES: Final = 1024

@@ -13,7 +13,7 @@ from stream_protocol.serving.base import (
     RUN_LOG,
     RunSlot,
     UserReads,
-    long_work,
+    run_off_loop,
     unreachable_refusal,
 )
 from stream_protocol.serving.chats import (
@@ -69,7 +69,7 @@ class ChatReads:
                         memory.take(size)
                     options = self._service.planner.options_for(key[1], artifact_base)
                     work = partial(_messages, session, answered, options, encoded=encoded)
-                    return await long_work(work, events=session.events)
+                    return await run_off_loop(work, events=session.events)
                 del session  # what waits takes no memory, and is in nobody's way
             if lacks_message:
                 may_lack_message = False

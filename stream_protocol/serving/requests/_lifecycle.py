@@ -11,7 +11,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from stream_protocol.serving.base import ENGINE, RunSlot, busy_refusal, long_work, unreachable_refusal
+from stream_protocol.serving.base import ENGINE, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._stored_response import stored_response
 from stream_protocol.serving.runs import Claim, Incoming, late_response, refusal_as_events
@@ -183,7 +183,7 @@ class RequestLifecycle:
             user_id=self._user_id,
             overrides=self._overrides,
             attempt=self._attempt,
-            idempotency_key=await long_work(lambda: idempotency_key(self._request), size=self._request.size),
+            idempotency_key=await run_off_loop(lambda: idempotency_key(self._request), size=self._request.size),
             requested_at=requested_at,
         )
         return CLAIMING

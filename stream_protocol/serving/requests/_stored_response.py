@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.base import long_work
+from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.runs import with_error, without_loop
 from stream_protocol.stream import iter_sse
 
@@ -38,7 +38,7 @@ async def stored_response(service: ServiceContext, incoming: Incoming, stored: N
         continued = None if stored.repeats == "words" else incoming.request.target
         return [*without_loop(events, continued=continued), done]
 
-    return _iterate(await long_work(response, events=[*stored.past, *stored.events]), memory)
+    return _iterate(await run_off_loop(response, events=[*stored.past, *stored.events]), memory)
 
 
 async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from stream_protocol.serving.adk_runner import resumed_agent
-from stream_protocol.serving.base import long_work
+from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import artifact_urls, load_saved_files, restore_session
 from stream_protocol.session import NewUserTurn, NothingToRun, Transcript, plan
 
@@ -60,7 +60,7 @@ class ServerHistory:
         request = incoming.request
         session = await self._store.find(incoming.chat)
         events = session.events if session is not None else []
-        transcript = await long_work(lambda: Transcript(events), events=events)
+        transcript = await run_off_loop(lambda: Transcript(events), events=events)
         incoming.attempt.planned_in(transcript)
         planning = partial(
             plan,
@@ -70,7 +70,7 @@ class ServerHistory:
             history_cut=self._history_cut,
             known_key=incoming.idempotency_key,
         )
-        turn = await long_work(lambda: planning(transcript), size=request.size, events=events)
+        turn = await run_off_loop(lambda: planning(transcript), size=request.size, events=events)
         return Planned(runner, session, turn, transcript)
 
     async def with_files(self, planned: Planned) -> Planned:

@@ -25,7 +25,7 @@ from stream_protocol.serving.adk_runner import (
     with_cheap_telemetry,
     with_plugin,
 )
-from stream_protocol.serving.base import long_work
+from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session, title_delta
 from stream_protocol.serving.runs._run import NOT_FAILURES, StartedResponse
 from stream_protocol.session import (
@@ -99,7 +99,7 @@ class Job:
         return replace(self, runner=other)
 
     def read_session(self) -> None:
-        """Reads what the response needs of the session. That may take long: see ``long_work``."""
+        """Reads what the response needs of the session. That may take long: see ``run_off_loop``."""
         _ = self.transcript
         if isinstance(self.turn, AnsweredCalls):
             with suppress(Exception):  # of a hook of the app: it raises again when the response starts
@@ -209,7 +209,7 @@ class Job:
         call_ids = plugin.raised_in(events[-1].invocation_id) | (raising_calls(failure) if failure else frozenset())
         if not call_ids:
             return []
-        missing = await long_work(
+        missing = await run_off_loop(
             lambda: tool_failure_events(Transcript(events), call_ids, run_failed=failure is not None), events=events
         )
         try:

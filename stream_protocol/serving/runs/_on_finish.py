@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio.to_thread
 
-from stream_protocol.serving.base import HookTimeoutError, in_time, long_work
+from stream_protocol.serving.base import HookTimeoutError, in_time, run_off_loop
 from stream_protocol.wire import ClientStreamError, UIMessage
 from stream_protocol.wire.client import MessageReducer, parse_sse
 
@@ -75,7 +75,7 @@ async def notify(
         return [*earlier, *shown], message, outcome
 
     try:
-        what = await long_work(folded, size=sum(map(len, sent)), events=stored)
+        what = await run_off_loop(folded, size=sum(map(len, sent)), events=stored)
         await in_time(timeout, _call(hook, *what))
     except HookTimeoutError as error:
         logger.error("`on_finish` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps

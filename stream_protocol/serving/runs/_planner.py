@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.adk_runner import delegation_tools, runner_for
-from stream_protocol.serving.base import TurnRecorders, long_work
+from stream_protocol.serving.base import TurnRecorders, run_off_loop
 from stream_protocol.serving.chats import create_session, repair_session, rewind_session
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.session import NewUserTurn, events_before_words
@@ -98,7 +98,7 @@ class Planner:
             known = None
         job = self.job(incoming.request, turn, session, incoming.overrides, planned.runner, accept)
         job = replace(job, known_transcript=known)
-        await long_work(job.read_session, events=session.events)
+        await run_off_loop(job.read_session, events=session.events)
         return job
 
     def job(
