@@ -23,7 +23,7 @@ import anyio.to_thread
 
 from stream_protocol._private_files import open_private
 from stream_protocol.serving.base._off_loop import run_off_loop
-from stream_protocol.serving.base._time_limit import HookTimeoutError, in_time
+from stream_protocol.serving.base._timeout import HookTimeoutError, with_timeout
 from stream_protocol.session import AttemptedDecisions, Decision, Transcript, attempted_decisions
 from stream_protocol.wire import ChatRequestError, check_path
 
@@ -252,7 +252,7 @@ class AuditTrail:
     async def _deliver(self, hook: OnAudit) -> None:
         while self._waiting:
             try:
-                await in_time(self._timeout, self._call(hook, self._waiting.popleft()))
+                await with_timeout(self._timeout, self._call(hook, self._waiting.popleft()))
             except HookTimeoutError as error:
                 logger.error("`on_audit` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps
             except Exception:

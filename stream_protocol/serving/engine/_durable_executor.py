@@ -100,15 +100,15 @@ class DurableExecutor(Executor):
 
         Other orphaned runs of the chat stay as they are: only new words end them. See ``cancel`` and ``recover``.
         """
-        return await self._store.in_time(self._recover_same(key, claim), of=ENGINE)
+        return await self._store.with_timeout(self._recover_same(key, claim), of=ENGINE)
 
     async def recover(self, key: ChatKey) -> None:
         """Recovers the orphaned runs of the chat, for a request that waits for their end."""
-        await self._store.in_time(self._recover(key), of=ENGINE)
+        await self._store.with_timeout(self._recover(key), of=ENGINE)
 
     async def cancel(self, key: ChatKey) -> None:
         """Ends the orphaned runs of the chat, which is claimed."""
-        await self._store.in_time(self._cancel(key), of=ENGINE)
+        await self._store.with_timeout(self._cancel(key), of=ENGINE)
 
     async def stop(self, key: ChatKey) -> bool:
         """Stops the run of the chat, and its orphaned runs. Returns whether there was anything.
@@ -116,7 +116,7 @@ class DurableExecutor(Executor):
         No worker executes any of it again then, whatever becomes of this one and of the one that runs it: a worker that
         recovers a run only stores its end.
         """
-        return await self._store.in_time(self._stop(key), of=ENGINE)
+        return await self._store.with_timeout(self._stop(key), of=ENGINE)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
         """Returns whether an orphaned run of the chat has not stored what its request says. Without the engine nobody
@@ -143,7 +143,7 @@ class DurableExecutor(Executor):
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
         """Waits until the chat has no orphaned run, for a page that resumes. Returns ``True``."""
-        await self._store.in_time(self._wait_until_recovered(key), of=ENGINE)
+        await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
 
     async def _recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:

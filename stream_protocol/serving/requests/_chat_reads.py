@@ -147,7 +147,7 @@ async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> No
                 raise _no_such_chat()
             if not await claim.run.holds_lease():  # others may have accepted words since
                 raise unreachable_refusal(RUN_LOG)
-            await service.store.in_time(delete_session(service.runner, session))
+            await service.store.with_timeout(delete_session(service.runner, session))
 
 
 async def _claim(service: ServiceContext, key: ChatKey) -> Claim:

@@ -270,7 +270,7 @@ class RequestLifecycle:
         assert not isinstance(turn, NothingToRun)
         await self._slot.take()
         accept = partial(_accept, claim.run, self._attempt)
-        job = await service.store.in_time(service.planner.prepare(self._incoming, self._planned, turn, accept))
+        job = await service.store.with_timeout(service.planner.prepare(self._incoming, self._planned, turn, accept))
         if isinstance(turn, NewUserTurn):
             self._attempt.accept(turn.answers)
         self._response = claim.run.log.read()
@@ -282,7 +282,7 @@ class RequestLifecycle:
         if self._orphans == "recovered":
             self._response = claim.run.log.read()
         try:
-            await self._service.store.in_time(claim.wait_until_accepted())
+            await self._service.store.with_timeout(claim.wait_until_accepted())
         except ChatRequestError:
             claim.run.give_up()
             raise
@@ -295,7 +295,7 @@ class RequestLifecycle:
 
     async def _plan(self, *, chat_was_busy: bool) -> Planned:
         planning = self._service.planner.plan(self._incoming, chat_was_busy=chat_was_busy)
-        return await self._service.store.in_time(planning)
+        return await self._service.store.with_timeout(planning)
 
     @property
     def _claimed(self) -> Claim:

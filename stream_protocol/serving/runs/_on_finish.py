@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio.to_thread
 
-from stream_protocol.serving.base import HookTimeoutError, in_time, run_off_loop
+from stream_protocol.serving.base import HookTimeoutError, run_off_loop, with_timeout
 from stream_protocol.wire import ClientStreamError, UIMessage
 from stream_protocol.wire.client import MessageReducer, parse_sse
 
@@ -76,7 +76,7 @@ async def notify(
 
     try:
         what = await run_off_loop(folded, size=sum(map(len, sent)), events=stored)
-        await in_time(timeout, _call(hook, *what))
+        await with_timeout(timeout, _call(hook, *what))
     except HookTimeoutError as error:
         logger.error("`on_finish` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps
     except Exception:

@@ -18,7 +18,7 @@ class HookTimeoutError(Exception):
     """The work took longer than its limit."""
 
 
-async def in_time(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
+async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     """Returns the result of the work. ``seconds``: how long it may take; ``None`` for no limit.
 
     Raises ``HookTimeoutError`` if it takes longer. It is cancelled then and not waited for: it may swallow that.
