@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MAX_CHANGES_BYTES: Final = 16 * 1024
 """The most bytes in the body of a ``PATCH``: a title is short, also in ``\\u`` escapes."""
 
-CHANGES_WAY_OUT: Final = "it may say only a title and archived."
+CHANGES_HINT: Final = "it may say only a title and archived."
 
 
 P = ParamSpec("P")
@@ -193,7 +193,7 @@ class ChatEndpoints:
         The chat as in ``chats``; 404 if this user has no such chat, 422 for another body.
         """
         await self._admit_change(request, user_id, chat_id)
-        body = await self._bodies.read_small_json(request, MAX_CHANGES_BYTES, CHANGES_WAY_OUT)
+        body = await self._bodies.read_small_json(request, MAX_CHANGES_BYTES, CHANGES_HINT)
         return JSONResponse(await self._service.update(chat_id, user_id=user_id, changes=parse_changes(body)))
 
     @_answers_errors
