@@ -1,6 +1,6 @@
 """Small helpers that know nobody: limits, times, refusals, long work. All other packages of the service use them."""
 
-from stream_protocol.serving.base._audit import Attempt, AuditFile, AuditRecord, AuditTrail, OnAudit
+from stream_protocol.serving.base._audit import AuditFile, AuditRecord, AuditScope, AuditTrail, OnAudit
 from stream_protocol.serving.base._byte_budget import ByteBudget, ByteShare
 from stream_protocol.serving.base._cached_probe import CachedProbe
 from stream_protocol.serving.base._in_progress import InProgress, in_progress

@@ -126,7 +126,7 @@ def arguments_digest(arguments: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-class Attempt:
+class AuditScope:
     """A request that may answer calls, while it is decided about."""
 
     def __init__(self, accept: Callable[[Decision], None]) -> None:
@@ -176,22 +176,22 @@ class AuditTrail:
         self._thread = anyio.CapacityLimiter(1)
         """A hook that hangs keeps one thread, none of those in which tools run, and the next record gets no other."""
 
-    def attempt(self, user_id: str, request: ChatRequest) -> Attempt:
+    def scope(self, user_id: str, request: ChatRequest) -> AuditScope:
         """Returns what is known of a request that comes."""
-        return Attempt(lambda accepted: self._record(user_id, request.id, accepted.kind, decision=accepted))
+        return AuditScope(lambda accepted: self._record(user_id, request.id, accepted.kind, decision=accepted))
 
     @asynccontextmanager
-    async def answering(self, user_id: str, request: ChatRequest, attempt: Attempt) -> AsyncIterator[None]:
+    async def answering(self, user_id: str, request: ChatRequest, scope: AuditScope) -> AsyncIterator[None]:
         """Records a ``ChatRequestError`` as the refusal of each answer that the request has."""
         try:
             yield
         except ChatRequestError as refused:
-            if attempt.decisions is None:
-                transcript = attempt.transcript
+            if scope.decisions is None:
+                transcript = scope.transcript
                 work = partial(attempted_decisions, request, transcript)
                 attempted = await run_off_loop(work, size=request.size, events=transcript.stored)
             else:
-                attempted = AttemptedDecisions(decisions=attempt.decisions)
+                attempted = AttemptedDecisions(decisions=scope.decisions)
             for number, one in enumerate(attempted.decisions, 1):
                 omitted = attempted.omitted if number == len(attempted.decisions) else 0
                 self._record(user_id, request.id, one.kind, decision=one, status=refused.status, omitted=omitted)

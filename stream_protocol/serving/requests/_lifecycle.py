@@ -22,7 +22,7 @@ from stream_protocol.wire import ChatRequestError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from stream_protocol.serving.base import Attempt, RunOverrides
+    from stream_protocol.serving.base import AuditScope, RunOverrides
     from stream_protocol.serving.requests._context import ServiceContext
     from stream_protocol.serving.run_logs import RunInfo
     from stream_protocol.serving.runs import FoundOrphans, Planned, Run
@@ -125,7 +125,7 @@ class RequestLifecycle:
         self._overrides = overrides
         self._begins_run = begins_run
         self._chat = chat_key(user_id, request.id)
-        self._attempt = service.audit.attempt(user_id, request)
+        self._audit_scope = service.audit.scope(user_id, request)
         self._state = ADMITTED
         self._patience: float | None = service.limits.stop_timeout
         """Seconds that it waits for the end of another run before its response begins; ``None``: that has begun."""
@@ -155,7 +155,7 @@ class RequestLifecycle:
         """Goes from state to state until the request is answered. Returns ``False`` if it waits for too long."""
         goes_on = False
         try:
-            async with self._service.audit.answering(self._user_id, self._request, self._attempt):
+            async with self._service.audit.answering(self._user_id, self._request, self._audit_scope):
                 while self._state is not ANSWERED and not goes_on:
                     state = await self._STEPS[self._state](self)
                     assert state in TRANSITIONS[self._state]
@@ -182,7 +182,7 @@ class RequestLifecycle:
             request=self._request,
             user_id=self._user_id,
             overrides=self._overrides,
-            attempt=self._attempt,
+            scope=self._audit_scope,
             idempotency_key=await run_off_loop(lambda: idempotency_key(self._request), size=self._request.size),
             requested_at=requested_at,
         )
@@ -269,10 +269,10 @@ class RequestLifecycle:
         claim, turn, service = self._claimed, self._planned.turn, self._service
         assert not isinstance(turn, NothingToRun)
         await self._slot.take()
-        accept = partial(_accept, claim.run, self._attempt)
+        accept = partial(_accept, claim.run, self._audit_scope)
         job = await service.store.with_timeout(service.planner.prepare(self._incoming, self._planned, turn, accept))
         if isinstance(turn, NewUserTurn):
-            self._attempt.accept(turn.answers)
+            self._audit_scope.accept(turn.answers)
         self._response = claim.run.log.read()
         claim.start(service.executor.execute(claim.run, job))
         return ACCEPTING
@@ -317,14 +317,14 @@ class RequestLifecycle:
     }
 
 
-def _accept(run: Run, attempt: Attempt, answers: Sequence[CallAnswer]) -> None:
+def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
     """Accepts a request when what it says is stored. ``answers``: those that hold from now on.
 
     A request whose approvals were stopped before they were stored stays refused, although its denials hold.
     """
     if not run.is_open:
-        attempt.accept(answers)
-        if not attempt.decisions:
+        scope.accept(answers)
+        if not scope.decisions:
             run.open()
 
 

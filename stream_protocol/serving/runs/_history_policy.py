@@ -61,7 +61,7 @@ class ServerHistory:
         session = await self._store.find(incoming.chat)
         events = session.events if session is not None else []
         transcript = await run_off_loop(lambda: Transcript(events), events=events)
-        incoming.attempt.planned_in(transcript)
+        incoming.scope.planned_in(transcript)
         planning = partial(
             plan,
             request,

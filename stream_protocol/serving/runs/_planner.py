@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving.base import Attempt, Recorder, RunOverrides
+    from stream_protocol.serving.base import AuditScope, Recorder, RunOverrides
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.runs._history_policy import HistoryPolicy, Planned
     from stream_protocol.session import AnsweredCalls, CallAnswer
@@ -34,7 +34,7 @@ class Incoming:
     request: ChatRequest
     user_id: str
     overrides: RunOverrides
-    attempt: Attempt
+    scope: AuditScope
     """For the audit trail."""
     idempotency_key: str
     """Equal requests have the same: see ``stream_protocol.session.idempotency_key``."""
@@ -75,7 +75,7 @@ class Planner:
         """Plans what the request asks for. Stores nothing. ``chat_was_busy``: see ``stream_protocol.session.plan``."""
         runner = runner_for(incoming.overrides.agent, self._runner)
         planned = await self._history.plan(incoming, runner, chat_was_busy=chat_was_busy)
-        incoming.attempt.plan(planned.answers)
+        incoming.scope.plan(planned.answers)
         return await self._history.with_files(planned)
 
     async def prepare(
