@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from stream_protocol.serving.base import ENGINE, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._stored_response import stored_response
-from stream_protocol.serving.runs import Claim, Incoming, late_response, refusal_as_events
+from stream_protocol.serving.runs import Claim, Incoming, deferred_response, refusal_as_events
 from stream_protocol.serving.telemetry import interrupts
 from stream_protocol.session import NewUserTurn, NothingToRun, idempotency_key
 from stream_protocol.wire import ChatRequestError
@@ -145,7 +145,7 @@ class RequestLifecycle:
         if await self._advance():
             return self._response
         self._patience = None
-        return late_response(self._service.tasks.start(refusal_as_events(self._respond_late)))
+        return deferred_response(self._service.tasks.start(refusal_as_events(self._respond_late)))
 
     async def _respond_late(self) -> AsyncIterator[bytes]:
         await self._advance()

@@ -23,7 +23,7 @@ from stream_protocol.adk import read
 from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, TurnRecorders
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
-from stream_protocol.serving.runs._loop_guard import without_loop
+from stream_protocol.serving.runs._auto_resend import prevent_auto_resend
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import RunOutput
 from stream_protocol.stream import Conversion, Ending, RunLimitError, Settings, fail_response, sse_conversion
@@ -360,7 +360,7 @@ class Run:
         try:
             response = self._ended_response(write_end)
             written = response.take()
-            ending = without_loop(written, before=self.log.events(), continued=self._continued)
+            ending = prevent_auto_resend(written, before=self.log.events(), continued=self._continued)
             self._log(ending)
             self._recorder.end(response.outcome if ending is written else "error")
             if response.outcome == "finish" and ending is written and not self.observer.has_shown:
