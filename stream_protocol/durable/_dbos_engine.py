@@ -130,7 +130,7 @@ class DbosEngine:
     def prepare(self) -> None:
         """Makes the tables of the store if they are missing. Raises ``StreamProtocolError`` if it cannot be used.
 
-        ``launch`` does so, too; this says in one line what is wrong.
+        ``start`` does so, too; this says in one line what is wrong.
         """
         if self._url is not None:
             self._take_file()
@@ -145,7 +145,7 @@ class DbosEngine:
                 reason = str(error).strip().partition("\n")[0]
                 raise StreamProtocolError(f"The engine's store cannot be used: {reason}") from error
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Connects to the store, and makes its tables if they are missing.
 
         Raises ``StreamProtocolError`` if the store is a file that another process uses.

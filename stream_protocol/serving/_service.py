@@ -70,10 +70,10 @@ class ChatService:
         """
         return await self._context.readiness.missing()
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Takes up the runs of workers that are dead, from now on, if there is an ``engine``. ``create_app`` calls it
         when its server starts; else the first request does that needs it. Later calls do nothing."""
-        await self._context.executor.launch()
+        await self._context.executor.start()
 
     def count_request(self, user_id: str, *, foreign: bool = False) -> None:
         """Counts a request of this user, of any kind but a stop. Raises ``ChatRequestError`` (429) if there were too

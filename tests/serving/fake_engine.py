@@ -40,7 +40,7 @@ class FakeEngine:
     def attach(self, _deployment: Deployment) -> None:
         """Keeps nothing, of nobody."""
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Nothing to connect to."""
 
     async def aclose(self) -> None:

@@ -69,7 +69,7 @@ class KeepingEngine:
     def attach(self, deployment: Deployment) -> None:
         self.deployment = deployment
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Nothing to connect to."""
 
     async def aclose(self) -> None:

@@ -307,7 +307,7 @@ async def test_looks_for_runs_go_on_when_a_store_was_away_and_the_log_says_so_on
     engine = FakeEngine()
     engine.error = error
     service = service_for("Well.", engine=engine, times=ServiceTimes(look=LIMIT / 10))
-    await service.launch()
+    await service.start()
     await looked(engine, 5)
     engine.error = None
     await looked(engine, 2)

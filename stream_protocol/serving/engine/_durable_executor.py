@@ -55,9 +55,9 @@ class DurableExecutor(Executor):
         self._local = LocalRuns(engine, runs, times)
         self._orphans = OrphanedRuns(engine, runner, runs, store, planner, work, self._local, self._isolation, times)
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Connects to the engine, and recovers orphaned runs from now on. Later calls do nothing."""
-        await self._orphans.launch()
+        await self._orphans.start()
 
     def drain(self) -> None:
         """Recovers no more runs. If this worker is killed from now on, no run is blamed for that."""

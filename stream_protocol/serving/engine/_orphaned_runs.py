@@ -84,9 +84,9 @@ class OrphanedRuns:
         self._watching: asyncio.Task[None] | None = None
         self._draining = False
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Connects to the engine, and looks for runs from now on. Later calls do nothing."""
-        await self._engine.launch()
+        await self._engine.start()
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(), context=Context())
 
@@ -102,7 +102,7 @@ class OrphanedRuns:
 
     async def in_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
         """The chat's runs that have not ended and do not go on in this worker: their worker may be dead."""
-        await self.launch()
+        await self.start()
         return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
 
     async def claim_and_recover(self, orphan: OrphanedRun) -> None:

@@ -68,7 +68,7 @@ def service_lifespan(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         check_cors_of_app(app, allow_origins)
-        await service.launch()
+        await service.start()
         try:
             yield
         finally:

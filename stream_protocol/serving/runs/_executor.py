@@ -33,7 +33,7 @@ class Executor:
         self._runs = runs
         self._work = work
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Recovers orphaned runs from now on. Later calls do nothing."""
 
     def drain(self) -> None:
