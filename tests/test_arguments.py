@@ -407,7 +407,7 @@ METHODS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Methods of ``ChatService``, and arguments that they take."""
 
-WITHOUT_ARGUMENTS: Final = frozenset({"aclose", "accepts_runs", "drain", "start", "missing_stores"})
+WITHOUT_ARGUMENTS: Final = frozenset({"aclose", "accepts_runs", "drain", "start", "unready"})
 
 
 def test_each_method_of_the_service_is_tried() -> None:

@@ -63,7 +63,7 @@ class ChatService:
         """Whether requests may begin runs: until ``drain`` or ``aclose`` is called."""
         return not self._draining
 
-    async def missing_stores(self) -> tuple[str, ...]:
+    async def unready(self) -> tuple[str, ...]:
         """The stores that do not answer now, of those that each run needs: ``run log``, ``session store``, ``engine``.
 
         For a probe, at most a second: they are asked once a second, however many ask here.

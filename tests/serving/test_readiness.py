@@ -111,10 +111,10 @@ async def test_an_engine_that_hangs_is_asked_once_until_it_answers(monkeypatch: 
     engine = FakeEngine()
     service = service_over(Sessions(), engine=engine)
     engine.answers.clear()
-    assert [await service.missing_stores() for _ in range(5)] == 5 * [("engine",)]
+    assert [await service.unready() for _ in range(5)] == 5 * [("engine",)]
     assert engine.pings == 1
     engine.answers.set()
-    assert [await service.missing_stores() for _ in range(2)] == 2 * [()]
+    assert [await service.unready() for _ in range(2)] == 2 * [()]
     assert engine.pings == 3
 
 
@@ -131,7 +131,7 @@ async def test_what_changes_is_logged_once(caplog: pytest.LogCaptureFixture) -> 
     service = service_over(sessions)
     for error in (None, OSError("gone"), OSError("gone"), None, None):
         sessions.error = error
-        await service.missing_stores()
+        await service.unready()
     told = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [record.getMessage().partition(" (")[0] for record in told] == [
         "This worker is not ready: the session store does not answer.",

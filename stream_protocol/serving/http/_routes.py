@@ -117,7 +117,7 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
     async def readyz(_request: Request) -> Response:
         if not service.accepts_runs:
             return JSONResponse({"status": "draining"}, status_code=503)
-        if missing := await service.missing_stores():
+        if missing := await service.unready():
             return JSONResponse({"status": "unavailable", "missing": missing}, status_code=503)
         return JSONResponse({"status": "ok"})
 
