@@ -128,7 +128,7 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "agents.emit_data": lambda: {"context": Context.__new__(Context), "name": "a", "data": 1},
     "serving.explain_error": lambda: {"error": ValueError()},
     "server.exposure_warning": lambda: {"listener": _listener()},
-    "server.freeze_startup_objects": dict,
+    "server.tune_gc": dict,
     "serving.header_user": lambda: {"name": "X-User"},
     "server.log_to_terminal": dict,
     "server.only_allowed_hosts": lambda: {"app": _app, "listener": _listener()},

@@ -31,10 +31,10 @@ from stream_protocol.server import (
     ServerLimits,
     bind_socket,
     exposure_warning,
-    freeze_startup_objects,
     log_to_terminal,
     only_allowed_hosts,
     run_server,
+    tune_gc,
 )
 from stream_protocol.serving import AuditFile, ChatService, ServiceLimits, Suggestion, explain_error
 from stream_protocol.serving.adk_runner import (
@@ -247,7 +247,7 @@ class AgentServer:
             listener,
             announce=announce,
             limits=limits,
-            before_accepting=freeze_startup_objects,
+            before_accepting=tune_gc,
             drain=0 if self.options.reload else self.options.drain,  # a developer waits for the new agent
         )
 

@@ -234,7 +234,7 @@ def run_server(
     """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL.
 
     ``limits``: what clients may take; by default ``ServerLimits()``.
-    ``before_accepting``: awaited while connections wait to be accepted. ``freeze_startup_objects`` is meant for it.
+    ``before_accepting``: awaited while connections wait to be accepted. ``tune_gc`` is meant for it.
     ``drain``: seconds that runs go on after SIGTERM, while no new ones begin. SIGINT, SIGHUP, and any second
     signal, end them.
     """
