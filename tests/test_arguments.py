@@ -124,7 +124,7 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "serving.create_app": lambda: {"target": _agent()},
     "agents.data_part": lambda: {"name": "a", "model": dict},
     "serving.default_run_config": dict,
-    "serving.delegation_tools": lambda: {"root": _agent()},
+    "serving.task_agent_tools": lambda: {"root": _agent()},
     "agents.emit_data": lambda: {"context": Context.__new__(Context), "name": "a", "data": 1},
     "serving.explain_error": lambda: {"error": ValueError()},
     "server.exposure_warning": lambda: {"listener": _listener()},

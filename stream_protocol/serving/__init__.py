@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
-from stream_protocol.serving.adk_runner import Target, default_run_config, delegation_tools
+from stream_protocol.serving.adk_runner import Target, default_run_config, task_agent_tools
 from stream_protocol.serving.base import (
     AuditFile,
     AuditRecord,
@@ -90,12 +90,12 @@ __all__ = [
     "chat_router",
     "create_app",
     "default_run_config",
-    "delegation_tools",
     "explain_error",
     "header_user",
     "local_user",
     "plain_text_errors",
     "response_body",
+    "task_agent_tools",
 ]
 
 

@@ -27,9 +27,9 @@ from stream_protocol.serving.adk_runner._runner import (
     announces_user_message,
     as_runner,
     default_run_config,
-    delegation_tools,
     resumed_agent,
     runner_for,
+    task_agent_tools,
     with_cheap_telemetry,
 )
 from stream_protocol.serving.adk_runner._session_services import (

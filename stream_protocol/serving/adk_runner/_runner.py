@@ -122,7 +122,7 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
     )
 
 
-def delegation_tools(root: BaseNode) -> frozenset[str]:
+def task_agent_tools(root: BaseNode) -> frozenset[str]:
     """The tool names under which agents call their task-mode sub-agents.
 
     Give them as ``hidden_tools`` to a converter of a live run: such a call gets its result some turns later, in another

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving.adk_runner import as_runner, default_run_config, delegation_tools
+from stream_protocol.serving.adk_runner import as_runner, default_run_config, task_agent_tools
 from stream_protocol.serving.base import (
     AuditTrail,
     RequestRates,
@@ -97,7 +97,7 @@ class ServiceContext:
 def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
     """Makes the objects of a service from its options, and from those of the converter."""
     runner = as_runner(target, given["session_service"])
-    options = hide_tools(delegation_tools(runner.agent), options)
+    options = hide_tools(task_agent_tools(runner.agent), options)
     settings = Settings(**options)
     limits, tasks = given["limits"] or ServiceLimits(), Tasks()
     if given["run_log"] is None:

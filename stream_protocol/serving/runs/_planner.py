@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving.adk_runner import delegation_tools, runner_for
+from stream_protocol.serving.adk_runner import runner_for, task_agent_tools
 from stream_protocol.serving.base import TurnRecorders, run_off_loop
 from stream_protocol.serving.chats import create_session, repair_session, rewind_session
 from stream_protocol.serving.runs._job import Job
@@ -113,7 +113,7 @@ class Planner:
         """Makes the job of a planned turn, which ``runner`` runs in the ``session``. ``accept``: see ``on_stored``."""
         options = self.options_for(request.id, overrides.artifact_base)
         if runner.agent is not self._runner.agent:
-            options = hide_tools(delegation_tools(runner.agent), options)
+            options = hide_tools(task_agent_tools(runner.agent), options)
         turns = (
             recorder.turn(request, app_name=runner.app_name, user_id=session.user_id, options=options)
             for recorder in self._recorders
