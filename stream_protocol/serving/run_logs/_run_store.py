@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+from stream_protocol.serving.run_logs._run_log import RunInfo
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from stream_protocol.serving.run_logs._run_log import Phase, RunInfo
+    from stream_protocol.serving.run_logs._run_log import Phase
 
 RENEWALS: Final = 3
 """Renewals per lease time."""
@@ -245,6 +247,17 @@ class RunStore(Protocol):
 def chat_key(chat: str) -> str:
     """The name of a chat in a store: 32 hexadecimal digits, whatever characters its id has."""
     return sha256(chat.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def run_info(run_id: str, idempotency_key: str, phase: str, *, healthy: bool) -> RunInfo:
+    """A run as a store has it. ``phase``: one of ``Phase``."""
+    return RunInfo(run_id=run_id, idempotency_key=idempotency_key, phase=cast("Phase", phase), healthy=healthy)
+
+
+def reason_of(error: BaseException) -> str:
+    """One line that says why a store cannot be reached."""
+    line = next(iter(str(error).splitlines()), "")
+    return line or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 def _milliseconds(seconds: float) -> int:

@@ -7,7 +7,6 @@ import logging
 import random
 from contextlib import suppress
 from contextvars import Context
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 from weakref import WeakValueDictionary
@@ -23,6 +22,7 @@ from stream_protocol.serving.run_logs._run_store import (
     RunIdentity,
     Snapshot,
     chat_key,
+    run_info,
 )
 from stream_protocol.serving.run_logs._shared_run_log import (
     EXPIRY_SECONDS,
@@ -36,7 +36,7 @@ from stream_protocol.serving.run_logs.postgres._batches import Batches
 from stream_protocol.serving.run_logs.postgres._connections import Connections
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
     from stream_protocol.serving.run_logs._log_bounds import LogBounds
     from stream_protocol.serving.run_logs._run_log import Phase
@@ -235,7 +235,7 @@ class PostgresStore:
 
     def _run_info(self, row: Any) -> RunInfo:
         healthy = row["left_ms"] > self._times.healthy_ms
-        return RunInfo(run_id=row["run"], idempotency_key=row["request"], phase=_PHASES[row["phase"]], healthy=healthy)
+        return run_info(row["run"], row["request"], row["phase"], healthy=healthy)
 
     def _begin_to_sweep(self) -> None:
         if self._sweep_task is None:
@@ -251,9 +251,6 @@ class PostgresStore:
                     pass
             except RunLogError as error:
                 logger.warning("Old logs are not removed just now: %s", error)
-
-
-_PHASES: Final[Mapping[str, Phase]] = MappingProxyType({"claimed": "claimed", "open": "open", "closed": "closed"})
 
 
 def _entries(row: Any) -> list[Entry]:

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import re
 from contextlib import asynccontextmanager, nullcontext
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -26,6 +25,8 @@ from stream_protocol.serving.run_logs._run_store import (
     RunIdentity,
     Snapshot,
     chat_key,
+    reason_of,
+    run_info,
 )
 from stream_protocol.serving.run_logs.redis import _scripts as scripts
 from stream_protocol.wire import StreamProtocolError, check_instance, check_text
@@ -45,7 +46,7 @@ except ImportError as error:
     raise ImportError("RedisRunLog needs the extra `redis`: pip install 'adk-ui-stream[redis]'.") from error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from stream_protocol.serving.run_logs._run_log import Phase
 
@@ -327,11 +328,9 @@ class RedisStore:
 
         ``reply``: its id, the idempotency key, its phase, and the milliseconds that are left of its lease.
         """
-        run_id, idempotency_key, phase, left = reply
-        healthy = int(left) > self._times.healthy_ms
-        return RunInfo(
-            run_id=run_id.decode(), idempotency_key=idempotency_key.decode(), phase=_PHASES[phase], healthy=healthy
-        )
+        *texts, left = reply
+        run_id, idempotency_key, phase = (text.decode() for text in texts)
+        return run_info(run_id, idempotency_key, phase, healthy=int(left) > self._times.healthy_ms)
 
     def _channel(self, worker: str) -> str:
         return f"{self._prefix}:worker:{worker}"
@@ -358,7 +357,7 @@ class RedisStore:
         return reply
 
     def _error(self, error: BaseException | None = None) -> RunLogError:
-        reason = "the run log is closed" if self._closed or error is None else _reason(error)
+        reason = "the run log is closed" if self._closed or error is None else reason_of(error)
         return RunLogError(f"{self._where}: {reason}")
 
     @asynccontextmanager
@@ -375,9 +374,6 @@ class RedisStore:
                     self._idle.set()
 
 
-_PHASES: Final[Mapping[bytes, Phase]] = MappingProxyType({b"claimed": "claimed", b"open": "open", b"closed": "closed"})
-
-
 def _held(stored: int) -> int | None:
     return None if stored == NOT_HELD else stored
 
@@ -386,12 +382,6 @@ def _cancellations() -> int:
     """How often this task was cancelled."""
     task = asyncio.current_task()
     return task.cancelling() if task else 0
-
-
-def _reason(error: BaseException) -> str:
-    """One line that says why Redis cannot be reached."""
-    line = next(iter(str(error).splitlines()), "")
-    return line or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 def _connect(url: str, patience: float) -> Client:
