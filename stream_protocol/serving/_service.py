@@ -10,7 +10,6 @@ from stream_protocol.serving.base import (
     ByteShare,
     InProgress,
     RunOverrides,
-    in_progress,
 )
 from stream_protocol.serving.chats import (
     PAGE_SIZE,
@@ -96,7 +95,6 @@ class ChatService:
         check_text("user_id", user_id)
         return self._context.memory.share(user_id)
 
-    @in_progress
     async def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[bytes]:
@@ -111,11 +109,12 @@ class ChatService:
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
-        begins_run = self.accepts_runs  # requests that were admitted before wait for a chat, and get it then
-        lifecycle = RequestLifecycle(
-            self._context, request, user_id=user_id, overrides=overrides, begins_run=begins_run
-        )
-        return await lifecycle.respond()
+        with self.in_progress:
+            begins_run = self.accepts_runs  # requests that were admitted before wait for a chat, and get it then
+            lifecycle = RequestLifecycle(
+                self._context, request, user_id=user_id, overrides=overrides, begins_run=begins_run
+            )
+            return await lifecycle.respond()
 
     async def respond_chunks(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
@@ -123,21 +122,20 @@ class ChatService:
         """``respond`` as chunks, for a server that sends them in another form."""
         return _parse(await self.respond(request, user_id=user_id, overrides=overrides))
 
-    @in_progress
     async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
         """Returns the running response of a chat, as SSE events from ``start`` to its end; ``None`` if there is none.
 
         For a page that has nothing of the message: the earlier content of the message comes after ``start``. ``None``
         also for a chat of another user.
         """
-        key = chat_key(user_id, chat_id)
-        runs = self._context.runs
-        reader = await runs.resume(key)
-        if reader is None and await self._context.executor.wait_until_recovered(key):
+        with self.in_progress:
+            key = chat_key(user_id, chat_id)
+            runs = self._context.runs
             reader = await runs.resume(key)
-        return reader
+            if reader is None and await self._context.executor.wait_until_recovered(key):
+                reader = await runs.resume(key)
+            return reader
 
-    @in_progress
     async def history(
         self,
         chat_id: str,
@@ -159,12 +157,13 @@ class ChatService:
         check_text("artifact_base", artifact_base, or_none=True)
         check_flag("encoded", encoded)
         check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
-        return await self._reads.history(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
+        with self.in_progress:
+            return await self._reads.history(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
 
-    @in_progress
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
         """Whether this user has the chat; ``True`` for any where the client has the history: nothing is stored."""
-        return await self._context.history.has_chat(chat_key(user_id, chat_id))
+        with self.in_progress:
+            return await self._context.history.has_chat(chat_key(user_id, chat_id))
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
         """Returns an artifact of a chat; the newest version by default.
@@ -175,7 +174,6 @@ class ChatService:
         check_count("version", version, minimum=0, or_none=True)
         return await self._reads.artifact(chat_key(user_id, chat_id), name, version)
 
-    @in_progress
     async def chats(
         self,
         *,
@@ -199,18 +197,18 @@ class ChatService:
         check_text("cursor", cursor, or_none=True)
         check_text("search", search)
         check_flag("archived", archived)
-        return await self._reads.page(user_id, limit=limit, cursor=cursor, search=search, archived=archived)
+        with self.in_progress:
+            return await self._reads.page(user_id, limit=limit, cursor=cursor, search=search, archived=archived)
 
-    @in_progress
     async def update(self, chat_id: str, *, user_id: str, changes: ChatChanges) -> ListedChat:
         """Changes the title of a chat, or archives it: ``changes={"title": "Rome", "archived": True}``.
 
         Also while a run goes on, which takes no notice. Returns the chat as it is in the list. Raises
         ``ChatRequestError``: 404 if this user has no such chat, 422 for wrong changes.
         """
-        return await self._reads.change(chat_key(user_id, chat_id), changes)
+        with self.in_progress:
+            return await self._reads.change(chat_key(user_id, chat_id), changes)
 
-    @in_progress
     async def stop(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, if there is one: its response ends with ``abort`` at once.
 
@@ -218,16 +216,17 @@ class ChatService:
         (404) if this user has no such chat.
         """
         check_text("chat_id", chat_id)
-        await stop_chat(self._context, user_id, chat_id)
+        with self.in_progress:
+            await stop_chat(self._context, user_id, chat_id)
 
-    @in_progress
     async def delete(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, then deletes the chat and its artifacts.
 
         Raises ``ChatRequestError``: 404 if this user has no such chat, 503 if the run does not end in time.
         """
         check_text("chat_id", chat_id)
-        await delete_chat(self._context, user_id, chat_id)
+        with self.in_progress:
+            await delete_chat(self._context, user_id, chat_id)
 
     def error_text(self, error: BaseException) -> str:
         """Returns what a client sees of an error: the text of ``on_error``, by default a masked one."""

@@ -1,4 +1,4 @@
-"""The session of a run that is executed again, and the half texts of models whose workers have died."""
+"""The session of a run that is executed again, and the partial texts of models whose workers have died."""
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass

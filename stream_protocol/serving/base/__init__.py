@@ -3,7 +3,7 @@
 from stream_protocol.serving.base._audit import AuditFile, AuditRecord, AuditScope, AuditTrail, OnAudit
 from stream_protocol.serving.base._byte_budget import ByteBudget, ByteShare
 from stream_protocol.serving.base._cached_probe import CachedProbe
-from stream_protocol.serving.base._in_progress import InProgress, in_progress
+from stream_protocol.serving.base._in_progress import InProgress
 from stream_protocol.serving.base._limits import (
     ARTIFACTS_AT_ONCE,
     HISTORIES_AT_ONCE,
