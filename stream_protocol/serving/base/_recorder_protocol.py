@@ -55,11 +55,13 @@ class TurnRecorders:
 
     def event(self, event: Event) -> None:
         """As of ``TurnRecorder``."""
-        self._tell(lambda recorder: recorder.event(event))
+        if self._recorders:
+            self._tell(lambda recorder: recorder.event(event))
 
     def written(self, sse: Sequence[bytes]) -> None:
         """As of ``TurnRecorder``."""
-        self._tell(lambda recorder: recorder.written(sse))
+        if self._recorders:
+            self._tell(lambda recorder: recorder.written(sse))
 
     def end(self, outcome: Ending | None) -> None:
         """As of ``TurnRecorder``."""
