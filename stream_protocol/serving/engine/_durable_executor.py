@@ -12,7 +12,7 @@ from google.adk.agents.invocation_context import new_invocation_context_id
 from stream_protocol.serving.base import ENGINE
 from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.engine._isolation import Isolation
-from stream_protocol.serving.engine._local_runs import LocalRun, LocalRuns, is_away
+from stream_protocol.serving.engine._local_runs import DurableService, LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
 from stream_protocol.serving.engine._records import record_of
 from stream_protocol.serving.engine._shown import has_finished
@@ -20,41 +20,28 @@ from stream_protocol.serving.runs import Executor, NotRecordedError
 from stream_protocol.session.transcript import EventMetadata
 
 if TYPE_CHECKING:
-    from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving.base import ServiceTimes
-    from stream_protocol.serving.chats import ChatKey, ChatStore
-    from stream_protocol.serving.engine._engine import Deployment, Engine, Execution
-    from stream_protocol.serving.runs import ActiveRuns, Claim, FoundOrphans, Job, Planner, Run, RunWork
+    from stream_protocol.serving.chats import ChatKey
+    from stream_protocol.serving.engine._engine import Execution
+    from stream_protocol.serving.runs import Claim, FoundOrphans, Job, Run
 
 logger = logging.getLogger(__name__)
 
 
 class DurableExecutor(Executor):
-    """Executes runs with an engine, and recovers the orphaned runs of the ``deployment``."""
+    """Executes runs with an engine, and recovers the orphaned runs of the deployment."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        runner: Runner,
-        deployment: Deployment,
-        runs: ActiveRuns,
-        store: ChatStore,
-        planner: Planner,
-        work: RunWork,
-        times: ServiceTimes,
-    ) -> None:
-        super().__init__(runs, work)
-        engine.attach(deployment)
-        self._engine = engine
-        self._runner = runner
-        self._deployment = deployment
-        self._store = store
-        self._times = times
-        self._isolation = Isolation(times.alone)
-        self._local = LocalRuns(engine, runs, times)
-        self._orphans = OrphanedRuns(engine, runner, runs, store, planner, work, self._local, self._isolation, times)
+    def __init__(self, service: DurableService) -> None:
+        super().__init__(service.runs, service.work)
+        service.engine.attach(service.deployment)
+        self._service = service
+        self._engine = service.engine
+        self._store = service.store
+        self._times = service.times
+        self._isolation = Isolation(service.times.alone)
+        self._local = LocalRuns(service)
+        self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
         """Connects to the engine, and recovers orphaned runs from now on. Later calls do nothing."""
@@ -79,7 +66,7 @@ class DurableExecutor(Executor):
         with self._work.observed(run, job):
             if job.invocation_id is None:
                 job = replace(job, invocation_id=new_invocation_context_id())
-            record = record_of(run, job, self._deployment)
+            record = record_of(run, job, self._service.deployment)
             local = LocalRun(record, run)
 
             async def held(execution: Execution) -> None:
@@ -89,7 +76,7 @@ class DurableExecutor(Executor):
 
             async with self._isolation.beside_others(run.is_ending):
                 try:
-                    await self._local.execute(local, self._engine.execute(record, self._runner, run.id, held))
+                    await self._local.execute(local, self._engine.execute(record, self._service.runner, run.id, held))
                 except Exception as error:
                     if local.is_kept:
                         raise

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from google.adk.runners import Runner
 
-    from stream_protocol.serving.engine._engine import Engine, Execution, OrphanedRun, RunRecord
+    from stream_protocol.serving.engine._engine import Execution, OrphanedRun, RunRecord
     from stream_protocol.serving.engine._isolation import Isolation
-    from stream_protocol.serving.engine._local_runs import LocalRuns
+    from stream_protocol.serving.engine._local_runs import DurableService, LocalRuns
     from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
-    from stream_protocol.serving.runs import ActiveRuns, Job, Run, RunWork
+    from stream_protocol.serving.runs import Job, Run
 
 logger = logging.getLogger(__name__)
 
@@ -49,12 +49,9 @@ CRASHES_TEXT: Final = "The server broke down several times during this answer, a
 class RecoveryTools:
     """The objects that all recoveries of a service use. ``note_failure``: called for a recovery that fails."""
 
-    engine: Engine
-    runner: Runner
-    runs: ActiveRuns
+    service: DurableService
     local: LocalRuns
     isolation: Isolation
-    work: RunWork
     note_failure: Callable[[RunRecord, Exception], None]
 
 
@@ -85,7 +82,7 @@ class Recovery:
     async def execute(self) -> None:
         """Does the work of the run, in the run's own task."""
         first_run = (self._record.id, self._record.trace)
-        with self._tools.work.observed(self._run, self._job, first_run=first_run):
+        with self._tools.service.work.observed(self._run, self._job, first_run=first_run):
             await self._execute()
 
     async def _execute(self) -> None:
@@ -131,10 +128,12 @@ class Recovery:
             log = await self._written(execution.log_id or "")
             job = self._job.with_runner(execution.runner)
             events = job.events(run.abort_signal, run.idempotency_key)
-            await self._tools.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
+            await self._tools.service.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
 
         try:
-            await self._tools.engine.execute_again(record, self._tools.runner, run.id, held, alone=alone)
+            await self._tools.service.engine.execute_again(
+                record, self._tools.service.runner, run.id, held, alone=alone
+            )
             if not self._local.is_kept:
                 run.leave()  # somebody has ended it meanwhile
         except OtherVersionError:
@@ -176,7 +175,7 @@ class Recovery:
             await self._end(log, end)
 
     async def _end(self, log: Sequence[bytes], end: ToldEnd | None) -> None:
-        await self._tools.work.do(self._run, self._job, _ending(self._job, log, self._run, self._sessions, end))
+        await self._tools.service.work.do(self._run, self._job, _ending(self._job, log, self._run, self._sessions, end))
 
     async def _fence(self) -> bool:
         """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away, or the
@@ -191,7 +190,7 @@ class Recovery:
         return not self._run.was_left
 
     async def _written(self, log_id: str) -> list[bytes]:
-        return await self._tools.runs.written(self._local.key, log_id)
+        return await self._tools.service.runs.written(self._local.key, log_id)
 
 
 def job_runner(runner: Runner, sessions: ResumedSessions) -> Runner:

@@ -18,7 +18,7 @@ from stream_protocol.serving.base import (
     all_recorders,
 )
 from stream_protocol.serving.chats import ChatStore
-from stream_protocol.serving.engine import DurableExecutor, deployment_of
+from stream_protocol.serving.engine import DurableExecutor, DurableService, deployment_of
 from stream_protocol.serving.requests._readiness import Readiness
 from stream_protocol.serving.run_logs import MemoryRunLog
 from stream_protocol.serving.runs import (
@@ -129,8 +129,18 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
     )
     executor = Executor(runs, work)
     if engine is not None:
-        deployment = deployment_of(runner, run_log)
-        executor = DurableExecutor(engine, runner, deployment, runs, store, planner, work, given["times"])
+        executor = DurableExecutor(
+            DurableService(
+                engine=engine,
+                runner=runner,
+                deployment=deployment_of(runner, run_log),
+                runs=runs,
+                store=store,
+                planner=planner,
+                work=work,
+                times=given["times"],
+            )
+        )
     return ServiceContext(
         runner=runner,
         settings=settings,
