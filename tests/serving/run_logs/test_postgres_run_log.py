@@ -220,14 +220,15 @@ async def test_a_worker_has_few_connections_however_many_read(url: str, admin: A
     chats = [f"c{number}" for number in range(30)]
     async with logs(url) as [one, two]:
         runs = await asyncio.gather(*(begin(one, chat=chat) for chat in chats))
-        readers = []
+        readers, reading = [], []
         for chat in chats:
             found = await two.read(chat, (await running(two, chat)).run_id)
             assert found is not None
             readers.append(found)
+            reading.append(asyncio.create_task(until(found, b"all")))  # a run that nobody reads is left after a second
         for owner, _ in runs:
             owner.say("all")
-        await asyncio.gather(*(until(each, b"all") for each in readers))
+        await asyncio.gather(*reading)
         assert await connections(admin) <= 2 * (STATEMENTS_AT_ONCE + 1)
         for owner, lease in runs:
             owner.finish()
