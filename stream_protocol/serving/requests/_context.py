@@ -124,7 +124,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         history,
         on_finish=given["on_finish"],
         hook_timeout=limits.hook_timeout,
-        ai_sdk=settings.options["ai_sdk"],
+        ai_sdk=settings.client.major,
         times=given["times"],
     )
     executor = Executor(runs, work)
