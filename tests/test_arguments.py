@@ -124,11 +124,11 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "serving.create_app": lambda: {"target": _agent()},
     "agents.data_part": lambda: {"name": "a", "model": dict},
     "serving.default_run_config": dict,
-    "serving.delegation_tools": lambda: {"root": _agent()},
+    "serving.task_agent_tools": lambda: {"root": _agent()},
     "agents.emit_data": lambda: {"context": Context.__new__(Context), "name": "a", "data": 1},
     "serving.explain_error": lambda: {"error": ValueError()},
     "server.exposure_warning": lambda: {"listener": _listener()},
-    "server.freeze_startup_objects": dict,
+    "server.tune_gc": dict,
     "serving.header_user": lambda: {"name": "X-User"},
     "server.log_to_terminal": dict,
     "server.only_allowed_hosts": lambda: {"app": _app, "listener": _listener()},
@@ -273,10 +273,6 @@ WRONG: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
         "history_cut": ("Append", None),
         "run_config": ({}, "sse"),
         "run_log": ("redis://db", {}, ChatService),
-        "disconnect_grace": (math.inf,),
-        "run_timeout": (0, math.inf),
-        "stopping_wait": (math.inf, None),
-        "hook_timeout": (0, math.inf),
         "limits": ({"max_runs": 5}, 5),
         "files": ({"max_bytes": 5},),
         "on_finish": ("notify", lambda: None, lambda messages: None),
@@ -303,7 +299,13 @@ WRONG: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
         "expiry": (0, math.inf),
     },
     "server.ServerLimits": {"connections": (0,), "head_seconds": (0, math.inf), "body_seconds": (0,)},
-    "serving.ServiceLimits": dict.fromkeys(("max_runs", "max_runs_per_user", "max_chunks"), (0, 1.0, math.inf)),
+    "serving.ServiceLimits": {
+        **dict.fromkeys(("max_runs", "max_runs_per_user", "max_chunks"), (0, 1.0, math.inf)),
+        "disconnect_grace": (math.inf,),
+        "run_timeout": (0, math.inf),
+        "stop_timeout": (math.inf, None),
+        "hook_timeout": (0, math.inf),
+    },
     "serving.SyncChatService": {"make": (ChatService, _endpoint), "keep_alive": (0, math.inf)},
     "serving.UIMessageStreamResponse": {
         "content": ([], (b"data: {}",), _stream, _agent(), {}),
@@ -405,7 +407,7 @@ METHODS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Methods of ``ChatService``, and arguments that they take."""
 
-WITHOUT_ARGUMENTS: Final = frozenset({"aclose", "accepts_runs", "drain", "launch", "missing_stores"})
+WITHOUT_ARGUMENTS: Final = frozenset({"aclose", "accepts_runs", "drain", "start", "unready"})
 
 
 def test_each_method_of_the_service_is_tried() -> None:

@@ -70,7 +70,7 @@ async def test_calls_of_a_run_that_goes_on_are_not_deleted(world: World, monkeyp
         await soon(world.reached)
         before = await kept()
     async with world.service(agent, launched=False) as service:
-        await service.launch()
+        await service.start()
         assert before.keys() <= (await kept()).keys()
         world.gate.set()
         await ended(service)

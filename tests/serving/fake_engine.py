@@ -40,7 +40,7 @@ class FakeEngine:
     def attach(self, _deployment: Deployment) -> None:
         """Keeps nothing, of nobody."""
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Nothing to connect to."""
 
     async def aclose(self) -> None:
@@ -50,7 +50,7 @@ class FakeEngine:
         self.pings += 1
         await self._ask()
 
-    def holds(self, _runner: Runner) -> bool:
+    def supports(self, _runner: Runner) -> bool:
         return self._in_use
 
     async def execute(

@@ -15,7 +15,7 @@ from google.adk.agents import LlmAgent
 
 from stream_protocol.server import log_to_terminal
 from stream_protocol.server._json_lines import JsonLines
-from stream_protocol.server._lost_errors import log_lost_errors
+from stream_protocol.server._terminal_log import log_lost_errors
 from stream_protocol.serving import ChatIdFilter, create_app, explain_error
 from stream_protocol.serving.errors import Quoting
 from stream_protocol.testing import ScriptedLlm

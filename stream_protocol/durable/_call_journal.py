@@ -27,7 +27,7 @@ class UnfinishedCallError(Exception):
     """The call began in an earlier execution. Whether it has done its work is not known."""
 
 
-class KeptCalls:
+class CallJournal:
     """The calls of one execution of a run.
 
     ``again``: the run was executed before. ``names_by_id``: as for ``UsedCalls``.
@@ -107,9 +107,9 @@ class KeptCalls:
         return f"{self._run_id}/{name}#{attempt}"
 
 
-_current: ContextVar[KeptCalls | None] = ContextVar("kept_calls", default=None)
+_current: ContextVar[CallJournal | None] = ContextVar("kept_calls", default=None)
 
 
-def current_calls() -> KeptCalls | None:
+def current_calls() -> CallJournal | None:
     """The kept calls of the run that goes on here."""
     return _current.get()

@@ -1,4 +1,4 @@
-"""A tree of agents like the app's, whose models and tools are held. The app's own agents are not touched."""
+"""A tree of agents like the app's, whose models and tools are durable. The app's own agents are not touched."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from google.adk.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, Seq
 from google.adk.tools import BaseTool, FunctionTool
 from google.adk.tools.base_toolset import BaseToolset
 
-from stream_protocol.durable._held_model import ModelCallNames, held_model
-from stream_protocol.durable._held_tool import held_tool
+from stream_protocol.durable._durable_model import ModelCallNames, durable_model
+from stream_protocol.durable._durable_tool import durable_tool
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -22,18 +22,18 @@ _KNOWN = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 """The classes whose calls are all calls of models and tools. What an app's own class does, nobody sees."""
 
 
-def unheld_agents(root: BaseNode) -> list[str]:
+def unsupported_agents(root: BaseNode) -> list[str]:
     """The names of the agents of the tree whose calls cannot be kept. Agents in task mode go on in old invocations."""
     return [agent.name for agent in _tree(root) if type(agent) not in _KNOWN or getattr(agent, "mode", None) == "task"]
 
 
-def held_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAgent:
+def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAgent:
     """A copy of the tree. Agents that are tools are a part of the tool, and stay as they are."""
-    held = root.clone()
-    for agent in _tree(held):
+    durable = root.clone()
+    for agent in _tree(durable):
         if isinstance(agent, LlmAgent):
-            _hold(agent, idempotent_tools)
-    return held
+            _make_durable(agent, idempotent_tools)
+    return durable
 
 
 def shape(root: BaseNode) -> list[str]:
@@ -47,26 +47,26 @@ def _tree(root: BaseNode) -> Iterator[Any]:
         yield from _tree(agent)
 
 
-def _hold(agent: LlmAgent, idempotent_tools: Collection[str]) -> None:
+def _make_durable(agent: LlmAgent, idempotent_tools: Collection[str]) -> None:
     names = ModelCallNames()
-    agent.model = held_model(agent.canonical_model, names)
+    agent.model = durable_model(agent.canonical_model, names)
     agent.before_model_callback = [*agent.canonical_before_model_callbacks, names.note]
-    agent.tools = [_held(tool, idempotent_tools) for tool in agent.tools]
+    agent.tools = [_durable(tool, idempotent_tools) for tool in agent.tools]
 
 
-def _held(tool: Any, idempotent_tools: Collection[str]) -> Any:
+def _durable(tool: Any, idempotent_tools: Collection[str]) -> Any:
     match tool:
         case BaseTool():
-            return held_tool(tool, idempotent_tools)
+            return durable_tool(tool, idempotent_tools)
         case BaseToolset():
-            return _held_toolset(tool, idempotent_tools)
-    return held_tool(FunctionTool(tool), idempotent_tools)
+            return _durable_toolset(tool, idempotent_tools)
+    return durable_tool(FunctionTool(tool), idempotent_tools)
 
 
-def _held_toolset(toolset: BaseToolset, idempotent_tools: Collection[str]) -> BaseToolset:
+def _durable_toolset(toolset: BaseToolset, idempotent_tools: Collection[str]) -> BaseToolset:
     async def get_tools(readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
-        return [held_tool(tool, idempotent_tools) for tool in await toolset.get_tools(readonly_context)]
+        return [durable_tool(tool, idempotent_tools) for tool in await toolset.get_tools(readonly_context)]
 
-    held = copy(toolset)
-    held.get_tools = get_tools  # type: ignore[method-assign]
-    return held
+    durable = copy(toolset)
+    durable.get_tools = get_tools  # type: ignore[method-assign]
+    return durable

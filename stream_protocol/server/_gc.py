@@ -23,7 +23,7 @@ THRESHOLDS: Final = (10_000, 3, 10)
 second it looked at 100,000 objects in one go, for 40 ms. What they serve for: docs/performance.md."""
 
 
-async def freeze_startup_objects() -> None:
+async def tune_gc() -> None:
     """Loads what first runs load, takes all objects that are there now out of garbage collection, and has what comes
     later collected in larger pieces.
 

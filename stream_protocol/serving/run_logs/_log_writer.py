@@ -1,4 +1,4 @@
-"""Copies the log of one run of this worker to the store while it is written. (``_follower`` reads it at other workers.)
+"""Copies the log of one run of this worker to the store while it is written. (``_log_tail`` reads it at other workers.)
 
 Each piece says how many events are before it. The store appends it only if it has just as many. So a piece may be sent
 twice, and a store that lost a part of the log in a fail-over says where to go on.
@@ -10,9 +10,9 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
+from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._run_log import RunLogError
-from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE, Entry, Head, Piece
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE, Entry, LogBatch, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -37,7 +37,7 @@ JOIN_SECONDS: Final = 2.0
 """How long entries stay in the stream after they have been joined, for readers that still go through them."""
 
 
-class Copier:
+class LogWriter:
     """Copies ``log`` to the store.
 
     A piece is all that was appended while the last one was sent, so a slow store gets fewer and larger pieces.
@@ -73,7 +73,7 @@ class Copier:
     async def copy(self) -> None:
         """Returns when the store has the complete log and its end."""
         failing = False
-        self._log.mark_copied(0)
+        self._log.ack(0)
         while True:
             await self._log.changed(self._position)
             try:
@@ -82,7 +82,7 @@ class Copier:
                 failing = False
                 await self._gather()
             except RunLogError as error:
-                self._log.mark_copied(None)  # memory is more important than readers at other workers
+                self._log.ack(None)  # memory is more important than readers at other workers
                 if not failing:
                     logger.warning("The log of run %s is not copied just now: %s", self._run.run_id, error)
                 failing = True
@@ -110,7 +110,7 @@ class Copier:
         last = log.closed and count == log.count
         data = b"".join(piece)
         entry = Entry(self._position, count, data, WHOLE if last else "")
-        stored = await self._note(self._store.append(self._run, self._token, Piece(entry=entry, past=log.past)))
+        stored = await self._note(self._store.append(self._run, self._token, LogBatch(entry=entry, past=log.past)))
         self._sent += len(data)
         await self._join()
         return last and stored == count
@@ -125,7 +125,7 @@ class Copier:
             await self._replace(count, joined)
 
     async def _replace(self, count: int, joined: bytes) -> None:
-        await self._note(self._store.replace(self._run, self._token, Head(count, joined, self._log.past)))
+        await self._note(self._store.replace(self._run, self._token, Snapshot(count, joined, self._log.past)))
         self._joined, self._sent = None, 0
         self._join_above = max(self._bounds.coalesce_above, len(joined))
 
@@ -135,7 +135,7 @@ class Copier:
             self._renew_lease()  # writes the lease again if a fail-over lost it, or finds that a newer run holds it
             raise RunLogError("the store knows nothing of the run's lease")
         self._position = stored
-        self._log.mark_copied(stored)
+        self._log.ack(stored)
         return stored
 
 

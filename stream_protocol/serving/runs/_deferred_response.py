@@ -24,7 +24,7 @@ async def refusal_as_events(answer: Callable[[], Awaitable[AsyncIterator[bytes]]
         return _error(str(refused))
 
 
-def late_response(answering: Task[AsyncIterator[bytes]]) -> RunReader:
+def deferred_response(answering: Task[AsyncIterator[bytes]]) -> RunReader:
     """The events that the task returns, as soon as it does. Closing the reader before that does not end the task."""
     cut_off = asyncio.Event()
 

@@ -11,7 +11,7 @@ from google.genai import types
 from pydantic_core import to_jsonable_python
 
 from stream_protocol.adk import ToolUse
-from stream_protocol.durable._kept_calls import UnfinishedCallError, current_calls
+from stream_protocol.durable._call_journal import UnfinishedCallError, current_calls
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,11 +28,11 @@ PART: Final = "$adk_ui_stream.part"
 """The key of a ``Part`` in a kept result: ADK treats media that a tool returns unlike a dictionary."""
 
 
-class HeldToolError(Exception):
+class RecordedToolError(Exception):
     """What a tool raised in an earlier execution, in its words."""
 
 
-def held_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
+def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
     """A tool like this one, of the same class, that runs once in a run that an engine executes.
 
     ``idempotent``: the names of tools that may be run again.
@@ -64,9 +64,9 @@ def held_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
             raise raised[0]
         return results[0]
 
-    held = copy(tool)
-    held.run_async = run_async  # type: ignore[method-assign]
-    return held
+    durable = copy(tool)
+    durable.run_async = run_async  # type: ignore[method-assign]
+    return durable
 
 
 def _use(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context: ToolContext) -> ToolUse:
@@ -103,7 +103,7 @@ def _to_json(result: Any, tool_context: ToolContext) -> str:
 def _again(kept: dict[str, Any], tool_context: ToolContext) -> Any:
     """The result, and the actions again."""
     if "raised" in kept:
-        raise HeldToolError(kept["raised"])
+        raise RecordedToolError(kept["raised"])
     actions = EventActions.model_validate(kept["actions"])
     for field in actions.model_fields_set - {"state_delta"}:
         setattr(tool_context.actions, field, getattr(actions, field))

@@ -25,7 +25,7 @@ _ERROR: Final = b'data: {"type":"error"'
 _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 
 
-def without_loop(
+def prevent_auto_resend(
     ending: list[bytes], *, before: Iterable[bytes] = (), continued: UIMessage | None = None
 ) -> list[bytes]:
     """Returns ``ending``, with an ``error`` in place of its last chunk if a client would send again after it.
@@ -36,10 +36,10 @@ def without_loop(
     if any(event.startswith(_ERROR) for event in ending) or not is_sent_again(chain(before, ending), continued):
         return ending
     logger.warning("A response ended in an error: the client had sent nothing new, and would have sent it again.")
-    return with_error(ending, NOTHING_NEW_TEXT)
+    return ending_in_error(ending, NOTHING_NEW_TEXT)
 
 
-def with_error(ending: list[bytes], text: str) -> list[bytes]:
+def ending_in_error(ending: list[bytes], text: str) -> list[bytes]:
     """Returns ``ending`` with an ``error`` in place of its last chunk."""
     kept = [event for event in ending if not event.startswith(_ENDS)]
     return [*kept, encode_sse({"type": "error", "errorText": text})]

@@ -10,7 +10,7 @@ from uuid import uuid4
 from google.adk.flows.llm_flows.functions import AF_FUNCTION_CALL_ID_PREFIX
 from google.adk.models import LlmResponse
 
-from stream_protocol.durable._kept_calls import current_calls
+from stream_protocol.durable._call_journal import current_calls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.models import BaseLlm, LlmRequest
 
-    from stream_protocol.durable._kept_calls import KeptCalls
+    from stream_protocol.durable._call_journal import CallJournal
 
 
 class ModelCallNames:
@@ -40,7 +40,7 @@ class ModelCallNames:
         return self._names.pop(id(llm_request), None)
 
 
-def held_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
+def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
     """A model like this one, of the same class, whose answers are kept in a run that an engine executes."""
 
     async def generate_content_async(
@@ -57,14 +57,14 @@ def held_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
         async for response in responses:
             yield response
 
-    held = model.model_copy()
+    durable = model.model_copy()
     # A field would be refused; a method that is found in the object comes before that of its class.
-    held.__dict__["generate_content_async"] = generate_content_async
-    return held
+    durable.__dict__["generate_content_async"] = generate_content_async
+    return durable
 
 
 async def _generate(
-    calls: KeptCalls, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
+    calls: CallJournal, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
     """Asks the model. What is partial comes at once; the rest when it is kept, since tools are called then."""
     calls.go_live()

@@ -6,22 +6,19 @@ Without it one store that does not answer would hold the chat until the server i
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
 T = TypeVar("T")
 
-HOOK_TIMEOUT: Final = 30.0
-"""Seconds by default: enough for a model that is asked for a title, or for a store that has to start."""
-
 
 class HookTimeoutError(Exception):
     """The work took longer than its limit."""
 
 
-async def in_time(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
+async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     """Returns the result of the work. ``seconds``: how long it may take; ``None`` for no limit.
 
     Raises ``HookTimeoutError`` if it takes longer. It is cancelled then and not waited for: it may swallow that.

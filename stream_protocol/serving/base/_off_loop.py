@@ -33,7 +33,7 @@ _ONE_AT_A_TIME: Final[RunVar[anyio.CapacityLimiter]] = RunVar("adk_ui_stream_lon
 """Of each event loop: every thread that is at work slows the loop down."""
 
 
-async def long_work(
+async def run_off_loop(
     work: Callable[[], T],
     *,
     size: int = 0,

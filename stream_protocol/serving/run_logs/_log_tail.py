@@ -1,6 +1,6 @@
 """Follows a run of another worker: reads its log from the store for all readers in this process.
 
-``_copier`` writes it. Here are joined events, fail-overs that lose data, and when to stop; dead workers are in
+``_log_writer`` writes it. Here are joined events, fail-overs that lose data, and when to stop; dead workers are in
 ``_writer_watch``.
 """
 
@@ -10,7 +10,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
+from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE
@@ -32,15 +32,15 @@ MAX_WAIT: Final = 1.0
 """How many seconds one read may wait for more events."""
 
 
-class Follower:
+class LogTail:
     """Reads the log of a run into ``buffer``, which serves all readers in this process.
 
-    If the writer is lost (see ``WriterWatch``) and the log has no end, the response ends in an error. With ``recovers``
-    the readers are cut off instead: another worker is about to go on with the run.
+    If the writer is lost (see ``WriterWatch``) and the log has no end, the response ends in an error. With
+    ``runs_are_recovered`` the readers are cut off instead: another worker is about to go on with the run.
     """
 
     def __init__(
-        self, store: RunStore, *, chat: str, run_id: str, times: LeaseTimes, bounds: LogBounds, recovers: bool
+        self, store: RunStore, *, chat: str, run_id: str, times: LeaseTimes, bounds: LogBounds, runs_are_recovered: bool
     ) -> None:
         self.buffer = EventBuffer(bounds, on_readers=self._count_readers)
         self._unwanted = asyncio.Event()
@@ -50,7 +50,7 @@ class Follower:
         self._run_id = run_id
         self._times = times
         self._writer = WriterWatch(store, chat, run_id, times)
-        self._recovers = recovers
+        self._runs_are_recovered = runs_are_recovered
         self._timer: asyncio.TimerHandle | None = None
         self._received = 0
         """How many of the run's events are in ``buffer``."""
@@ -115,12 +115,12 @@ class Follower:
 
     async def _read_head(self) -> None:
         """Reads what is before the entries. Only here, not in ``begin``: many readers may ask for the run at once."""
-        head = await self._store.head(self._chat, self._run_id)
+        snapshot = await self._store.snapshot(self._chat, self._run_id)
         self._head_read = True
-        self.buffer.set_past(head.past)
-        if head.joined:
-            self.buffer.append(*_split_events(head.events))
-            self._received = head.joined
+        self.buffer.set_past(snapshot.past)
+        if snapshot.compacted:
+            self.buffer.append(*_split_events(snapshot.events))
+            self._received = snapshot.compacted
 
     def _append(self, entry: Entry) -> None:
         if self.buffer.closed:
@@ -141,7 +141,7 @@ class Follower:
 
     def _end_lost(self) -> None:
         """The worker is dead, or has left the run."""
-        if self._recovers and self.buffer.whole()[-1:] != [SSE_DONE]:
+        if self._runs_are_recovered and self.buffer.whole()[-1:] != [SSE_DONE]:
             self._cut_off_readers("its worker is lost, and another one takes it up")
         else:
             self._end_in_error()
@@ -174,9 +174,9 @@ class Follower:
 
 async def written_events(store: RunStore, chat: str, run_id: str) -> list[bytes]:
     """The events that the store has of a run which writes no more."""
-    head = await store.head(chat, run_id)
-    events = _split_events(head.events)
-    count = head.joined
+    snapshot = await store.snapshot(chat, run_id)
+    events = _split_events(snapshot.events)
+    count = snapshot.compacted
     while entries := await store.entries(chat, run_id, count, 0):
         for entry in entries:
             if entry.end or entry.after > count:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Remembered(Generic[T]):
+class CachedProbe(Generic[T]):
     """What ``ask`` returns, or raises; the same for ``seconds``. Who comes while it is being asked waits for that."""
 
     def __init__(self, ask: Callable[[], Awaitable[T]], seconds: float) -> None:
