@@ -248,11 +248,11 @@ class _Told:
 async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Told:
     """Reads a stream to its end. One that fails has told fewer chunks."""
     told = _Told()
+    start = monotonic()  # what a client waits: ADK's also asks for a session first
     *before, (path, body) = server.requests(chat, f"{shape.chunks} {shape.per_second}")
     for each in before:
         async for _ in _post(port, *each):
             pass
-    start = monotonic()
     rest = b""
     async for data in _post(port, path, body):
         now = monotonic()
