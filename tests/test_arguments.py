@@ -19,7 +19,7 @@ from google.adk.agents.run_config import RunConfig
 from starlette.responses import Response
 
 from stream_protocol import ChatRequestError, StreamProtocolConverter, StreamProtocolError, parse_chat_request
-from stream_protocol.inspector import Inspector
+from stream_protocol.inspector import InspectedChats, Inspector
 from stream_protocol.recording import Recording
 from stream_protocol.replay_server import Chats, RecordingLibrary
 from stream_protocol.serving import ChatService, RunOverrides
@@ -98,6 +98,8 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "recording.replay_steps": lambda: {"recording": Recording(Path("a.jsonl"))},
     "recording.select_turn": lambda: {"turns": [], "turn": None},
     "reduce_chunks": lambda: {"chunks": []},
+    "inspector.InspectedChats": lambda: {"library": RecordingLibrary({}), "pace": 1.0, "ai_sdk": 6},
+    "inspector.replay_inspector_routes": lambda: {"chats": InspectedChats(RecordingLibrary({}), 1.0, 6)},
     "replay_server.Chats": lambda: {"library": RecordingLibrary({}), "pace": 1.0, "ai_sdk": 6},
     "replay_server.RecordingLibrary": lambda: {"entries": {}},
     "replay_server.create_replay_app": lambda: {"chats": _chats()},

@@ -13,6 +13,7 @@ import orjson
 from stream_protocol.inspector._dropped_file import numbered_entries, recorded_findings
 from stream_protocol.inspector._entries import json_array
 from stream_protocol.replay_server import Chats
+from stream_protocol.wire import check_text
 
 if TYPE_CHECKING:
     from stream_protocol.replay_server import RecordingLibrary
@@ -32,6 +33,7 @@ class InspectedChats(Chats):
         self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkOption, *, session: str | None = None
     ) -> None:
         super().__init__(library, pace, ai_sdk)
+        check_text("session", session, or_none=True)
         self.session = session
         self._turns = lru_cache(maxsize=KEPT_RECORDINGS)(self._read_turns)
 
