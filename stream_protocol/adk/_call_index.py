@@ -86,24 +86,20 @@ RankKey = Callable[[CallRank], tuple[int, ...] | None]
 class CallsUnderId:
     """The calls under one id. If they are several, an index finds the first call of each rank."""
 
-    __slots__ = ("_answered", "_count", "_index", "numbers")
+    __slots__ = ("_count", "_index", "numbers")
 
     def __init__(self) -> None:
         self.numbers: dict[KnownCall, int] = {}
         """The calls that are remembered, numbered in their order."""
         self._count = 0
         """How many calls were added."""
-        self._answered: dict[KnownCall, None] = {}
-        """Those with a response."""
         self._index: _Index | None = None
         """``None`` until there is a second call."""
 
     def add(self, known: KnownCall) -> None:
         """Adds a call. Forgets calls that were answered long ago."""
-        for old in [one for one in self._answered if self.numbers[one] < self._count - MAX_ANSWERED]:
-            del self._answered[old], self.numbers[old]
-            assert self._index is not None
-            self._index.remove_empty(old, self.numbers)
+        if self._index is not None:
+            self._index.forget(self.numbers, before=self._count - MAX_ANSWERED)
         self.numbers[known] = self._count
         self._count += 1
 
@@ -111,8 +107,6 @@ class CallsUnderId:
         """Notes that the rank of a call may have changed."""
         if known not in self.numbers:
             return
-        if known.responses:
-            self._answered[known] = None
         if self._index is not None:
             self._index.add(known, self.numbers[known])
         elif self._count > 1:
@@ -156,16 +150,26 @@ class _Index:
     """The calls under one id by who made them, and by what they are."""
 
     def __init__(self) -> None:
+        self._answered: dict[KnownCall, None] = {}
+        """The calls with a response."""
         self.by_speaker: dict[SpeakerKey, _Ranks] = {}
         self.by_content: dict[Hashable, _Ranks] = {}
 
     def add(self, known: KnownCall, number: int) -> None:
         rank = known.rank
+        if known.responses:
+            self._answered[known] = None
         self.by_speaker.setdefault(known.speaker, _Ranks()).add(rank, number, known)
         if known.args is not None:
             self.by_content.setdefault(known.content, _Ranks()).add(rank, number, known)
 
-    def remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
+    def forget(self, numbers: dict[KnownCall, int], *, before: int) -> None:
+        """Forgets the calls that have a response and a smaller number."""
+        for old in [one for one in self._answered if numbers[one] < before]:
+            del self._answered[old], numbers[old]
+            self._remove_empty(old, numbers)
+
+    def _remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
         """Removes what was kept for this call alone, which is forgotten."""
         if (ranks := self.by_speaker.get(known.speaker)) is not None and not any(ranks.firsts(numbers)):
             del self.by_speaker[known.speaker]
@@ -202,6 +206,8 @@ _NONE: Final = _Ranks()
 class OpenCalls:
     """Calls of which a response is expected, by their tools."""
 
+    __slots__ = ("_by_tool", "_count", "_numbers")
+
     def __init__(self) -> None:
         self._count = 0
         self._numbers: dict[KnownCall, int] = {}
@@ -220,11 +226,16 @@ class OpenCalls:
         """The tool of the call is known."""
         if (number := self._numbers.get(known)) is not None:
             for speaker in (known.speaker, None):
-                heappush(self._opened(known.name, speaker), (number, known))
+                heap = self._opened(known.name, speaker)
+                heappush(heap, (number, known))
+                self._by_tool[known.name, speaker] = heap
 
     def remove(self, known: KnownCall) -> None:
         """Forgets the call."""
-        self._numbers.pop(known, None)
+        if self._numbers.pop(known, None) is not None:
+            for speaker in (known.speaker, None):
+                if not self._opened(known.name, speaker):
+                    self._by_tool.pop((known.name, speaker), None)
 
     def oldest(self, speaker: SpeakerKey | None, name: str) -> KnownCall | None:
         """The oldest open call of the tool: the speaker's own, or else anybody's."""
@@ -232,7 +243,7 @@ class OpenCalls:
 
     def _opened(self, name: str, speaker: SpeakerKey | None) -> list[tuple[int, KnownCall]]:
         """The heap of these calls, whose first one is open."""
-        heap = self._by_tool.setdefault((name, speaker), [])
+        heap = self._by_tool.get((name, speaker), [])
         while heap and not (heap[0][1].is_open and self._numbers.get(heap[0][1]) == heap[0][0]):
             heappop(heap)
         return heap

@@ -27,6 +27,8 @@ class Answered(NamedTuple):
 class KnownCalls:
     """The calls of a message, and whom each later mention of one means."""
 
+    __slots__ = ("_asked", "_changed", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id", "_without_id")
+
     def __init__(self, ids: CallIds) -> None:
         self._ids = ids
         self._same_id: dict[str, CallsUnderId] = {}

@@ -10,7 +10,6 @@ callback redacted it) is not shown a second time; what is not the aggregate of t
 
 from collections import Counter
 from collections.abc import Iterable
-from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from stream_protocol.adk import (
@@ -34,6 +33,7 @@ from stream_protocol.adk import (
     SpeakerKey,
     Text,
     WarnOnce,
+    continued_text,
     is_user_event,
     read_complete,
     read_events,
@@ -46,7 +46,7 @@ from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
 from stream_protocol.stream._media import Sources, write_media
 from stream_protocol.stream._options import Settings
-from stream_protocol.stream._speakers import NO_SPEAKER, Speaker
+from stream_protocol.stream._speakers import Speaker
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream._streamed_texts import GATHERED, ToldText
 from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
@@ -72,18 +72,37 @@ T = TypeVar("T")
 class Conversion(Generic[T]):
     """One response of an agent, written to a sink."""
 
+    __slots__ = (
+        "_calls",
+        "_complete_id",
+        "_part_ids",
+        "_registry",
+        "_responses",
+        "_running",
+        "_settings",
+        "_sink",
+        "_sources",
+        "_speaker",
+        "_speakers",
+        "_steps",
+        "_summary",
+        "_unconfirmed",
+        "complete_ids",
+        "message_id",
+        "outcome",
+        "warn",
+    )
+
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
         """``call_ids``: those of the chat's earlier messages."""
         self._sink = sink
-        self.queue, self.take = sink.queue, sink.take
-        """What the response has written and nobody has taken: see ``Sink``."""
         self._settings = settings
         self.message_id = message_id
         """The id of the message that the response belongs to; ``None`` until an event names it."""
-        self._speaker = Speaker(NO_SPEAKER, sink)
+        self._speaker: Speaker | None = None
         """The speaker of the newest event."""
-        self._speakers: dict[SpeakerKey, Speaker] = {NO_SPEAKER: self._speaker}
-        self._part_ids = [count() for _ in PartKind]
+        self._speakers: dict[SpeakerKey, Speaker] = {}
+        self._part_ids = [0 for _ in PartKind]
         """The next part ids, by kind: ordinals in the message, so that the same events give the same bytes."""
         self.warn = WarnOnce()
         """Logs what is unexpected in the events."""
@@ -103,6 +122,10 @@ class Conversion(Generic[T]):
         """Whether the response has begun and not ended."""
         self.outcome: Ending | None = None
         """How the response ended; ``None`` until then."""
+
+    def take(self) -> list[T]:
+        """What the response has written and nobody has taken, oldest first."""
+        return self._sink.take()
 
     # The life of a response
 
@@ -249,7 +272,7 @@ class Conversion(Generic[T]):
 
     def items(self, event: "EventOrDict") -> list[T]:
         """What this event adds to the stream, with all that was written before and nobody has taken."""
-        item = None if self.queue else self.text_delta(event)
+        item = None if self._sink.queue else self.text_delta(event)
         if item is not None:
             return [item]
         self.feed(event)
@@ -262,9 +285,9 @@ class Conversion(Generic[T]):
         ``feed`` writes the same for it. The queue must be empty.
         """
         speaker = self._speaker
-        if not (text := speaker.continued_text(event)):
+        if speaker is None or speaker.opened is None or not (text := continued_text(event, speaker.opened)):
             return None
-        item: T = speaker.make_delta(text)
+        item: T = speaker.write.make(text)
         fragments = speaker.streamed.fragments
         fragments.append(text)  # as `add`: nearly all events come here, and a call is a tenth of their time
         if len(fragments) == GATHERED:
@@ -284,7 +307,7 @@ class Conversion(Generic[T]):
                 self._summary.add(said, has_content=False, any_shown=self._steps.response_has_content)
             return
         speaker = self._speaker
-        if said.speaker != speaker.key:
+        if speaker is None or said.speaker != speaker.key:
             speaker = self._change_speaker(said)
         if said.finish_reason is not None:
             self._summary.add_finish_reason(said.finish_reason, said.model)
@@ -358,15 +381,17 @@ class Conversion(Generic[T]):
         speech = said.report(AgentSpeech)
         assert speech is not None
         text = speech.text
+        said_before = speaker.speech
         if not speech.finished:
-            speaker.speech.add(text)
-        elif speaker.speech.length:
-            text = text[speaker.speech.length :] if speaker.speech.begins(text) else ""
+            speaker.speech = said_before = said_before or ToldText()
+            said_before.add(text)
+        elif said_before is not None:
+            text = text[said_before.length :] if said_before.begins(text) else ""
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
             speaker.write(text)
         if speech.finished:
             self._summary.add(said, has_content=True, any_shown=self._steps.response_has_content)
-            speaker.speech = ToldText()
+            speaker.speech = None
             self._end_speaker(speaker)
 
     def _open(self, speaker: Speaker, kind: PartKind, model: str | None = None) -> bool:
@@ -376,7 +401,8 @@ class Conversion(Generic[T]):
             speaker.close()
             return False
         self._steps.begin_content(speaker)
-        speaker.open(kind, str(next(self._part_ids[kind])), model)
+        speaker.open(kind, str(self._part_ids[kind]), model)
+        self._part_ids[kind] += 1
         return True
 
     def _add_complete(self, said: EventFacts, speaker: Speaker) -> None:
@@ -408,7 +434,7 @@ class Conversion(Generic[T]):
         elif said.finish_reason is not None or Failure in reports or turn_ends:
             self._end_speaker(speaker)
         if turn_ends:
-            speaker.speech = ToldText()
+            speaker.speech = None
 
     def _write_artifacts(self, speaker: Speaker) -> None:
         for saved in speaker.saved_artifacts:

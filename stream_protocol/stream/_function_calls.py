@@ -35,6 +35,8 @@ _ADK_ID = "adk-"
 class FunctionCalls:
     """Finds or adds the tool call for a function call, and gives it its input."""
 
+    __slots__ = ("_event", "_mentioned", "_registry", "_settings", "_steps")
+
     def __init__(self, settings: Settings, registry: CallRegistry, steps: Steps) -> None:
         self._settings = settings
         self._registry = registry

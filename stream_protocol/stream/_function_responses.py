@@ -47,6 +47,8 @@ TOO_LARGE_TEXT = "The tool's result is too large to be shown."
 class FunctionResponses:
     """Finds the tool call that a response belongs to, and changes the call as the response says."""
 
+    __slots__ = ("_raised", "_registry", "_settings", "_sink", "_steps", "_warn", "failed")
+
     def __init__(
         self, sink: Sink[Any], settings: Settings, *, registry: CallRegistry, steps: Steps, warn: WarnOnce
     ) -> None:
@@ -55,9 +57,9 @@ class FunctionResponses:
         self._registry = registry
         self._steps = steps
         self._warn = warn
-        self._raised: set[ToolCall] = set()
+        self._raised: dict[ToolCall, None] = {}
         """The calls whose tools raised, as far as the events tell."""
-        self.failed: set[str] = set()
+        self.failed: dict[str, None] = {}
         """The client's ids of the calls that ended without a result because their tools raised."""
 
     def add_user_event(self, said: EventFacts) -> None:
@@ -184,7 +186,7 @@ class FunctionResponses:
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
             return
         if (call := self._registry.raising(speaker)) is not None:
-            self._raised.add(call)
+            self._raised[call] = None
 
     def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
         """Ends the calls without a result; those that wait for somebody outside the run only if ``closes_pending``.
@@ -197,7 +199,7 @@ class FunctionResponses:
                 continue
             has_failed = call in raised or call in self._raised
             if has_failed:
-                self.failed.add(call.id)
+                self.failed[call.id] = None
             if call.is_shown:
                 self._fail(call, TOOL_FAILED_TEXT if has_failed else error_text)
             else:

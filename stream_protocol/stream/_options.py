@@ -108,12 +108,14 @@ class Settings:
     Raises ``StreamProtocolError`` for a value that is not allowed, ``TypeError`` for an option that does not exist.
     """
 
+    __slots__ = ("options",)
+
     def __init__(self, **options: Unpack[ConverterOptions]) -> None:
         if unknown := options.keys() - _CHECKS.keys():
             raise TypeError(f"There is no option {', '.join(map(repr, sorted(unknown)))}.")
         for name, value in options.items():
             _CHECKS[name](name, value)
-        self.options: Final[ConverterOptions] = {**DEFAULTS, **options}
+        self.options: Final[ConverterOptions] = {**DEFAULTS, **options} if options else DEFAULTS
         """Every option has a value here."""
 
     def hides(self, tool: str) -> bool:
@@ -176,6 +178,8 @@ def hide_tools(tools: frozenset[str] | Callable[[str], bool], options: Converter
 def _add_tools(tools: ToolSelection, hidden: ToolSelection) -> ToolSelection:
     if isinstance(hidden, str):
         return hidden
+    if not callable(hidden) and not hidden:
+        return tools
     if callable(tools) or callable(hidden):
         return lambda tool: _selects(tools, tool) or _selects(hidden, tool)
     return frozenset(tools).union(hidden)

@@ -9,17 +9,14 @@ difference may be shown.
 """
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
 
-from stream_protocol.adk import EventOrDict, Part, SpeakerKey, text_reader
+from stream_protocol.adk import OpenText, Part, SpeakerKey, open_text
 from stream_protocol.stream._streamed_texts import StreamedTexts, ToldText
 from stream_protocol.stream._unconfirmed import PartKind
 from stream_protocol.stream.calls import ToolCall
-from stream_protocol.wire import MakeDelta, ProviderMetadata, Sink, WriteDelta
-
-NO_SPEAKER: SpeakerKey = ("", None, "")
-"""The key of events that do not say who speaks."""
+from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink
 
 
 class Speaker:
@@ -32,14 +29,13 @@ class Speaker:
         "author",
         "branch",
         "calls_by_id",
-        "continued_text",
         "deferred_parts",
         "finish_reason",
         "in_response",
         "key",
         "kind",
-        "make_delta",
         "model",
+        "opened",
         "path",
         "provider",
         "saved_artifacts",
@@ -64,19 +60,17 @@ class Speaker:
         """Provider metadata that names the speaker, for each of the speaker's parts."""
         self.kind: PartKind | None = None
         """The kind of the open part."""
-        self.write: WriteDelta = _closed
+        self.write: DeltaWriter[Any] = _CLOSED
         """Writes a delta of the open part."""
-        self.make_delta: MakeDelta[Any] = _closed
-        """Makes a delta of the open part instead, of a text that ``continued_text`` gives."""
-        self.continued_text: Callable[[EventOrDict], str | None] = _no_text
-        """Gives the text of an event that only continues the open part. It gives none where the sink can only write."""
+        self.opened: OpenText | None = None
+        """The open part, while a fragment may only continue it and becomes one item then."""
         self.streamed = StreamedTexts()
         """The texts and thoughts of the current response."""
         self.model: str | None = None
         """Which model has streamed them, if the fragments say so."""
         self.finish_reason: str | None = None
         """The finish reason in the fragments of the current response."""
-        self.speech = ToldText()
+        self.speech: ToldText | None = None
         """What is being said in a live run."""
         self.streamed_others: dict[str, int] = {}
         """How many parts of other kinds were streamed in that response, by kind."""
@@ -102,9 +96,8 @@ class Speaker:
         """Opens a part. No part may be open. ``model``: the one that streams the part."""
         is_text = kind is PartKind.TEXT
         self.write = (self._sink.text_start if is_text else self._sink.reasoning_start)(part_id, self.provider)
-        make_delta = self._sink.delta_maker("text-delta" if is_text else "reasoning-delta", part_id)
-        if make_delta is not None:
-            self.make_delta, self.continued_text = make_delta, text_reader(self.key, of_thought=not is_text)
+        if self._sink.makes_items:
+            self.opened = open_text(self.key, is_thought=not is_text)
         self.kind = kind
         self._part_id = part_id
         self.streamed.begin(kind)
@@ -114,7 +107,7 @@ class Speaker:
         """Keeps a fragment until the complete event comes."""
         self.deferred_parts.append(part)
         self.streamed.keep(part)
-        self.continued_text = _no_text
+        self.opened = None
 
     def sign(self, signature: bytes) -> None:
         """Keeps the thought signature for the end of the open part."""
@@ -129,7 +122,7 @@ class Speaker:
         # A part's end replaces its metadata, so the speaker is named again beside the signature.
         end(self._part_id, None if self._signature is None else self.provider | signature_metadata(self._signature))
         self.kind = None
-        self.write, self.make_delta, self.continued_text = _closed, _closed, _no_text
+        self.write, self.opened = _CLOSED, None
         self._signature = None
 
     def remove_call(self, call: ToolCall) -> None:
@@ -159,5 +152,4 @@ def _closed(delta: str) -> NoReturn:
     raise AssertionError(f"no part is open for {delta!r}")
 
 
-def _no_text(event: EventOrDict) -> None:
-    """No part is open that could go on."""
+_CLOSED: Final = DeltaWriter[Any](_closed, _closed)

@@ -27,6 +27,17 @@ CALL_NOT_FINISHED_TEXT = "The model did not finish this call."
 class Steps:
     """The open step of the message, and the tool calls in it."""
 
+    __slots__ = (
+        "_busy",
+        "_registry",
+        "_sink",
+        "_step_has_content",
+        "_step_has_output",
+        "_step_is_open",
+        "calls",
+        "response_has_content",
+    )
+
     def __init__(self, sink: Sink[Any], registry: CallRegistry) -> None:
         self._sink = sink
         self._registry = registry

@@ -20,14 +20,19 @@ logger = logging.getLogger(__name__)
 class CallRegistry:
     """All calls of a message, in the order in which they came. ``ids``: those that the calls before it have."""
 
+    __slots__ = ("_calls", "_known", "_sink", "_unsettled", "_warn")
+
     def __init__(self, sink: Sink[Any], ids: CallIds, warn: Callable[[str], object] = logger.warning) -> None:
         self._sink = sink
         self._warn = warn
         self._known = KnownCalls(ids.copy())
-        self.begin_run = self._known.begin_run
         self._calls: dict[str, tuple[ToolCall, KnownCall]] = {}
         """By the client's ids."""
         self._unsettled = _Unsettled()
+
+    def begin_run(self) -> None:
+        """The user has said or answered something: see ``KnownCalls.begin_run``."""
+        self._known.begin_run()
 
     def new(
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False
@@ -129,6 +134,8 @@ class _Unsettled:
 
     So each call is taken out once, however often the others are read.
     """
+
+    __slots__ = ("_calls",)
 
     def __init__(self) -> None:
         self._calls = OrderedDict[str, ToolCall]()

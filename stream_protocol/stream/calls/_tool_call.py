@@ -15,7 +15,7 @@ from typing import Any, Literal
 from stream_protocol.adk import REQUEST_CREDENTIAL, CallPiece
 from stream_protocol.stream.calls._argument_paths import ToolGuess
 from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, RawText, integral
-from stream_protocol.wire import ProviderMetadata, Sink, StreamProtocolError, WriteDelta, is_too_large, json_value
+from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProtocolError, is_too_large, json_value
 
 
 class CallState(IntEnum):
@@ -165,7 +165,7 @@ class ToolCall:
         """The client has a part of it."""
         self._text: PathText | RawText | GrowingText | None = None
         """Its streamed arguments; ``None`` until a fragment with arguments comes, and when the input is complete."""
-        self._write: WriteDelta | None = None
+        self._write: DeltaWriter[Any] | None = None
         """Writes ``tool-input-delta`` while the client may get one."""
         self._unsent: list[str] = []
         """Argument text that waits for the name."""
