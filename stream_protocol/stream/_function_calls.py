@@ -98,7 +98,7 @@ class FunctionCalls:
         _sign(call, speaker, complete.signature)
         if call.state is CallState.UNNAMED:
             self._announce(speaker, call, name)
-        self._complete_input(call, args)
+        self._complete_input(call, args, by_client=kind is not None)
         if kind is not None:
             call.await_client()
 
@@ -159,11 +159,11 @@ class FunctionCalls:
         title = None if by_provider else self._settings.options["tool_titles"].get(name)
         call.announce(name, hidden=False, dynamic=dynamic, title=title)
 
-    def _complete_input(self, call: ToolCall, args: Any) -> None:
+    def _complete_input(self, call: ToolCall, args: Any, *, by_client: bool = False) -> None:
         arguments = TOO_LARGE_INPUT if is_too_large(args) else json_value(args, lossy=True)
         if call.name == REQUEST_CREDENTIAL:
             arguments = self._credential_input(arguments)
-        call.complete_input(arguments)
+        call.complete_input(arguments, by_client=by_client)
 
     def _credential_input(self, args: Any) -> dict[str, Any]:
         """What a browser may see of a credential request, with the id under which it knows the call that needs it."""

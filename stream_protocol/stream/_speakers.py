@@ -26,8 +26,6 @@ class Speaker:
         "_part_id",
         "_signature",
         "_sink",
-        "author",
-        "branch",
         "calls_by_id",
         "deferred_parts",
         "finish_reason",
@@ -36,7 +34,6 @@ class Speaker:
         "kind",
         "model",
         "opened",
-        "path",
         "provider",
         "saved_artifacts",
         "speech",
@@ -49,10 +46,8 @@ class Speaker:
 
     def __init__(self, key: SpeakerKey, sink: Sink[Any]) -> None:
         self.key = key
-        self.author, self.branch, self.path = key
-        adk: dict[str, Any] = {"author": self.author}
-        if self.branch is not None:
-            adk["branch"] = self.branch
+        author, branch, _ = key
+        adk = {"author": author} if branch is None else {"author": author, "branch": branch}
         self._sink = sink
         self._part_id = ""
         self._signature: bytes | None = None

@@ -5,7 +5,6 @@ finished call (models that give no ids), and can come again. ``KnownCalls`` find
 """
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -28,7 +27,9 @@ class CallRegistry:
         self._known = KnownCalls(ids.copy())
         self._calls: dict[str, tuple[ToolCall, KnownCall]] = {}
         """By the client's ids."""
-        self._unsettled = _Unsettled()
+        self._unsettled: list[ToolCall] = []
+        """The calls that are not settled, in their order, and some that are settled since: not the first one, when it
+        is read. So each call is taken out once, however often the others are read."""
 
     def begin_run(self) -> None:
         """The user has said or answered something: see ``KnownCalls.begin_run``."""
@@ -43,7 +44,7 @@ class CallRegistry:
             self._warn(f"ADK gave a function call no id; it is {known.id}")
         call = ToolCall(self._sink, known.id, provider_executed=provider_executed)
         self._calls[known.id] = call, known
-        self._unsettled.add(call)
+        self._unsettled.append(call)
         return call
 
     def alias(self, adk_id: str | None, call: ToolCall) -> None:
@@ -94,21 +95,27 @@ class CallRegistry:
 
     def unsettled(self) -> list[ToolCall]:
         """The calls that something is still expected of in this response."""
-        return [*self._unsettled]
+        return [*self._read_unsettled()]
+
+    def _read_unsettled(self) -> Iterator[ToolCall]:
+        calls = self._unsettled
+        first = next((place for place, call in enumerate(calls) if not call.is_settled), len(calls))
+        del calls[:first]
+        return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
         """The calls that the client shows without a result.
 
         Mostly the first one is enough, and this is read for each call: so no call is looked at that is not asked for.
         """
-        return self._unsettled.shown()
+        return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
         """The call whose tool raised, if the speaker reports a failure now; ``None`` if that may have been another one.
 
         ADK's report names no call. A client's tool may have raised, too: its call then looks as if it waits.
         """
-        own = (call for call in self._unsettled if self._calls[call.id][1].speaker == speaker)
+        own = (call for call in self._read_unsettled() if self._calls[call.id][1].speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
         return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
@@ -117,7 +124,7 @@ class CallRegistry:
         was_settled = call.is_settled
         call.request_approval(approval_id)
         if was_settled:  # it is the newest again
-            self._unsettled.add(call)
+            self._unsettled = [*(one for one in self._unsettled if one is not call), call]
         self._known.request_approval(approval_id, self._calls[call.id][1])
 
     def approval(self, approval_id: str | None) -> ToolCall | None:
@@ -127,38 +134,3 @@ class CallRegistry:
     def decide(self, call: ToolCall) -> None:
         """A person has answered whether the call may run: see ``KnownCalls.decide``."""
         self._known.decide(self._calls[call.id][1])
-
-
-class _Unsettled:
-    """Calls that are not settled, in their order, and some that are settled since: not the first one, when it is read.
-
-    So each call is taken out once, however often the others are read.
-    """
-
-    __slots__ = ("_calls",)
-
-    def __init__(self) -> None:
-        self._calls = OrderedDict[str, ToolCall]()
-
-    def add(self, call: ToolCall) -> None:
-        """Adds a call as the newest one."""
-        self._calls.pop(call.id, None)
-        self._calls[call.id] = call
-
-    def first(self) -> ToolCall | None:
-        """The oldest of them."""
-        while self._calls:
-            call = self._calls[next(iter(self._calls))]
-            if not call.is_settled:
-                return call
-            self._calls.popitem(last=False)
-        return None
-
-    def shown(self) -> Iterator[ToolCall]:
-        """Those that the client has."""
-        self.first()
-        return (call for call in self._calls.values() if call.is_shown and not call.is_settled)
-
-    def __iter__(self) -> Iterator[ToolCall]:
-        self.first()
-        return (call for call in self._calls.values() if not call.is_settled)

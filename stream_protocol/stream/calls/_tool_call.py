@@ -160,7 +160,7 @@ class ToolCall:
         self.interim: Any = None
         """The preliminary output of a call that is ``INTERIM``."""
         self._input: Any = None
-        """The complete input as it was sent, plain JSON."""
+        """The complete input as it was sent, if it may be sent again: of a call whose output the client gives."""
         self.is_shown = False
         """The client has a part of it."""
         self._text: PathText | RawText | GrowingText | None = None
@@ -267,9 +267,9 @@ class ToolCall:
             write(text)
         self._unsent.clear()
 
-    def complete_input(self, arguments: Any) -> None:
+    def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
         """Sets the final input. ``arguments``: plain JSON; an object, or text if the call ended in the middle of it or
-        they are too large to be shown."""
+        they are too large to be shown. ``by_client``: the client, or a backend, gives the output."""
         self.state = self._next("complete input")
         if self._write is None:
             return
@@ -278,8 +278,9 @@ class ToolCall:
             if rest := self._text.complete(arguments):
                 self._write(rest)
         self._text = self._write = None
-        self._input = arguments
-        self._send_input()
+        self._send_input(arguments)
+        if by_client:
+            self._input = arguments
 
     def complete_input_so_far(self) -> None:
         """Makes what was streamed the final input, because a result came before the complete call."""
@@ -299,11 +300,11 @@ class ToolCall:
             )
         self.state = state
 
-    def _send_input(self) -> None:
+    def _send_input(self, arguments: Any) -> None:
         self._sink.tool_input_available(
             self.id,
             self.name,
-            self._input,
+            arguments,
             dynamic=self.dynamic,
             provider_executed=self.provider_executed,
             title=self.title,
@@ -335,7 +336,7 @@ class ToolCall:
         if write_response and self.approval_id is not None:
             self._sink.tool_approval_response(self.approval_id, approved=approved)
         if approved and self.long_running:
-            self._send_input()
+            self._send_input(self._input)
             self.await_client()
 
     def await_client(self) -> None:
