@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from stream_protocol.adk import WarnOnce, find_task_agents, read_events
 from stream_protocol.session._page_messages import HistorySettings, PageMessages
 from stream_protocol.session.transcript import Transcript
-from stream_protocol.stream import ConverterOptions, Settings, hide_tools
+from stream_protocol.stream import ConverterOptions, Settings
 from stream_protocol.wire import argument_error, check_flag
 
 if TYPE_CHECKING:
@@ -52,9 +52,11 @@ def transcript_to_messages(
     """``session_to_messages`` of a session that was read before. ``encoded``: if not, the URL of a file is a
     ``DataUrl``, for ``history_json``. With ``transform``, all are texts."""
     options.pop("on_error", None)  # a message has no place for an error's text
-    options = hide_tools(find_task_agents(transcript.stored), options)
+    task_agents = find_task_agents(transcript.stored)
     has_hook = options.get("transform") is not None  # it must see the files
-    settings = Settings(**options) if has_hook else HistorySettings(encoded=encoded, **options)
+    settings = (
+        Settings(task_agents, **options) if has_hook else HistorySettings(task_agents, encoded=encoded, **options)
+    )
     page = PageMessages()
     shown = [exchange for exchange in transcript.exchanges if exchange.events]
     for exchange in shown:

@@ -54,8 +54,8 @@ class HistorySettings(Settings):
     is a text then, else a ``DataUrl``.
     """
 
-    def __init__(self, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
-        super().__init__(**options)
+    def __init__(self, task_agents: frozenset[str], /, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
+        super().__init__(task_agents, **options)
         self.encode: Final[Callable[[DataUrl], Any]] = str if encoded else lambda url: url
         self._files: list[Blob] = []
 

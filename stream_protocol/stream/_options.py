@@ -105,21 +105,25 @@ DEFAULTS: Final[ConverterOptions] = {
 class Settings:
     """The options of a conversion, checked, with the defaults filled in.
 
+    ``task_agents``: tools that are known to delegate to a task-mode agent. They are hidden, too.
+
     Raises ``StreamProtocolError`` for a value that is not allowed, ``TypeError`` for an option that does not exist.
     """
 
-    __slots__ = ("options",)
+    __slots__ = ("_task_agents", "options")
 
-    def __init__(self, **options: Unpack[ConverterOptions]) -> None:
+    def __init__(self, task_agents: ToolSelection = (), /, **options: Unpack[ConverterOptions]) -> None:
         if unknown := options.keys() - _CHECKS.keys():
             raise TypeError(f"There is no option {', '.join(map(repr, sorted(unknown)))}.")
         for name, value in options.items():
             _CHECKS[name](name, value)
+        self._task_agents = task_agents
         self.options: Final[ConverterOptions] = {**DEFAULTS, **options} if options else DEFAULTS
         """Every option has a value here."""
 
     def hides(self, tool: str) -> bool:
-        return tool in CONTROL_TOOLS or _selects(self.options["hidden_tools"], tool)
+        hidden = self.options["hidden_tools"]
+        return tool in CONTROL_TOOLS or _selects(hidden, tool) or _selects(self._task_agents, tool)
 
     def is_dynamic(self, tool: str) -> bool:
         return _selects(self.options["dynamic_tools"], tool)
@@ -178,8 +182,6 @@ def hide_tools(tools: frozenset[str] | Callable[[str], bool], options: Converter
 def _add_tools(tools: ToolSelection, hidden: ToolSelection) -> ToolSelection:
     if isinstance(hidden, str):
         return hidden
-    if not callable(hidden) and not hidden:
-        return tools
     if callable(tools) or callable(hidden):
         return lambda tool: _selects(tools, tool) or _selects(hidden, tool)
     return frozenset(tools).union(hidden)

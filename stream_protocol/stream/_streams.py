@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
 from stream_protocol.stream._conversion import Conversion
 from stream_protocol.stream._converter import call_ids, chunk_conversion, sse_conversion
-from stream_protocol.stream._options import ConverterOptions, Settings, hide_tools
+from stream_protocol.stream._options import ConverterOptions, Settings
 from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _read(
         return known_past, events, Settings(**options)
     known = read_events(events, warn)
 
-    return known_past, known, Settings(**hide_tools(_TaskAgents(known_past, known), options))
+    return known_past, known, Settings(_TaskAgents(known_past, known), **options)
 
 
 class _TaskAgents:
