@@ -50,13 +50,10 @@ def transcript_to_messages(
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
     """``session_to_messages`` of a session that was read before. ``encoded``: if not, the URL of a file is a
-    ``DataUrl``, for ``history_json``. With ``transform``, all are texts."""
+    ``DataUrl``, for ``history_json``."""
     options.pop("on_error", None)  # a message has no place for an error's text
     task_agents = find_task_agents(transcript.stored)
-    has_hook = options.get("transform") is not None  # it must see the files
-    settings = (
-        Settings(task_agents, **options) if has_hook else HistorySettings(task_agents, encoded=encoded, **options)
-    )
+    settings = HistorySettings(task_agents, encoded=encoded, **options)
     page = PageMessages()
     shown = [exchange for exchange in transcript.exchanges if exchange.events]
     for exchange in shown:
