@@ -1,7 +1,7 @@
 """A stored session -> the messages that a client of it shows.
 
 No message is built here. Each stored response goes through the converter, with the earlier events of its message as
-the past, and through the client's reducer, as it did when it was live: ``_page_messages``.
+the past, and through the client's reducer, as it did when it was live: ``_folded_responses``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stream_protocol.adk import WarnOnce, find_task_agents, read_events
-from stream_protocol.session._page_messages import HistorySettings, PageMessages
+from stream_protocol.session._folded_responses import HistorySettings, PageMessages
 from stream_protocol.session.transcript import Transcript
 from stream_protocol.stream import ConverterOptions, Settings
 from stream_protocol.wire import argument_error, check_flag

@@ -5,7 +5,7 @@ import pytest
 
 from stream_protocol import StreamProtocolError
 from stream_protocol.stream.calls import CallState, ToolCall
-from stream_protocol.stream.calls._tool_call import TRANSITIONS, CallEvent
+from stream_protocol.stream.calls._call_states import TRANSITIONS, CallEvent
 from stream_protocol.wire import ChunkSink
 
 UNSEEN: tuple[CallEvent, ...] = ("reveal", "end silently")

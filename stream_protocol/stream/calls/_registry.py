@@ -10,7 +10,8 @@ from itertools import islice
 from typing import Any
 
 from stream_protocol.adk import CallIds, KnownCall, KnownCalls, SpeakerKey
-from stream_protocol.stream.calls._tool_call import CallState, ToolCall
+from stream_protocol.stream.calls._call_states import CallState
+from stream_protocol.stream.calls._tool_call import ToolCall
 from stream_protocol.wire import Sink
 
 logger = logging.getLogger(__name__)

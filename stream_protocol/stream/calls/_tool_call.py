@@ -1,105 +1,31 @@
-"""One tool call of a message: its states, the transitions between them, and the chunks that it sends.
+"""One tool call of a message: the transitions between its states, and the chunks that it sends.
 
-Everything that changes a call is in this module. ``TRANSITIONS`` holds the whole life: state -> event -> next state.
-Each method that moves a call looks its event up there first. A transition that is not in the table raises
-``StreamProtocolError`` and changes nothing. So code that handles events of unknown origin asks first, by ``is_open``,
-``is_settled`` and ``is_shown``.
+Everything that changes a call is in this module. Each method that moves a call looks its event up in ``TRANSITIONS``
+first. A transition that is not in the table raises ``StreamProtocolError`` and changes nothing. So code that handles
+events of unknown origin asks first, by ``is_open``, ``is_settled`` and ``is_shown``.
 
 A hidden call has the same states and sends nothing.
 """
 
 from collections.abc import Mapping
-from enum import IntEnum
-from typing import Any, Literal
+from typing import Any
 
 from stream_protocol.adk import REQUEST_CREDENTIAL, CallPiece
 from stream_protocol.stream.calls._argument_paths import ToolGuess
+from stream_protocol.stream.calls._call_states import (
+    APPROVAL_REQUESTED,
+    AWAITING_CLIENT,
+    INPUT_STREAMING,
+    INTERIM,
+    NOT_SHOWN,
+    RUNNING,
+    TRANSITIONS,
+    UNNAMED,
+    CallEvent,
+    CallState,
+)
 from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, RawText, integral
 from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProtocolError, is_too_large, json_value
-
-
-class CallState(IntEnum):
-    """In the order of a call's life."""
-
-    UNNAMED = 0
-    """Nothing was sent: the tool is not known yet."""
-    INPUT_STREAMING = 1
-    """The client knows the call; its input grows."""
-    RUNNING = 2
-    """Its input is complete and its tool runs."""
-    APPROVAL_ANNOUNCED = 3
-    """It needs approval; the request itself is still to come."""
-    APPROVAL_REQUESTED = 4
-    """The client was asked for approval."""
-    AWAITING_CREDENTIAL = 5
-    """Its tool waits until somebody has signed in, or has answered the node that acts in its place."""
-    AWAITING_CLIENT = 6
-    """The client, or a backend, gives the output."""
-    INTERIM = 7
-    """It has a preliminary output; the final one comes in a later response."""
-    ANSWERED = 8
-    """It has its output, its error or its denial."""
-
-
-(
-    UNNAMED,
-    INPUT_STREAMING,
-    RUNNING,
-    APPROVAL_ANNOUNCED,
-    APPROVAL_REQUESTED,
-    AWAITING_CREDENTIAL,
-    AWAITING_CLIENT,
-    INTERIM,
-    ANSWERED,
-) = CallState
-
-CallEvent = Literal[
-    "announce",
-    "complete input",
-    "fail input",
-    "announce approval",
-    "request approval",
-    "answer approval",
-    "request credential",
-    "await client",
-    "stop waiting",
-    "interim output",
-    "answer",
-    "fail",
-    "reveal",
-    "end silently",
-]
-
-_NOT_SHOWN: dict[CallEvent, CallState] = {"reveal": UNNAMED, "end silently": ANSWERED}
-"""Only for a call that was not shown: it is shown after all, from its beginning, or it ends without a chunk."""
-
-_OPEN: dict[CallEvent, CallState] = {
-    "announce approval": APPROVAL_ANNOUNCED,
-    "request approval": APPROVAL_REQUESTED,
-    "request credential": AWAITING_CREDENTIAL,
-    "stop waiting": RUNNING,
-    "answer": ANSWERED,
-    "fail": ANSWERED,
-}
-"""What may happen to every call whose input is complete and that has no result yet."""
-
-_SETTLED: dict[CallEvent, CallState] = {
-    "request approval": APPROVAL_REQUESTED,  # what came looked like a result, but the tool has not run yet
-    "answer": ANSWERED,
-    "fail": ANSWERED,
-}
-
-TRANSITIONS: Mapping[CallState, Mapping[CallEvent, CallState]] = {
-    UNNAMED: _NOT_SHOWN | {"announce": INPUT_STREAMING, "fail input": ANSWERED},
-    INPUT_STREAMING: _NOT_SHOWN | {"complete input": RUNNING, "fail input": ANSWERED, "fail": ANSWERED},
-    RUNNING: _NOT_SHOWN | _OPEN | {"await client": AWAITING_CLIENT, "interim output": INTERIM},
-    APPROVAL_ANNOUNCED: _NOT_SHOWN | _OPEN,
-    APPROVAL_REQUESTED: _NOT_SHOWN | _OPEN | {"announce approval": APPROVAL_REQUESTED, "answer approval": RUNNING},
-    AWAITING_CREDENTIAL: _NOT_SHOWN | _OPEN,
-    AWAITING_CLIENT: _NOT_SHOWN | _OPEN | {"interim output": INTERIM},
-    INTERIM: _NOT_SHOWN | _SETTLED,
-    ANSWERED: _NOT_SHOWN | _SETTLED,
-}
 
 
 class ToolCall:
@@ -406,7 +332,7 @@ class ToolCall:
     def _next(self, event: CallEvent) -> CallState:
         """The state that follows. Raises ``StreamProtocolError`` if this can't happen to the call now."""
         state = TRANSITIONS[self.state].get(event)
-        if state is None or (event in _NOT_SHOWN and self.is_shown):
+        if state is None or (event in NOT_SHOWN and self.is_shown):
             call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"
             raise StreamProtocolError(f"The tool call {call} is {self.state.name}: it can't {event!r}")
         return state

@@ -1,4 +1,4 @@
-"""The messages that a page shows, made response after response: of a stored session, and of a recording.
+"""Folds responses into messages as the client does, one after the other: of a stored session, and of a recording.
 
 It decides two things alone: a result that came later goes to the message of its call, and what nobody can answer any
 more is closed. Which events make a message is for ``transcript``, which call is meant for ``KnownCalls``.
