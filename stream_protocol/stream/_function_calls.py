@@ -60,7 +60,7 @@ class FunctionCalls:
                 call = self._registry.new(adk_id, speaker.key)
                 speaker.streaming_calls.append(call)
             if adk_id:
-                self._registry.alias(adk_id, call)
+                self._registry.known.alias(adk_id, call.known)
                 speaker.calls_by_id[adk_id] = call
         self._mentioned.append(call)
         if call.provider is None or fragment.signature:
@@ -86,12 +86,12 @@ class FunctionCalls:
         if kind is CallKind.CREDENTIAL:
             self._await_credential(args)
         if call is None:
-            if self._registry.is_repeated(event, speaker.key, adk_id, name, args):
+            if self._registry.known.find_duplicate(event, speaker.key, adk_id, name, args) is not None:
                 return
             call = self._registry.new(adk_id, speaker.key)
-        else:
-            self._registry.alias(adk_id, call)
-        self._registry.complete(event, call, name, args)
+        elif adk_id:
+            self._registry.known.alias(adk_id, call.known)
+        self._registry.known.complete(event, call.known, name, args)
         if adk_id:
             speaker.calls_by_id[adk_id] = call
         speaker.remove_call(call)
@@ -115,7 +115,7 @@ class FunctionCalls:
         A confirmation is never shown as a call of its own, neither its fragments nor one that the model made up.
         """
         original = gated_call(args)
-        call = self._registry.gated_by(speaker.key, original)
+        call = self._registry.shown(self._registry.known.resolve_confirmation(speaker.key, original))
         if call is None:
             call = self._registry.new(original.get("id"), speaker.key)
         if not call.is_shown:
@@ -123,7 +123,7 @@ class FunctionCalls:
             call.sign(call.provider or speaker.provider, None)
             self._show(speaker, call, call.name or original.get("name", ""))
         if call.state is CallState.INPUT_STREAMING:
-            self._registry.complete(None, call, original.get("name", ""), original.get("args", {}))
+            self._registry.known.complete(None, call.known, original.get("name", ""), original.get("args", {}))
             self._complete_input(call, original.get("args", {}))
         self._registry.request_approval(approval_id, call)
 

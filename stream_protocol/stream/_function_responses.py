@@ -65,14 +65,14 @@ class FunctionResponses:
     def add_user_event(self, said: EventFacts) -> None:
         """Takes the responses in a user event: they answer calls of any speaker. The user's own text is not written."""
         if said.by_user:
-            self._registry.begin_run()
+            self._registry.known.begin_run()
         for result in said.results:
-            call = self._registry.approval(result.id)
+            call = self._registry.shown(self._registry.known.resolve_approval(result.id))
             if call is None:
                 self.add_response(said, result, None)
                 continue
             if said.by_user:
-                self._registry.decide(call)
+                self._registry.known.decide(call.known)
             if call.state is CallState.APPROVAL_REQUESTED:
                 approved = is_confirmed(result.value)
                 if approved is not None:
@@ -80,12 +80,13 @@ class FunctionResponses:
 
     def add_response(self, said: EventFacts, result: Result, speaker: SpeakerKey | None) -> None:
         """Takes a function response: a result, or a placeholder for one. ``speaker``: ``None`` for the user."""
-        call, waits = self._registry.answered_by(
+        known, waits = self._registry.known.resolve_response(
             said.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
         )
+        call = self._registry.shown(known)
         if said.failure is not None and said.failure.code == ABORTED:
             # ADK closed the call with its run. The end of the response writes its error, as for every other call.
-            call = self._registry.approval(result.id) or call
+            call = self._registry.shown(self._registry.known.resolve_approval(result.id)) or call
             if call is not None and call.is_open:
                 call.stop_waiting()
         elif call is not None:
@@ -127,7 +128,8 @@ class FunctionResponses:
     def add_provider_result(self, said: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
         """Takes the result of a tool that the model's provider ran. ``said``: ``None`` for a fragment."""
         event = said.event if said is not None else None
-        call, _ = self._registry.answered_by(event, speaker, result.id, result.name)
+        known, _ = self._registry.known.resolve_response(event, speaker, result.id, result.name)
+        call = self._registry.shown(known)
         if call is not None:
             self._add_output(call, result.output)
 

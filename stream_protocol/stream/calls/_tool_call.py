@@ -10,7 +10,7 @@ A hidden call has the same states and sends nothing.
 from collections.abc import Mapping
 from typing import Any
 
-from stream_protocol.adk import REQUEST_CREDENTIAL, CallPiece
+from stream_protocol.adk import REQUEST_CREDENTIAL, CallPiece, KnownCall
 from stream_protocol.stream.calls._argument_paths import ToolGuess
 from stream_protocol.stream.calls._call_states import (
     APPROVAL_REQUESTED,
@@ -46,6 +46,7 @@ class ToolCall:
         "id",
         "interim",
         "is_shown",
+        "known",
         "lacks_credential",
         "long_running",
         "more_to_come",
@@ -56,9 +57,11 @@ class ToolCall:
         "title",
     )
 
-    def __init__(self, sink: Sink[Any], call_id: str, *, provider_executed: bool = False) -> None:
+    def __init__(self, sink: Sink[Any], known: KnownCall, *, provider_executed: bool = False) -> None:
         self._sink = sink
-        self.id = call_id
+        self.known = known
+        """The call for ``KnownCalls``."""
+        self.id = known.id
         """The ``toolCallId`` by which the client knows it."""
         self.state = UNNAMED
         self.name = ""
