@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from stream_protocol.adk._adk_requests import gated_call
 from stream_protocol.adk._call_ids import CallIds
 from stream_protocol.adk._call_index import CallRank, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
 
@@ -85,6 +86,36 @@ class KnownCalls:
         self._changed.append((known, known.same_id))
         if event is not None:
             self._mention(event, known)
+
+    def add_call(
+        self,
+        event: object,
+        speaker: SpeakerKey,
+        adk_id: str | None,
+        name: str,
+        args: dict[str, Any],
+        *,
+        shown: bool = True,
+    ) -> KnownCall | None:
+        """Adds a complete call; ``None`` if it repeats an earlier one. ``shown``: as for ``new``."""
+        if self.find_duplicate(event, speaker, adk_id, name, args) is not None:
+            return None
+        known = self.new(adk_id, speaker, shown=shown)
+        self.complete(event, known, name, args)
+        return known
+
+    def add_confirmation(
+        self, speaker: SpeakerKey, approval_id: str, args: dict[str, Any], *, shown: bool = True
+    ) -> KnownCall:
+        """Takes ADK's ``adk_request_confirmation``. Returns the call that a person is asked to approve: a new one if no
+        event has had it. ``shown``: as for ``new``."""
+        original = gated_call(args)
+        known = self.resolve_confirmation(speaker, original)
+        if known is None:
+            known = self.new(original.get("id"), speaker, shown=shown)
+            self.complete(None, known, original.get("name", ""), original.get("args", {}))
+        self.request_approval(approval_id, known)
+        return known
 
     def find_duplicate(
         self, event: object, speaker: SpeakerKey, adk_id: str | None, name: str, args: dict[str, Any]
