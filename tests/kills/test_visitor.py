@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from tests.kills.schedule import Chat
-from tests.kills.visitor import NO_QUESTION, Reading, Visitor
+from tests.kills.visitor import CLOSED_QUESTION, NO_QUESTION, Reading, Visitor
 
 pytestmark = pytest.mark.kills
 
@@ -35,6 +35,7 @@ async def test_a_page_that_opens_while_its_chat_is_deleted_is_left_as_it_is() ->
     ("method", "status", "text", "is_outdated"),
     [
         ("POST", 409, f'{{"error":"{NO_QUESTION}"}}', True),
+        ("POST", 409, CLOSED_QUESTION, True),
         ("POST", 409, "The chat was stopped before this was stored. Send it again.", False),
         ("POST", 503, NO_QUESTION, False),
     ],

@@ -22,6 +22,7 @@ ACCEPTED: Final = 202
 
 CONFLICT: Final = 409
 NO_QUESTION: Final = "There is no such request to answer any more."
+CLOSED_QUESTION: Final = "That request was closed before it was answered."
 
 TERMINALS: Final = frozenset({"finish", "abort", "error"})
 
@@ -77,7 +78,11 @@ class Reading:
     @property
     def is_outdated(self) -> bool:
         """Whether it answers what nobody asks any more: something else was said meanwhile."""
-        return self.is_post and self.status == CONFLICT and NO_QUESTION in self.text
+        return (
+            self.is_post
+            and self.status == CONFLICT
+            and any(text in self.text for text in (NO_QUESTION, CLOSED_QUESTION))
+        )
 
     @property
     def has_left(self) -> bool:

@@ -1,4 +1,7 @@
-"""What would be published, as strangers meet it: installed alone, on each Python that we name. `make release`."""
+"""What would be published, as strangers meet it: installed alone, on each Python that we name.
+
+Run with ``make suite NAME=release``.
+"""
 
 import os
 import re

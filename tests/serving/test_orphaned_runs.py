@@ -948,6 +948,45 @@ async def test_a_run_that_has_finished_is_not_recorded_as_stopped() -> None:
     assert marked == []
 
 
+@pytest.mark.parametrize("stops", [True, False])
+async def test_a_run_that_has_finished_and_could_not_be_forgotten_is_not_executed_again_nor_stopped(
+    *, stops: bool
+) -> None:
+    """Its call waits for the user."""
+    office, asked = Office(), Counter[str]()
+
+    def respond(_request: LlmRequest) -> Turn:
+        asked["c1"] += 1
+        return [Call("where", {})]
+
+    def agent() -> LlmAgent:
+        return LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[client_tool("where", "Where?")])
+
+    async with office.worker(launched=False, agent=agent()) as worker:
+        with mock.patch.object(worker.engine, "cancel", AsyncMock(side_effect=ConnectionError("away"))):
+            told = await (await worker.say("c1"))
+            await worker.die()
+        office.log = MemoryRunLog()
+        async with office.worker(launched=False, agent=agent()) as other:
+            log = AsyncMock(return_value=[*map(encode_sse, told)])
+            with mock.patch.object(other.service.runs, "written", log):
+                unfinished = other.engine.unfinished
+
+                async def unfinished_of_chat(chat: Any = None) -> list[OrphanedRun]:
+                    return await unfinished(chat) if chat else []  # nothing is recovered yet
+
+                with mock.patch.object(other.engine, "unfinished", unfinished_of_chat):
+                    if stops:
+                        await other.service.stop("c1", user_id=USER)
+                await other.service.launch()
+                await office.forgotten()
+                await other.service.runs.free()
+            messages = await other.service.history("c1", user_id=USER)
+            assert messages is not None
+            assert comparable(messages[1:]) == comparable([reduce_chunks(told)])
+    assert asked["c1"] == 1
+
+
 async def test_a_failure_before_the_words_are_stored_leaves_nothing_to_end() -> None:
     """The request was refused. The same words begin anew when they are sent again."""
     office = Office()

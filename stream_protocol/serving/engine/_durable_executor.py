@@ -15,6 +15,7 @@ from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
 from stream_protocol.serving.engine._records import record_of
+from stream_protocol.serving.engine._shown import has_finished
 from stream_protocol.serving.runs import NotRecordedError
 from stream_protocol.session.transcript import EventMetadata
 
@@ -191,6 +192,8 @@ class DurableExecutor:
                 *(orphan for orphan in await self._orphans.in_chat(key) if orphan.record.id == beginning),
             ]
         if is_ours := bool(orphans) and await self._has_chat(key):
+            # One that has finished only needs to be forgotten: its calls may wait for the user.
+            orphans = [each for each in orphans if not has_finished(await self._runs.written(key, each.log_id))]
             for orphan in orphans:
                 if orphan.told_end is None:
                     await self._engine.mark(orphan.record, orphan.log_id, ToldEnd("stopped"))

@@ -14,7 +14,7 @@ from google.adk.events import Event
 from stream_protocol.adk import read
 from stream_protocol.serving.engine._engine import OtherVersionError, ToldEnd
 from stream_protocol.serving.engine._local_runs import LocalRun, is_away
-from stream_protocol.serving.engine._shown import as_log, shown_and_not_said, shown_before, told_end
+from stream_protocol.serving.engine._shown import as_log, has_finished, shown_and_not_said, shown_before, told_end
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
 from stream_protocol.session import for_page_alone
 from stream_protocol.stream import RunLimitError
@@ -91,7 +91,7 @@ class Recovery:
         self._run.output.add_earlier(shown_before(end, self._sessions.earlier))
         if end is not None and end.state != "stopped" and not self._run.is_open:
             await self._in_turn(self._discard())
-        elif end is not None:
+        elif end is not None or has_finished(log):
             await self._in_turn(self._end_as_told(log, end))
         elif orphan.is_given_up:
             await self._in_turn(self._refuse(CRASHES_TEXT, "crashes"))
@@ -159,14 +159,17 @@ class Recovery:
             count_failed_recovery(reason)
             await self._end(await self._written(self._orphan.log_id), ToldEnd("failed", text))
 
-    async def _end_as_told(self, log: Sequence[bytes], end: ToldEnd) -> None:
-        """Ends a run whose page was told the end, and whose worker could neither forget it nor store the end."""
+    async def _end_as_told(self, log: Sequence[bytes], end: ToldEnd | None) -> None:
+        """Ends a run whose page was told the end, and whose worker could neither forget it nor store the end.
+
+        ``end``: ``None`` if the run has finished.
+        """
         if await self._fence():
             ended = "Run %s of chat %s had ended (%s). Its end is stored."
-            logger.info(ended, self._record.id, self._record.chat_id, end.state)
+            logger.info(ended, self._record.id, self._record.chat_id, end.state if end else "finished")
             await self._end(log, end)
 
-    async def _end(self, log: Sequence[bytes], end: ToldEnd) -> None:
+    async def _end(self, log: Sequence[bytes], end: ToldEnd | None) -> None:
         await self._tools.work.do(self._run, self._job, _ending(self._job, log, self._run, self._sessions, end))
 
     async def _fence(self) -> bool:
@@ -222,9 +225,9 @@ async def with_shown(
 
 
 async def _ending(
-    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, end: ToldEnd
+    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, end: ToldEnd | None
 ) -> AsyncGenerator[Event]:
-    """Yield the events of a run that is not executed again, then end the run.
+    """Yield the events of a run that is not executed again, then end the run. ``end``: ``None`` if it has finished.
 
     The first event names the invocation. The stored events follow, then the half text that is not stored yet.
     """
@@ -236,16 +239,16 @@ async def _ending(
         said = read(event)
         author = author if said.by_user else said.speaker[0]
         yield event
-    log = log or as_log(end.unfinished_text)
+    log = log or as_log(end.unfinished_text if end else "")
     half = shown_and_not_said(log, [*run.log.events()], author=author, invocation_id=invocation_id)
     if half is not None:
         # The model reads the whole text, if that is stored.
         await sessions.append_shown(half if len(shown) == len(sessions.earlier) else for_page_alone(half))
         yield half
-    match end.state:
-        case "stopped":
+    match end:
+        case ToldEnd(state="stopped"):
             run.stop()
-        case "timeout":
+        case ToldEnd(state="timeout"):
             run.stop_at_limit(end.error_text, "It had come to a limit before its worker broke down.")
-        case "failed":
+        case ToldEnd(state="failed"):
             raise RunLimitError(end.error_text)

@@ -62,6 +62,12 @@ def told_end(log: Sequence[bytes]) -> ToldEnd | None:
     return None
 
 
+def has_finished(log: Sequence[bytes]) -> bool:
+    """Return True if the log of a run ends with ``finish``: the run is complete, and its worker could not forget it."""
+    last = [chunk for events in log[-2:] for chunk in parse_sse(events)]
+    return bool(last) and last[-1]["type"] == "finish"
+
+
 def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
     """The stored events of a run that its page was shown before it was told the end: all, if nobody knows."""
     if end is None or end.shown is None:
