@@ -1,5 +1,6 @@
 """How a response ends: finish reasons, token usage, and failures that ADK reports as events."""
 
+from dataclasses import dataclass, field
 from operator import add
 from typing import Any
 
@@ -54,22 +55,20 @@ class Usage:
         }
 
 
+@dataclass(slots=True, eq=False)
 class RunSummary:
     """What the events of a run say besides its content: its usage, its model, and how it ends."""
 
-    __slots__ = ("_failures", "_interrupted", "_reason", "aborted", "model_id", "usage")
-
-    def __init__(self) -> None:
-        self.usage = Usage()
-        self.model_id: str | None = None
-        self._interrupted = False
-        """Whether the agent was interrupted and has said nothing since. Of live runs."""
-        self.aborted = False
-        """Whether the events say that the run was stopped, and report no failure after that."""
-        self._reason: str | None = None
-        """google-genai's finish reason of the newest model response."""
-        self._failures: list[tuple[str | None, AgentRunError]] = []
-        """The failures from which no branch has recovered since, each with its branch."""
+    usage: Usage = field(default_factory=Usage)
+    model_id: str | None = None
+    _interrupted: bool = False
+    """Whether the agent was interrupted and has said nothing since. Of live runs."""
+    aborted: bool = False
+    """Whether the events say that the run was stopped, and report no failure after that."""
+    _reason: str | None = None
+    """google-genai's finish reason of the newest model response."""
+    _failures: list[tuple[str | None, AgentRunError]] = field(default_factory=list)
+    """The failures from which no branch has recovered since, each with its branch."""
 
     @property
     def failure(self) -> AgentRunError | None:

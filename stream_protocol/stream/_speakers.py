@@ -10,6 +10,7 @@ difference may be shown.
 
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from stream_protocol.adk import OpenText, Part, SpeakerKey, open_text
@@ -19,68 +20,50 @@ from stream_protocol.stream.calls import ToolCall
 from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink
 
 
+@dataclass(slots=True, eq=False)
 class Speaker:
     """One speaker's open part, and what it has streamed of its current response."""
 
-    __slots__ = (
-        "_part_id",
-        "_signature",
-        "_sink",
-        "calls_by_id",
-        "deferred_parts",
-        "finish_reason",
-        "in_response",
-        "key",
-        "kind",
-        "model",
-        "opened",
-        "provider",
-        "saved_artifacts",
-        "speech",
-        "streamed",
-        "streamed_others",
-        "streaming_calls",
-        "unfinished_calls",
-        "write",
-    )
+    key: SpeakerKey
+    _sink: Sink[Any]
+    provider: ProviderMetadata = field(init=False)
+    """Provider metadata that names the speaker, for each of the speaker's parts."""
+    write: DeltaWriter[Any] = field(init=False)
+    """Writes a delta of the open part."""
+    _part_id: str = ""
+    _signature: bytes | None = None
+    kind: PartKind | None = None
+    """The kind of the open part."""
+    opened: OpenText | None = None
+    """The open part, while a fragment may only continue it and becomes one item then."""
+    streamed: StreamedTexts = field(default_factory=StreamedTexts)
+    """The texts and thoughts of the current response."""
+    model: str | None = None
+    """Which model has streamed them, if the fragments say so."""
+    finish_reason: str | None = None
+    """The finish reason in the fragments of the current response."""
+    speech: ToldText | None = None
+    """What is being said in a live run."""
+    streamed_others: dict[str, int] = field(default_factory=dict)
+    """How many parts of other kinds were streamed in that response, by kind."""
+    deferred_parts: list[Part] = field(default_factory=list)
+    """Fragments that wait for the complete event: a file that may have been saved by then, and all after it."""
+    saved_artifacts: list[Mapping[str, int]] = field(default_factory=list)
+    """Artifacts that were saved by events without content: that from which they were saved is still to come."""
+    calls_by_id: dict[str, ToolCall] = field(default_factory=dict)
+    """The newest calls of this speaker, by the ids that fragments have for them."""
+    streaming_calls: list[ToolCall] = field(default_factory=list)
+    """Calls of the current response whose complete event is still to come."""
+    unfinished_calls: list[ToolCall] = field(default_factory=list)
+    """Such calls of an earlier response, whose complete event came without them."""
+    in_response: bool = False
+    """Whether content of the current response has been shown."""
 
-    def __init__(self, key: SpeakerKey, sink: Sink[Any]) -> None:
-        self.key = key
-        author, branch, _ = key
+    def __post_init__(self) -> None:
+        author, branch, _ = self.key
         adk = {"author": author} if branch is None else {"author": author, "branch": branch}
-        self._sink = sink
-        self._part_id = ""
-        self._signature: bytes | None = None
-        self.provider: ProviderMetadata = {"adk": adk}
-        """Provider metadata that names the speaker, for each of the speaker's parts."""
-        self.kind: PartKind | None = None
-        """The kind of the open part."""
-        self.write: DeltaWriter[Any] = _CLOSED
-        """Writes a delta of the open part."""
-        self.opened: OpenText | None = None
-        """The open part, while a fragment may only continue it and becomes one item then."""
-        self.streamed = StreamedTexts()
-        """The texts and thoughts of the current response."""
-        self.model: str | None = None
-        """Which model has streamed them, if the fragments say so."""
-        self.finish_reason: str | None = None
-        """The finish reason in the fragments of the current response."""
-        self.speech: ToldText | None = None
-        """What is being said in a live run."""
-        self.streamed_others: dict[str, int] = {}
-        """How many parts of other kinds were streamed in that response, by kind."""
-        self.deferred_parts: list[Part] = []
-        """Fragments that wait for the complete event: a file that may have been saved by then, and all after it."""
-        self.saved_artifacts: list[Mapping[str, int]] = []
-        """Artifacts that were saved by events without content: that from which they were saved is still to come."""
-        self.calls_by_id: dict[str, ToolCall] = {}
-        """The newest calls of this speaker, by the ids that fragments have for them."""
-        self.streaming_calls: list[ToolCall] = []
-        """Calls of the current response whose complete event is still to come."""
-        self.unfinished_calls: list[ToolCall] = []
-        """Such calls of an earlier response, whose complete event came without them."""
-        self.in_response = False
-        """Whether content of the current response has been shown."""
+        self.provider = {"adk": adk}
+        self.write = _CLOSED
 
     @property
     def is_busy(self) -> bool:

@@ -8,6 +8,7 @@ A hidden call has the same states and sends nothing.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from stream_protocol.adk import REQUEST_CREDENTIAL, CallPiece, KnownCall
@@ -28,80 +29,57 @@ from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathTe
 from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProtocolError, is_too_large, json_value
 
 
+@dataclass(slots=True, eq=False)
 class ToolCall:
     """One tool call of the message. Read its attributes; change it only by its methods."""
 
-    __slots__ = (
-        "_guess",
-        "_input",
-        "_sink",
-        "_text",
-        "_unsent",
-        "_write",
-        "approval_id",
-        "approved",
-        "dynamic",
-        "gated",
-        "hidden",
-        "id",
-        "interim",
-        "is_shown",
-        "known",
-        "lacks_credential",
-        "long_running",
-        "more_to_come",
-        "name",
-        "provider",
-        "provider_executed",
-        "state",
-        "title",
-    )
-
-    def __init__(self, sink: Sink[Any], known: KnownCall, *, provider_executed: bool = False) -> None:
-        self._sink = sink
-        self.known = known
-        """The call for ``KnownCalls``."""
-        self.id = known.id
-        """The ``toolCallId`` by which the client knows it."""
-        self.state = UNNAMED
-        self.name = ""
-        """Empty while ``UNNAMED``."""
-        self.hidden = False
-        """Not shown to the client."""
-        self.dynamic = False
-        self.provider_executed = provider_executed
-        """The model's provider runs the tool, not ADK."""
-        self.title: str | None = None
-        self.provider: ProviderMetadata | None = None
-        """Provider metadata of the call's own chunks: who called, and the thought signature."""
-        self.more_to_come = False
-        """ADK's ``will_continue`` on the newest fragment."""
-        self.long_running = False
-        """The client, or a backend, gives the output."""
-        self.approval_id: str | None = None
-        """The newest approval request that the client has seen."""
-        self.approved: bool | None = None
-        """The answer to that request; ``None`` before it."""
-        self.gated = True
-        """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
-        self.lacks_credential = False
-        """Whether its tool has answered that it needs a credential."""
-        self.interim: Any = None
-        """The preliminary output of a call that is ``INTERIM``."""
-        self._input: Any = None
-        """The complete input as it was sent, if it may be sent again: of a call whose output the client gives."""
-        self.is_shown = False
-        """The client has a part of it."""
-        self._text: PathText | RawText | GrowingText | None = None
-        """Its streamed arguments; ``None`` until a fragment with arguments comes, and when the input is complete."""
-        self._write: DeltaWriter[Any] | None = None
-        """Writes ``tool-input-delta`` while the client may get one."""
-        self._unsent: list[str] = []
-        """Argument text that waits for the name."""
-        self._guess: ToolGuess | None = None
-        """Knows the tool by the paths of its arguments, if these come before the name."""
+    _sink: Sink[Any]
+    known: KnownCall
+    """The call for ``KnownCalls``."""
+    provider_executed: bool = field(default=False, kw_only=True)
+    """The model's provider runs the tool, not ADK."""
+    state: CallState = UNNAMED
+    name: str = ""
+    """Empty while ``UNNAMED``."""
+    hidden: bool = False
+    """Not shown to the client."""
+    dynamic: bool = False
+    title: str | None = None
+    provider: ProviderMetadata | None = None
+    """Provider metadata of the call's own chunks: who called, and the thought signature."""
+    more_to_come: bool = False
+    """ADK's ``will_continue`` on the newest fragment."""
+    long_running: bool = False
+    """The client, or a backend, gives the output."""
+    approval_id: str | None = None
+    """The newest approval request that the client has seen."""
+    approved: bool | None = None
+    """The answer to that request; ``None`` before it."""
+    gated: bool = True
+    """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
+    lacks_credential: bool = False
+    """Whether its tool has answered that it needs a credential."""
+    interim: Any = None
+    """The preliminary output of a call that is ``INTERIM``."""
+    _input: Any = None
+    """The complete input as it was sent, if it may be sent again: of a call whose output the client gives."""
+    is_shown: bool = False
+    """The client has a part of it."""
+    _text: PathText | RawText | GrowingText | None = None
+    """Its streamed arguments; ``None`` until a fragment with arguments comes, and when the input is complete."""
+    _write: DeltaWriter[Any] | None = None
+    """Writes ``tool-input-delta`` while the client may get one."""
+    _unsent: list[str] = field(default_factory=list)
+    """Argument text that waits for the name."""
+    _guess: ToolGuess | None = None
+    """Knows the tool by the paths of its arguments, if these come before the name."""
 
     # Questions
+
+    @property
+    def id(self) -> str:
+        """The ``toolCallId`` by which the client knows it."""
+        return self.known.id
 
     @property
     def is_open(self) -> bool:
