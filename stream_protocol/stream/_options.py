@@ -110,7 +110,7 @@ class Settings:
     Raises ``StreamProtocolError`` for a value that is not allowed, ``TypeError`` for an option that does not exist.
     """
 
-    __slots__ = ("_task_agents", "options")
+    __slots__ = ("_task_agents", "client", "options")
 
     def __init__(self, task_agents: ToolSelection = (), /, **options: Unpack[ConverterOptions]) -> None:
         if unknown := options.keys() - _CHECKS.keys():
