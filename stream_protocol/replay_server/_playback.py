@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stream_protocol.recording import RecordedTurn, end_as_recorded
-from stream_protocol.stream import RUN_STOPPED_TEXT, Settings, chunk_conversion, hide_tools
+from stream_protocol.stream import RUN_STOPPED_TEXT, ConverterOptions, Settings, chunk_conversion
 from stream_protocol.wire import SSE_DONE, AiSdkVersion, AnyChunk, ChunkSink, encode_sse
 from stream_protocol.wire.client import close_stream
 
@@ -29,7 +29,8 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
     ``delegated``: ``Recording.delegated``.
     """
-    settings = Settings(**hide_tools(delegated, {**turn.options, "ai_sdk": ai_sdk}))
+    options: ConverterOptions = {**turn.options, "ai_sdk": ai_sdk}
+    settings = Settings(delegated, **options)
     conversion = chunk_conversion(turn.past, turn.message_id, settings, turn.call_ids)
     now = 0.0
     for index, event in enumerate(turn.events):

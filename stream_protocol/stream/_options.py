@@ -105,21 +105,27 @@ DEFAULTS: Final[ConverterOptions] = {
 class Settings:
     """The options of a conversion, checked, with the defaults filled in.
 
+    ``task_agents``: tools that are known to delegate to a task-mode agent. They are hidden, too.
+
     Raises ``StreamProtocolError`` for a value that is not allowed, ``TypeError`` for an option that does not exist.
     """
 
-    def __init__(self, **options: Unpack[ConverterOptions]) -> None:
+    __slots__ = ("_task_agents", "client", "options")
+
+    def __init__(self, task_agents: ToolSelection = (), /, **options: Unpack[ConverterOptions]) -> None:
         if unknown := options.keys() - _CHECKS.keys():
             raise TypeError(f"There is no option {', '.join(map(repr, sorted(unknown)))}.")
         for name, value in options.items():
             _CHECKS[name](name, value)
-        self.options: Final[ConverterOptions] = {**DEFAULTS, **options}
+        self._task_agents = task_agents
+        self.options: Final[ConverterOptions] = {**DEFAULTS, **options} if options else DEFAULTS
         """Every option has a value here."""
         self.client: Final = client_version(self.options["ai_sdk"])
         """The version of the client."""
 
     def hides(self, tool: str) -> bool:
-        return tool in CONTROL_TOOLS or _selects(self.options["hidden_tools"], tool)
+        hidden = self.options["hidden_tools"]
+        return tool in CONTROL_TOOLS or _selects(hidden, tool) or _selects(self._task_agents, tool)
 
     def is_dynamic(self, tool: str) -> bool:
         return _selects(self.options["dynamic_tools"], tool)

@@ -71,12 +71,11 @@ from stream_protocol.wire._printable import printable
 from stream_protocol.wire._sinks import (
     DELTA_KEYS,
     ChunkSink,
-    MakeDelta,
+    DeltaWriter,
     Sink,
     SseSink,
     Transform,
     TransformedSink,
-    WriteDelta,
 )
 from stream_protocol.wire._sse import SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, encode_sse
 from stream_protocol.wire._value_size import is_too_large

@@ -4,27 +4,24 @@ A ``Sink`` has one method per chunk type; each builds the chunk, with the keys t
 ``emit``. ``ChunkSink`` keeps the dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first.
 All values given to a sink are plain JSON already.
 
-Nearly all chunks of a stream are deltas, so each part has a function that makes its deltas (``delta_maker``), and
-``text_start``, ``reasoning_start`` and ``tool_input_start`` return one that writes them. ``SseSink`` encodes the
-constant front of such a chunk once, when the part starts. A property test checks that ``SseSink`` gives the bytes of
+Nearly all chunks of a stream are deltas, so ``text_start``, ``reasoning_start`` and ``tool_input_start`` return a
+``DeltaWriter`` for those of their part. ``SseSink`` encodes the constant front of such a chunk once, when the part
+starts. A property test checks that ``SseSink`` gives the bytes of
 ``encode_sse`` over ``ChunkSink``.
 """
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, cast
 
 import orjson
+from orjson import dumps
 
 from stream_protocol.wire._chunks import AnyChunk, FinishReason, ProviderMetadata
 from stream_protocol.wire._errors import StreamProtocolError
 from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._sse import encode_sse
-
-WriteDelta = Callable[[str], None]
-"""Writes one delta of a part. The text must not be empty."""
 
 Transform = Callable[[AnyChunk], AnyChunk | Iterable[AnyChunk] | None]
 """A hook over chunks: returns the chunk, several in its place, or ``None`` to drop it."""
@@ -46,12 +43,31 @@ MakeDelta: TypeAlias = Callable[[str], T]
 """Returns one delta of a part, and writes nothing. The text must not be empty."""
 
 
+class DeltaWriter(Generic[T]):
+    """Writes the deltas of one part. The texts must not be empty."""
+
+    __slots__ = ("_put", "make")
+
+    def __init__(self, make: MakeDelta[T], put: Callable[[T], None]) -> None:
+        self.make = make
+        """Makes a delta instead: an item, if ``Sink.makes_items``."""
+        self._put = put
+
+    def __call__(self, delta: str) -> None:
+        self._put(self.make(delta))
+
+
 class Sink(ABC, Generic[T]):
     """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` are kept."""
 
-    def __init__(self, queue: deque[T] | None = None) -> None:
-        self.queue: deque[T] = deque() if queue is None else queue
-        """What was written and nobody has taken. The sink appends on the right, its one reader takes from the left."""
+    __slots__ = ("queue",)
+
+    makes_items: ClassVar[bool] = True
+    """Whether each delta becomes one item, which a ``DeltaWriter`` may make without writing it."""
+
+    def __init__(self, queue: list[T] | None = None) -> None:
+        self.queue: list[T] = [] if queue is None else queue
+        """What was written and nobody has taken, oldest first."""
 
     @abstractmethod
     def emit(self, chunk: AnyChunk) -> None:
@@ -59,19 +75,13 @@ class Sink(ABC, Generic[T]):
 
     def take(self) -> list[T]:
         """Empties the queue. Returns what was in it, oldest first."""
-        queue, taken = self.queue, []
-        while queue:  # mostly once: faster than to iterate over a deque and to clear it
-            taken.append(queue.popleft())
+        taken = self.queue[:]
+        self.queue.clear()
         return taken
 
     @abstractmethod
-    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[T] | None:
-        """Returns the function that makes the deltas of this part; ``None`` if they can only be written: a delta may
-        become several items then, or none."""
-
-    def _delta_writer(self, kind: DeltaType, part_id: str) -> WriteDelta:
-        emit, make = self.emit, _chunk_maker(kind, part_id)
-        return lambda delta: emit(make(delta))
+    def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[Any]:
+        """Returns the writer of this part's deltas."""
 
     def _write(self, chunk: dict[str, Any], **optional: Any) -> None:
         """Emits a chunk, with the optional keys whose values are not ``None``."""
@@ -101,14 +111,14 @@ class Sink(ABC, Generic[T]):
     def finish_step(self) -> None:
         self.emit({"type": "finish-step"})
 
-    def text_start(self, part_id: str, provider: ProviderMetadata | None = None) -> WriteDelta:
+    def text_start(self, part_id: str, provider: ProviderMetadata | None = None) -> DeltaWriter[Any]:
         self._write({"type": "text-start", "id": part_id}, providerMetadata=provider)
         return self._delta_writer("text-delta", part_id)
 
     def text_end(self, part_id: str, provider: ProviderMetadata | None = None) -> None:
         self._write({"type": "text-end", "id": part_id}, providerMetadata=provider)
 
-    def reasoning_start(self, part_id: str, provider: ProviderMetadata | None = None) -> WriteDelta:
+    def reasoning_start(self, part_id: str, provider: ProviderMetadata | None = None) -> DeltaWriter[Any]:
         self._write({"type": "reasoning-start", "id": part_id}, providerMetadata=provider)
         return self._delta_writer("reasoning-delta", part_id)
 
@@ -124,7 +134,7 @@ class Sink(ABC, Generic[T]):
         provider_executed: bool = False,
         title: str | None = None,
         provider: ProviderMetadata | None = None,
-    ) -> WriteDelta:
+    ) -> DeltaWriter[Any]:
         self._write(
             {"type": "tool-input-start", "toolCallId": call_id, "toolName": name},
             providerExecuted=provider_executed or None,
@@ -243,41 +253,30 @@ class Sink(ABC, Generic[T]):
         self._write({"type": f"data-{name}", "data": value}, id=data_id, transient=transient or None)
 
 
-class _PlainSink(Sink[T]):
-    """A sink in which each chunk becomes one item."""
-
-    @abstractmethod
-    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[T]:
-        """Returns the function that makes the deltas of this part."""
-
-    def _delta_writer(self, kind: DeltaType, part_id: str) -> WriteDelta:
-        append, make = self.queue.append, self.delta_maker(kind, part_id)
-        return lambda delta: append(make(delta))
-
-
-class ChunkSink(_PlainSink[AnyChunk]):
+class ChunkSink(Sink[AnyChunk]):
     """Keeps chunks as dictionaries."""
+
+    __slots__ = ()
 
     def emit(self, chunk: AnyChunk) -> None:
         self.queue.append(chunk)
 
-    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[AnyChunk]:
-        """Returns the function that makes the deltas of this part."""
-        return _chunk_maker(kind, part_id)
+    def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[AnyChunk]:
+        return DeltaWriter(_chunk_maker(kind, part_id), self.queue.append)
 
 
-class SseSink(_PlainSink[bytes]):
+class SseSink(Sink[bytes]):
     """Keeps each chunk as the bytes of one SSE event."""
+
+    __slots__ = ()
 
     def emit(self, chunk: AnyChunk) -> None:
         self.queue.append(encode_sse(chunk))
 
-    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[bytes]:
-        """Returns the function that makes the deltas of this part."""
+    def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[bytes]:
         part_key, text_key = DELTA_KEYS[kind]
         head = f'data: {{"type":"{kind}","{part_key}":'.encode()
-        front = head + orjson.dumps(to_well_formed(part_id)) + f',"{text_key}":'.encode()
-        dumps = orjson.dumps
+        front = head + dumps(to_well_formed(part_id)) + f',"{text_key}":'.encode()
 
         def make(delta: str) -> bytes:
             try:
@@ -285,7 +284,7 @@ class SseSink(_PlainSink[bytes]):
             except orjson.JSONEncodeError:  # a lone surrogate: the only string that orjson refuses
                 return front + dumps(to_well_formed(delta)) + b"}\n\n"
 
-        return make
+        return DeltaWriter(make, self.queue.append)
 
 
 class TransformedSink(Sink[T]):
@@ -295,14 +294,18 @@ class TransformedSink(Sink[T]):
     that only ends the response.
     """
 
+    __slots__ = ("_target", "transform")
+
+    makes_items = False
+
     def __init__(self, target: Sink[T], transform: Transform | None = None) -> None:
         super().__init__(target.queue)
         self._target = target
         self.transform = transform
         """``None``: chunks pass as they are."""
 
-    def delta_maker(self, kind: DeltaType, part_id: str) -> None:
-        """The hook may drop a delta, or put others in its place."""
+    def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[AnyChunk]:
+        return DeltaWriter(_chunk_maker(kind, part_id), self.emit)
 
     def emit(self, chunk: AnyChunk) -> None:
         transform, self.transform = self.transform, None
@@ -312,11 +315,13 @@ class TransformedSink(Sink[T]):
 
 
 def _chunk_maker(kind: DeltaType, part_id: str) -> MakeDelta[AnyChunk]:
-    if kind == "text-delta":
-        return lambda delta: {"type": "text-delta", "id": part_id, "delta": to_well_formed(delta)}
-    if kind == "reasoning-delta":
-        return lambda delta: {"type": "reasoning-delta", "id": part_id, "delta": to_well_formed(delta)}
-    return lambda delta: {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": to_well_formed(delta)}
+    part_key, text_key = DELTA_KEYS[kind]
+
+    def make(delta: str) -> AnyChunk:
+        text = delta if delta.isascii() else to_well_formed(delta)
+        return cast("AnyChunk", {"type": kind, part_key: part_id, text_key: text})
+
+    return make
 
 
 def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:

@@ -36,7 +36,7 @@ def encode_sse(chunk: AnyChunk) -> bytes:
     an app built by hand from other values is made JSON here, by the rules of ``json_value``. Raises ``TypeError`` for
     anything but a dictionary.
     """
-    if not isinstance(chunk, (dict, Mapping)):
+    if type(chunk) is not dict and not isinstance(chunk, Mapping):
         raise TypeError(f"`encode_sse` takes one chunk, a dictionary, not {shown(chunk)}.")
     try:
         body = orjson.dumps(chunk, option=JSON_OPTIONS)

@@ -15,6 +15,9 @@ MAX_VALUE_ITEMS: Final = 200_000
 above."""
 
 
+_SCALARS: Final = frozenset({int, float, bool, type(None)})
+
+
 def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: int = MAX_VALUE_ITEMS) -> bool:
     """Whether a value has more characters and bytes in its texts, or more members, than these. Looks at no more.
 
@@ -26,8 +29,12 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
     for _ in range(MAX_DEPTH):
         deeper: list[Any] = []
         for item in level:
-            if type(item) is str:  # most are
+            kind = type(item)
+            if kind is str:  # most are
                 length += len(item)
+                continue
+            if kind in _SCALARS:
+                length += 1
                 continue
             try:
                 members = _members(item)

@@ -18,7 +18,7 @@ from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk
 from stream_protocol.wire._errors import StreamProtocolError
 from stream_protocol.wire._json_values import json_value
 from stream_protocol.wire._messages import ToolPart, UIMessage, is_tool_part, tool_name
-from stream_protocol.wire._sinks import ChunkSink, WriteDelta
+from stream_protocol.wire._sinks import ChunkSink, DeltaWriter
 
 
 def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[AnyChunk]:
@@ -132,7 +132,7 @@ def _input(sink: ChunkSink, part: ToolPart) -> None:
         write(orjson.dumps(part["input"]).decode())
 
 
-def _input_start(sink: ChunkSink, part: ToolPart) -> WriteDelta:
+def _input_start(sink: ChunkSink, part: ToolPart) -> DeltaWriter[AnyChunk]:
     return sink.tool_input_start(
         part["toolCallId"],
         tool_name(part),

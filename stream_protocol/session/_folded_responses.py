@@ -1,4 +1,4 @@
-"""The messages that a page shows, made response after response: of a stored session, and of a recording.
+"""Folds responses into messages as the client does, one after the other: of a stored session, and of a recording.
 
 It decides two things alone: a result that came later goes to the message of its call, and what nobody can answer any
 more is closed. Which events make a message is for ``transcript``, which call is meant for ``KnownCalls``.
@@ -6,6 +6,7 @@ more is closed. Which events make a message is for ``transcript``, which call is
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
@@ -50,12 +51,14 @@ _WAITING: Final = ("input-available", "approval-requested")
 class HistorySettings(Settings):
     """Settings by which an agent's file is a place in a list of files, until the messages are made.
 
-    So no file is encoded before its turn, and none is copied each time that its message goes on. ``encoded``: its URL
-    is a text then, else a ``DataUrl``.
+    So no file is encoded before its turn, and none is copied each time that its message goes on. The hook ``transform``
+    is shown the URL of a file, one at a time. ``encoded``: its URL is a text in the message, else a ``DataUrl``.
     """
 
-    def __init__(self, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
-        super().__init__(**options)
+    def __init__(self, task_agents: frozenset[str], /, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
+        super().__init__(task_agents, **options)
+        if (transform := self.options["transform"]) is not None:
+            self.options["transform"] = partial(self._transformed, transform)
         self.encode: Final[Callable[[DataUrl], Any]] = str if encoded else lambda url: url
         self._files: list[Blob] = []
 
@@ -64,13 +67,26 @@ class HistorySettings(Settings):
         self._files.append(file)
         return f"{_FILE_PLACE}{len(self._files) - 1}"
 
+    def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
+        """What the hook makes of a chunk. It sees the URL of a file, and where it leaves that, the place stays."""
+        place = chunk["url"] if chunk["type"] == "file" else ""
+        if not place.startswith(_FILE_PLACE):
+            return transform(chunk)
+        url = str(self._url(place))
+        made = transform({**chunk, "url": url})
+        listed: list[Any] = [] if made is None else [made] if isinstance(made, dict) else [*made]
+        return [{**one, "url": place} if isinstance(one, dict) and one.get("url") == url else one for one in listed]
+
+    def _url(self, place: str) -> DataUrl:
+        file = self._files[int(place.removeprefix(_FILE_PLACE))]
+        return DataUrl(file.media_type, file.data)
+
     def fill(self, message: UIMessage) -> None:
         """Gives the files of an assistant's message their own URLs."""
         parts: list[dict[str, Any]] = cast("Any", message["parts"])
         for part in parts:
             if part["type"] == "file" and part["url"].startswith(_FILE_PLACE):
-                file = self._files[int(part["url"].removeprefix(_FILE_PLACE))]
-                part["url"] = self.encode(DataUrl(file.media_type, file.data))
+                part["url"] = self.encode(self._url(part["url"]))
 
 
 class PageMessages:
