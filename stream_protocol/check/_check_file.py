@@ -1,6 +1,6 @@
 """Checks whether a stream is legal for the AI SDK's clients: an SSE capture, chunks on lines, or recorded ADK events.
 
-The beginning of the file says which of these it is; its name does not count. ADK is imported only for a file of ADK
+The beginning of the file decides the format, not its name. ADK is imported only for a file of ADK
 events: these are converted first. The file is checked while it is read. Of each response only the calls stay in memory.
 """
 
@@ -50,7 +50,7 @@ _EVENT_KEY: Final = re.compile(
 def check_file(
     path: str | Path, *, session: str | None = None, versions: Sequence[AiSdkVersion] = ALL_VERSIONS
 ) -> Iterator[Finding]:
-    """Returns what is wrong with the stream in a file, in the order of the file.
+    """Returns the problems of the stream in a file, in the order of the file.
 
     ``session`` chooses one of several sessions in a store or an evalset of ADK. Raises ``UnreadableError`` if the file
     is none of the three kinds. If only a later line shows that, the error comes after some findings.
@@ -79,7 +79,7 @@ def _check_file(path: str | Path, session: str | None, versions: Sequence[AiSdkV
 
 
 def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VERSIONS) -> Iterator[Finding]:
-    """Returns what is wrong with the stream in an open binary file or pipe. Raises as ``check_file`` does."""
+    """Returns the problems of the stream in an open binary file or pipe. Raises as ``check_file`` does."""
     if not callable(getattr(stream, "read", None)):
         raise argument_error("stream", 'a binary file that is open, such as open(path, "rb")', stream)
     _check_versions(versions)
@@ -114,7 +114,7 @@ def _check(
 
 
 def _begins_with_event(text: str) -> bool:
-    """Whether the first SSE event is an ADK event, or ADK's report of a failed run."""
+    """Returns True if the first SSE event is an ADK event, or ADK's report of a failed run."""
     data = re.search(r"^data: ?(.*)", text, re.MULTILINE)
     return data is not None and not _begins_with_chunk(data[1]) and _EVENT_KEY.search(data[1]) is not None
 

@@ -1,4 +1,4 @@
-"""Says in a sentence why the client's JSON parser refuses data, and why its schema refuses a chunk."""
+"""Explains in a sentence why the client's JSON parser refuses data, and why its schema refuses a chunk."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from stream_protocol.wire.client import Refusal, refusal
 
 
 def json_problem(data: str) -> Problem:
-    """What is wrong with the data of an event that the client's JSON parser refuses."""
+    """Describes the problem in the data of an event that the client's JSON parser refuses."""
     if not data.strip():
         return Problem(Rule.EMPTY_DATA, "The data is empty.")
     if is_json(data):
@@ -25,7 +25,7 @@ def json_problem(data: str) -> Problem:
 
 
 def is_json(text: str) -> bool:
-    """Whether the text is JSON, with or without keys that the client refuses."""
+    """Returns True if the text is JSON, with or without keys that the client refuses."""
     try:
         parse_json(text)
     except ValueError:
@@ -57,7 +57,7 @@ def chunk_type(chunk: Any) -> str:
 
 
 def schema_problem(chunk: Any, refused: Refusal) -> Problem:
-    """Why the client's schema refuses the chunk."""
+    """Describes why the client's schema refuses the chunk."""
     kind, key = chunk_type(chunk), short_json(refused.key)
     match refused.why:
         case "no chunk" if isinstance(chunk, str) and chunk.lstrip().startswith("{") and is_json(chunk):

@@ -4,10 +4,10 @@ A ``Sink`` has one method per chunk type; each builds the chunk, with the keys t
 ``emit``. ``ChunkSink`` keeps the dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first.
 All values given to a sink are plain JSON already.
 
-Nearly all chunks of a stream are deltas, so each part has a function that makes its deltas (``delta_maker``), and
-``text_start``, ``reasoning_start`` and ``tool_input_start`` return one that writes them. ``SseSink`` encodes the
-constant front of such a chunk once, when the part starts. A property test checks that ``SseSink`` gives the bytes of
-``encode_sse`` over ``ChunkSink``.
+Nearly all chunks of a stream are deltas. So each part has a function that makes its deltas (``delta_maker``).
+``text_start``, ``reasoning_start`` and ``tool_input_start`` return a function that writes them. ``SseSink`` encodes the
+constant beginning of such a chunk once, when the part starts. A property test checks that ``SseSink`` gives the bytes
+of ``encode_sse`` over ``ChunkSink``.
 """
 
 from abc import ABC, abstractmethod
@@ -38,7 +38,7 @@ DELTA_KEYS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "tool-input-delta": ("toolCallId", "inputTextDelta"),
     }
 )
-"""Type of a delta -> the keys of its part, and of what it adds."""
+"""Type of a delta -> the key of its part's id, and the key of its text."""
 
 T = TypeVar("T")
 
@@ -51,14 +51,15 @@ class Sink(ABC, Generic[T]):
 
     def __init__(self, queue: deque[T] | None = None) -> None:
         self.queue: deque[T] = deque() if queue is None else queue
-        """What was written and nobody has taken. The sink appends on the right, its one reader takes from the left."""
+        """Items that were written and not taken yet. The sink appends on the right; its one reader takes from the left.
+        """
 
     @abstractmethod
     def emit(self, chunk: AnyChunk) -> None:
         """Takes one finished chunk."""
 
     def take(self) -> list[T]:
-        """Empties the queue. Returns what was in it, oldest first."""
+        """Empties the queue. Returns its items, oldest first."""
         queue, taken = self.queue, []
         while queue:  # mostly once: faster than to iterate over a deque and to clear it
             taken.append(queue.popleft())
@@ -66,8 +67,9 @@ class Sink(ABC, Generic[T]):
 
     @abstractmethod
     def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[T] | None:
-        """Returns the function that makes the deltas of this part; ``None`` if they can only be written: a delta may
-        become several items then, or none."""
+        """Returns the function that makes the deltas of this part. Returns ``None`` if deltas can only be written,
+        because one may become several items or none.
+        """
 
     def _delta_writer(self, kind: DeltaType, part_id: str) -> WriteDelta:
         emit, make = self.emit, _chunk_maker(kind, part_id)
@@ -291,8 +293,8 @@ class SseSink(_PlainSink[bytes]):
 class TransformedSink(Sink[T]):
     """Passes every chunk through an app's hook on its way to another sink.
 
-    If the hook raises, the converter's caller gets the error, and the hook is not called again: what is written after
-    that only ends the response.
+    If the hook raises, the converter's caller gets the error, and the hook is not called again. Later chunks only end
+    the response.
     """
 
     def __init__(self, target: Sink[T], transform: Transform | None = None) -> None:
@@ -329,7 +331,7 @@ def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
 
 
 def _checked(item: object) -> AnyChunk:
-    """What a hook returned, if it is a chunk: anything else would be fatal in the client."""
+    """Returns the hook's result if it is a chunk: anything else would be fatal in the client."""
     match item:
         case {"type": str()}:
             return cast(AnyChunk, item)
