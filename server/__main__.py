@@ -1,4 +1,4 @@
-"""``python -m server``: the demo as it is deployed, with settings from the environment."""
+"""``python -m server``: the deployed demo, with settings from the environment."""
 
 import dataclasses
 

@@ -24,7 +24,7 @@ SCREENS: Final[Mapping[str, Screen]] = {
 """Name of a picture -> the screen on which it is taken."""
 
 _CONNECT_RETRIES: Final = 7
-"""Each waits twice as long as the one before: for half a minute in all."""
+"""Retries to connect. Each one waits twice as long as the one before: half a minute in all."""
 
 
 def main() -> None:

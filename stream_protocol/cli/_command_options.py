@@ -1,4 +1,4 @@
-"""What the commands of ``adk-ui-stream`` share: types of arguments, and which options stand beside which."""
+"""Shared parts of the commands of ``adk-ui-stream``: types of arguments, and the options that can be combined."""
 
 import math
 from collections.abc import Container, Iterator
@@ -22,7 +22,7 @@ AI_SDK_VERSIONS = click.Choice(["6", "7"])
 
 
 class PathText(TextParam):
-    """The text of a path, which the shell completes. What is there, and can be read, is found out by who opens it."""
+    """The text of a path, which the shell completes. The path need not exist: the code that opens it checks it."""
 
     name = "path"
 
@@ -69,7 +69,7 @@ class HeaderName(TextParam):
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Returns the name; an empty one stands for no header. Raises ``click.BadParameter`` for one that is none."""
+        """Returns the name; an empty one means no header. Raises ``click.BadParameter`` for an invalid name."""
         try:
             if value:
                 check_header_name("--user-header", value)
@@ -111,11 +111,11 @@ class Seconds(click.FloatRange):
     name = "seconds"
 
     def __init__(self, *, min_open: bool = False) -> None:
-        """``min_open``: 0 is none, either."""
+        """``min_open``: 0 is not allowed."""
         super().__init__(min=0, min_open=min_open)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Returns the seconds. Raises ``click.BadParameter`` for what is no time."""
+        """Returns the seconds. Raises ``click.BadParameter`` for a value that is not a time."""
         seconds = float(super().convert(value, param, ctx))
         if math.isnan(seconds):
             self.fail(f"{value!r} is no time", param, ctx)

@@ -26,7 +26,7 @@ SETTINGS: Final = Path("pyproject.toml")
 """The file of the further options, in the current folder."""
 
 TABLE: Final = ("tool", "adk-ui-stream", "serve")
-"""Where the options are in that file."""
+"""The path of the options in that file."""
 
 _DECLARED: Final = "option"
 
@@ -39,7 +39,7 @@ def _option(
     in_file: bool = False,
     **declared: Any,
 ) -> Any:
-    """Declare an option. ``names``: those that do not follow from the field's name. ``declared``: as for click.
+    """Declare an option. ``names``: names that do not follow from the field's name. ``declared``: arguments for click.
 
     ``section``: the heading above it in the help. ``beside_replay``: it can stand beside ``--replay``. ``in_file``: it
     is in the file, and not on the command line. ``common``: it is in the short help.
@@ -57,7 +57,7 @@ _COUNT: Final[Mapping[str, Any]] = {"type": click.IntRange(min=1), "show_default
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """What ``serve`` was told, but for its target. It can be sent to another process."""
+    """The options of ``serve``, without its target. It can be sent to another process."""
 
     host: str = _option(
         common=True,

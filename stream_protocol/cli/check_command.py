@@ -32,8 +32,9 @@ _EXAMPLES: Final = {
 @click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
 @click.option("--ai-sdk", type=AI_SDK_VERSIONS, help="Judge for this major version of `ai` only.")
 def check(file: str, *, session: str | None, ai_sdk: str | None) -> None:
-    """Check whether FILE is a valid stream for v6 and v7 clients: an SSE capture, chunks on lines, or ADK events in any
-    form that `replay` reads."""
+    """Check whether FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, chunks on lines, or ADK
+    events in any form that `replay` reads.
+    """
     from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
 
     versions = ALL_VERSIONS if ai_sdk is None else (ai_sdk_version(ai_sdk),)

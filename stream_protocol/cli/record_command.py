@@ -87,7 +87,7 @@ def _record(
     verbose: bool,
     show: Callable[[str], None],
 ) -> tuple[int, int]:
-    """Return how many turns there were, and how many of them failed."""
+    """Return the number of turns, and the number of failed turns."""
     from stream_protocol.cli._targets import load_or_refuse
     from stream_protocol.recording.write import FileRecorder
     from stream_protocol.server import log_to_terminal
@@ -113,7 +113,7 @@ def _record(
 
 
 class _Talk:
-    """A conversation, as a page has it: the next message is sent when the answer to the one before has ended."""
+    """A conversation as in a client: the next message is sent when the answer to the message before has ended."""
 
     def __init__(self, service: ChatService, ai_sdk: AiSdkVersion, show: Callable[[str], None]) -> None:
         self._service = service
@@ -125,7 +125,9 @@ class _Talk:
         self.failed = 0
 
     async def hold(self, texts: Iterable[str], *, approve: bool | None) -> None:
-        """Send each text, and after an answer with calls that need approval what is to be answered, if anything is."""
+        """Send each text. After an answer with calls that need approval, send the answers unless ``approve`` is
+        ``None``.
+        """
         for number, text in enumerate(texts, 1):
             said: UIMessage = {"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
             answer = await self._send([*self._messages, said])
@@ -134,7 +136,7 @@ class _Talk:
         await self._service.aclose()
 
     async def _send(self, messages: list[UIMessage]) -> UIMessage:
-        """Send the messages. Return the agent's message as it then is."""
+        """Send the messages. Return the agent's message after the response."""
         self.turns += 1
         last = messages[-1]
         body = {"id": CHAT_ID, "messages": messages, "trigger": "submit-message"}

@@ -63,10 +63,10 @@ _EXAMPLES: Final = {
 def replay(
     file: str, *, session: str | None, turn: int | None, ai_sdk: str | None, to: OutputFormat | None, pace: float
 ) -> None:
-    """Print the conversation, or the stream, that FILE would be now: recorded ADK events in any form, turn by turn.
+    """Convert FILE, recorded ADK events in any form, and print the conversation or the stream, turn by turn.
 
-    A form is told by the content: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
-    DatabaseSessionService), what /run and /run_sse sent, an evalset, traces of agents-cli, a conformance test, a
+    The content decides the form: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
+    DatabaseSessionService), a response of /run or /run_sse, an evalset, traces of agents-cli, a conformance test, a
     recording of adk-ui-stream.
     """
     from stream_protocol.recording import INSTANT, RecordingError
@@ -93,7 +93,7 @@ def replay(
 def _output(
     path: Path, session: str | None, turn: int | None, to: OutputFormat, pace: float, options: ConverterOptions
 ) -> Iterator[bytes]:
-    """What is printed. Reads the whole file before the first piece: a bad one must print nothing."""
+    """The pieces to print. Reads the whole file before the first piece: a bad file must print nothing."""
     from stream_protocol.recording import replay_messages, replay_sse, select_turn
 
     recording, turns = _load(path, session, turn, pace)
@@ -121,7 +121,7 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
 
 
 class _Heard:
-    """The items of a turn. Notes what the user says in them, and which agent answers."""
+    """The items of a turn. Records the user's text in them, and the agent that answers."""
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:
         self._items = items
@@ -146,7 +146,7 @@ class _Heard:
             yield item
 
     def take(self) -> str:
-        """Return what the user has said since the last call."""
+        """Return the user's texts since the last call."""
         said, self._said = "".join(self._said), []
         return said
 
@@ -173,7 +173,9 @@ def _message_array(messages: Iterable[UIMessage]) -> bytes:
 
 
 def _json(message: UIMessage) -> bytes:
-    """What the user wrote, and ids, may hold lone surrogates, which UTF-8 cannot say: the stream replaces them, too."""
+    """Returns the message as JSON, without lone surrogates in the user's text and in ids. UTF-8 cannot encode them; the
+    stream replaces them, too.
+    """
     try:
         return orjson.dumps(message)
     except orjson.JSONEncodeError:

@@ -44,7 +44,8 @@ _EXAMPLES: Final = {
 def serve(context: click.Context, /, target: str | None, **command_line: Any) -> None:
     """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder.
 
-    Or, with --replay, recordings: every chat is answered as it was recorded, turn by turn, and nothing else is.
+    Or serve recordings with --replay: every chat is answered as it was recorded, turn by turn. Other requests are
+    refused.
 
     Further options, such as limits, are read from [tool.adk-ui-stream.serve] of pyproject.toml in the current folder:
     see docs/cli.md.
@@ -84,7 +85,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
 
 
 def _check(options: ServeOptions) -> None:
-    """Ends the process if options of the command line do not fit together."""
+    """Ends the process if options of the command line cannot be combined."""
     refuse_without("--replay", {"session", "pace"})
     if options.run_log_url is None and options.workers > 1:
         refuse_without("--run-log", {"workers"})

@@ -1,4 +1,4 @@
-"""``adk-ui-stream types``: exit code 1 if the file of ``--check`` is another, 2 for an agent that cannot be read."""
+"""``adk-ui-stream types``: exit code 1 if the file of ``--check`` differs, 2 for an agent that cannot be read."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _types(target: str, *, schemas: bool) -> str:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """ADK warns of each type that it cannot tell the model."""
+    """Hides ADK's warnings about types that it cannot declare to the model."""
     logger = logging.getLogger("google_adk")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -74,7 +74,7 @@ def _without_warnings() -> Iterator[None]:
 
 
 def _difference(file: Path, expected: str) -> str | None:
-    """In one line how the file differs from what is expected; ``None`` if it does not."""
+    """One line with the file's difference from the expected text; ``None`` if it is equal."""
     try:
         found = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
