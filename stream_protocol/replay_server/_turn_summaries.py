@@ -31,7 +31,7 @@ class UserPart:
     """A text or a file of a user's message."""
 
     path: str
-    """The path of the part in the request: ``messages[-1]."""
+    """The path of the part in the request: ``messages[-1].parts[0].text``."""
     value: str
     """The text, or the file's URL."""
 

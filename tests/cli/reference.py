@@ -14,7 +14,8 @@ from stream_protocol.cli._serve_options import SETTINGS, TABLE
 BEGINNING: Final = """\
 # The command line
 
-`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` after a command prints the text of this page. `serve -h` prints only the common options.
+`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` after a command prints the text of this
+page. `serve -h` prints only the common options.
 
 | Exit code | |
 |---|---|
@@ -23,7 +24,8 @@ BEGINNING: Final = """\
 | 2 | bad usage, or a target or a file that cannot be used: one line on stderr has the reason, stdout is empty |
 | 130 | Ctrl-C; a server ends its streams and exits with 0 |
 
-Colours are for terminals. `NO_COLOR=1` turns them off. `FORCE_COLOR=1` turns them on, also in a pipe. Work that⏎takes longer than a second shows its progress on stderr, if that is a terminal.
+Colours are for terminals. `NO_COLOR=1` turns them off. `FORCE_COLOR=1` turns them on, also in a pipe.
+Work that takes longer than a second shows its progress on stderr, if that is a terminal.
 
 The shell completes commands, options and paths, in bash with this line in `~/.bashrc`:
 
