@@ -78,8 +78,9 @@ class Turns:
 
 @dataclass(frozen=True)
 class Costs:
-    """Of one turn; and on top, of each of its seconds, chunks and tools, of a chat that it begins, and of each event
-    that is stored before it."""
+    """The costs of one turn. Also the costs of each second, chunk and tool of the turn, of a new chat, and of each
+    earlier stored event.
+    """
 
     turn: float
     second: float

@@ -48,8 +48,9 @@ MIB: Final = 2**20
 
 @dataclass(frozen=True)
 class Load:
-    """``people`` at once, each in ``chats`` new chats of ``turns`` turns. An answer is ``tools`` calls of a tool, one
-    after the other, then ``chunks`` pieces of text at ``rate`` a second; 0: as fast as they can be told."""
+    """A load of ``people`` at once, each in ``chats`` new chats of ``turns`` turns. An answer is ``tools`` calls of a
+    tool, one after the other, then ``chunks`` pieces of text. ``rate``: pieces a second; 0: as fast as possible.
+    """
 
     name: str
     workers: int

@@ -96,7 +96,7 @@ class _Script(AgentExecutor):
 
 
 def message(*parts: str | Part) -> Message:
-    """What a peer says."""
+    """A peer's message."""
     return Message(message_id=f"m{next(_numbers)}", role=Role.ROLE_AGENT, parts=[_part(part) for part in parts])
 
 

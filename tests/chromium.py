@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, exp
 from tests.tools import missing
 
 HANG_MS: Final = 60_000
-"""How long a condition may take before it counts as a hang."""
+"""Milliseconds that a condition may take before it counts as a hang."""
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS: Final = (
@@ -89,7 +89,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where screenshots go: the folder named by SCREENSHOTS, or a temporary one."""
+    """The folder of screenshots: the one named by SCREENSHOTS, or a temporary one."""
     named = os.environ.get("SCREENSHOTS")
     folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
     folder.mkdir(parents=True, exist_ok=True)

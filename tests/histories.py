@@ -32,7 +32,7 @@ class Histories:
             self._messages.setdefault(_shape(message), message)
 
     def refused(self, node: str) -> list[str]:
-        """Why the clients refuse messages. ``node``: the path of Node."""
+        """The reasons for which the clients refuse messages. ``node``: the path of Node."""
         asked = [{"ai": ai, "messages": [message]} for message in self._messages.values() for ai in (6, 7)]
         if not asked:
             return []

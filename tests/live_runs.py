@@ -29,12 +29,12 @@ def content(**fields: Any) -> Message:
 
 
 def heard(text: str, *, finished: bool | None = None) -> Message:
-    """What the user said."""
+    """The user's text."""
     return content(input_transcription=types.Transcription(text=text, finished=finished))
 
 
 def spoken(text: str, *, finished: bool | None = None) -> Message:
-    """What the agent says."""
+    """The agent's text."""
     return content(output_transcription=types.Transcription(text=text, finished=finished))
 
 
@@ -79,7 +79,7 @@ class _Connection:
                 return
 
     async def send_tool_response(self, **_: Any) -> None:
-        """What a tool gave changes nothing in what follows."""
+        """The output of a tool changes nothing in later events."""
 
     async def close(self) -> None:
         """There is nothing to close."""

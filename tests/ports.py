@@ -5,8 +5,9 @@ from random import SystemRandom
 from typing import Final
 
 PORTS: Final = range(20_000, 32_000)
-"""Below those that systems give to connections (from 32,768 on Linux): one of these is not taken by a client in the
-moment before the server listens."""
+"""Below the ports that systems give to connections (from 32,768 on Linux). So no client can take one of them in the
+moment before the server listens.
+"""
 
 
 def free_port() -> int:

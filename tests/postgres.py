@@ -18,7 +18,7 @@ from tests.tools import missing
 USER: Final = "ann"
 
 UNPRIVILEGED: Final = "nobody"
-"""Who runs the server if root starts it, which PostgreSQL refuses to be."""
+"""The account of the server if root starts it: PostgreSQL refuses to run as root."""
 
 HANG: Final = 120
 """Seconds that one of its commands may take."""
@@ -78,7 +78,7 @@ class Postgres:
                 os.kill(process, signal.SIGCONT)
 
     def log(self) -> str:
-        """What it has logged."""
+        """The server's log."""
         return (self._folder / "log").read_text()
 
     def _control(self, *what: str) -> None:

@@ -39,7 +39,7 @@ PRELOADED: Final = [
     "stream_protocol.serving.adk_runner._session_services",
     "stream_protocol.testing",
 ]
-"""What servers need."""
+"""The modules that servers need."""
 
 FORKS.set_forkserver_preload(PRELOADED)
 
@@ -116,7 +116,7 @@ def run_forked(
 
 @dataclass(frozen=True)
 class Done:
-    """What a command said."""
+    """The result of a command."""
 
     exit_code: int
     stdout: str
@@ -135,7 +135,7 @@ def started(module: str, *arguments: str, cwd: Path, env: Mapping[str, str] = os
 
 
 def cli(*arguments: str, cwd: Path) -> Done:
-    """What ``adk-ui-stream`` says in this folder."""
+    """Runs ``adk-ui-stream`` in this folder."""
     with started("stream_protocol", *arguments, cwd=cwd) as process:
         stdout = process.read()
         return Done(process.wait(), stdout, process.log.read_text())

@@ -20,7 +20,7 @@ OUTCOMES = {
 
 @dataclass
 class CallOrder:
-    """What has been said of one tool call."""
+    """The chunks so far of one tool call."""
 
     started: bool = False
     has_input: bool = False
@@ -93,7 +93,7 @@ class StreamOrder:
                 call.ended = not said.get("preliminary", False)
 
     def check_end(self, *, pending: Collection[str] = ()) -> None:
-        """What an ended stream must have done. ``pending`` are calls that may wait for the client."""
+        """Checks the end of a stream. ``pending`` are calls that may wait for the client."""
         assert self.terminal is not None, "no terminal"
         assert not self.open_parts, f"{self.open_parts} are open"
         assert not self.step_open, "a step is open"

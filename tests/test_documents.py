@@ -75,11 +75,13 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("stream_protocol/cli/project/README.md", "python -m venv"): _PROJECT,
     ("stream_protocol/cli/project/README.md", "uvicorn main:app"): _PROJECT,
 }
-"""Why a block is run by no test."""
+"""Reasons why no test runs a block."""
 
 
 def run_blocks() -> Iterator[Place]:
-    """What the tests call ``block`` with, or ``shown`` of ``tests/frontends/test_documents.py``."""
+    """The blocks that the tests name in calls of ``block``, or of ``shown`` of
+    ``tests/frontends/test_documents.py``.
+    """
     for file in (ROOT / "tests").rglob("*.py"):
         if "block(" in (code := file.read_text(encoding="utf-8")):
             for node in ast.walk(ast.parse(code)):

@@ -1,4 +1,4 @@
-"""What may be imported by others, and what only our own rooms import from each other."""
+"""The names that others may import, and the names that only our own packages import from each other."""
 
 import ast
 import re
@@ -70,7 +70,7 @@ def test_what_pages_and_examples_import_is_public() -> None:
 
 @pytest.fixture(scope="module")
 def imports() -> dict[Path, list[Import]]:
-    """What each file of the package imports from it."""
+    """The imports of each file from the package."""
     return {file: [*imports_of(file.read_text(encoding="utf-8"))] for file in PACKAGE.rglob("*.py")}
 
 

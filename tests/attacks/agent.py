@@ -1,6 +1,5 @@
-"""What the attacked servers serve: an agent whose every answer follows from the user's words, ``KIND ARGUMENT``.
-
-Each tool writes down that it ran.
+"""The attacked servers' agent. Its answers depend only on the user's message, ``KIND ARGUMENT``. Each tool records that
+it ran.
 """
 
 import asyncio
@@ -28,7 +27,7 @@ from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import Call, ScriptedLlm, Turn
 
 FOLDER: Final = Path(os.environ["ATTACK_FOLDER"])
-"""Where tools note what they did, and doors are opened."""
+"""The folder in which tools record their runs, and in which doors are opened."""
 
 LEDGER: Final = "ledger"
 

@@ -134,7 +134,7 @@ class Attacker:
         return connection
 
     def read_status(self, connection: socket.socket) -> Answer:
-        """What comes first on a bare socket."""
+        """Reads the status line from a bare socket."""
         try:
             line = connection.recv(4096)
         except TimeoutError:
@@ -169,7 +169,7 @@ class Attacker:
         (self._folder / key).touch()
 
     def ledger(self, tool: str, user: str | None = None) -> int:
-        """How often this tool ran for the user."""
+        """The number of times that this tool ran for the user."""
         ledger = self._folder / "ledger"
         lines = ledger.read_text().splitlines() if ledger.exists() else []
         return sum(line.startswith(f"{tool} {user or self.user} ") for line in lines)

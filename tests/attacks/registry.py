@@ -1,4 +1,4 @@
-"""What an attack is, and all of them."""
+"""The type of an attack, and the list of all attacks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,15 @@ from tests.attacks.house import HouseName
 
 MEMORY: Final[Sequence[HouseName]] = ("memory",)
 SHARED: Final[Sequence[HouseName]] = ("memory", "Redis")
-"""Where what runs is kept, which is all that matters to most."""
+"""The stores of runs. Most attacks depend on nothing else."""
 STORES: Final[Sequence[HouseName]] = ("memory", "SQLite", "Redis")
 
 
 @dataclass(frozen=True)
 class Attack:
-    """``sentence``: what is tried. ``memory``, in MiB, ``files`` and ``log``, in KiB: the most that the server may take
-    for it: on top of what it had before, and while nothing but the victim goes on beside."""
+    """An attack. ``sentence``: describes it. ``memory`` in MiB, ``files`` and ``log`` in KiB: limits of the server's
+    growth. They apply while only the victim's chat goes on beside the attack.
+    """
 
     name: str
     kind: str

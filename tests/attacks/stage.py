@@ -31,8 +31,9 @@ SETTLING_LOOK: Final = 0.2
 
 @dataclass(frozen=True)
 class Row:
-    """``delay`` in milliseconds, the longest of another chat's words and of ``/healthz``; ``memory`` in MiB on top of
-    what was there before; ``files``: the most that were open; ``log`` in bytes; ``broken``: sentences."""
+    """The result of an attack. ``delay`` in milliseconds: the longest of another chat's words and of ``/healthz``.
+    ``memory`` in MiB of growth; ``files``: the most open files; ``log`` in bytes; ``broken``: sentences.
+    """
 
     attack: Attack
     house: HouseName
@@ -119,7 +120,7 @@ def _logged(house: House) -> str:
 
 
 def _left_behind(house: House, user: str, files_before: int) -> list[str]:
-    """What an attack must not leave: a server that does not answer, runs, slots, descriptors."""
+    """Problems that an attack must not leave: a server that does not answer, runs, slots, descriptors."""
     attacker = Attacker([house.attacked.port], user, house.folder)
     if house.has_agent:
         turn = attacker.say("say hello", f"after-{user}", user="ann")

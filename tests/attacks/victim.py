@@ -18,8 +18,9 @@ WORDS_BEFORE: Final = 10
 
 @dataclass(frozen=True)
 class Seen:
-    """What the victim noticed. Delays in seconds: the longest pause between two words, and until ``/healthz`` answered.
-    ``whole``: every word came, once and in order, and then the end."""
+    """The victim's observations. Delays in seconds: the longest pause between two words, and until ``/healthz``
+    answered. ``whole``: every word came, once and in order, and then the end.
+    """
 
     pause: float
     healthz: float

@@ -1,4 +1,4 @@
-"""What pages of other sites, names that resolve to this machine, and a model's words do not get from the page."""
+"""The page resists pages of other sites, names that resolve to this machine, and a model's words."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -39,7 +39,7 @@ STOP: Final = "async (url) => { await fetch(url, { method: 'POST', mode: 'no-cor
 
 
 def picture(callback_context: object) -> Content:
-    """What a tool or a model may give as a file."""
+    """A file that a tool or a model may return."""
     return Content(parts=[Part(file_data=FileData(file_uri="http://elsewhere.test/8.png", mime_type="image/png"))])
 
 

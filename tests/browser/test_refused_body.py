@@ -1,4 +1,4 @@
-"""What ``fetch`` of a browser sees when it has sent too much."""
+"""A browser's ``fetch`` sees the refusal when it has sent too much."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""What the terminal says while something takes long."""
+"""The terminal shows the progress of slow work."""
 
 import io
 import threading

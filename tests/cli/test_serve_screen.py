@@ -1,4 +1,4 @@
-"""What the terminal says of a server: where it is, what answers, and what is missing."""
+"""The start screen of a server: its address, its agent, and missing settings."""
 
 import os
 import socket

@@ -21,11 +21,11 @@ from tests.stream_order import check_order
 
 @dataclass
 class Told:
-    """What a page got of one turn."""
+    """The response of one turn, as the client received it."""
 
     events: list[Event]
     failure: Exception | None
-    """What the run raised."""
+    """The exception that the run raised."""
     chunks: list[AnyChunk]
     message: UIMessage
     """The message as every client folds it."""

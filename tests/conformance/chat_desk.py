@@ -31,10 +31,10 @@ class Desk:
 
     turns: Sequence[Any]
     asks: Sequence[str] = ()
-    """What a workflow asks first, all under one id."""
+    """The questions that a workflow asks first, all under one id."""
     ran: list[str] = field(default_factory=list)
     held: asyncio.Event = field(default_factory=asyncio.Event)
-    """What a model waits for that says ``HELD``."""
+    """The event that a model waits for whose answer is ``HELD``."""
     model: ScriptedLlm = field(init=False)
     agent: BaseAgent | Workflow = field(init=False)
 

@@ -27,7 +27,7 @@ class Room:
 
     def door(self, path: str) -> Mount:
         async def at_rest(_request: Request) -> JSONResponse:
-            """What has run, once nothing does: a server hears late that somebody left."""
+            """Waits until all runs have ended, and returns them: a server learns late that a client has left."""
             await self.service.runs.free()
             return JSONResponse(self.ran)
 

@@ -39,7 +39,7 @@ class RunRaisedError(Exception):
 
 @dataclass(frozen=True)
 class Turn:
-    """What the user did, and the run that answered."""
+    """The user's action, and the run that answered."""
 
     actions: list[Json]
     events: list[Event]
@@ -52,16 +52,16 @@ class Turn:
 
     @property
     def continues(self) -> bool:
-        """Whether the user answered calls; a text begins a new message."""
+        """True if the user answered calls; a text begins a new message."""
         return not any("text" in action for action in self.actions)
 
     @property
     def reloads(self) -> bool:
-        """Whether the user loaded the page anew before answering."""
+        """True if the user reloaded the page before answering."""
         return any("reload" in action for action in self.actions)
 
     def place(self) -> Json:
-        """Where in the chat its response is: arguments of the converter."""
+        """The position of its response in the chat, as arguments of the converter."""
         return {"past": self.past, "message_id": self.message_id, "taken_ids": self.taken_ids}
 
     def run(self) -> Iterator[Event]:
@@ -186,7 +186,7 @@ def _completing_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], ev
 
 
 def _reduced(chunks: Sequence[AnyChunk], ai_sdk: AiSdkVersion, message: UIMessage | None) -> UIMessage:
-    """What the page shows of the response. A bare step reaches it only with the next change of the message."""
+    """The client's message for the response."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=message)
     shown = 0
     try:
@@ -251,7 +251,7 @@ def _history(fixture: Fixture, number: int, ai_sdk: AiSdkVersion) -> Json:
 
 
 def count_deltas(fixture: Fixture) -> int:
-    """How many deltas of text, reasoning and tool input the fixture's streams have."""
+    """The number of deltas of text, reasoning and tool input in the fixture's streams."""
     return sum(chunk["type"].endswith("-delta") for chunks in fixture.convert(6) for chunk in chunks)
 
 

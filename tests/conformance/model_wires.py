@@ -108,8 +108,9 @@ class GeminiWire:
         return {"functionCall": {"name": item.name, "args": dict(item.args or {})}, **signed}
 
     def history(self, request: dict[str, Any]) -> list[Any]:
-        """Without the empty text that ends each Gemini stream, whose signature goes to the text before it, and without
-        the names of files, which no stream tells."""
+        """The request's history, without parts that no stream has. It lacks the empty text that ends each Gemini
+        stream, whose signature goes to the text before it, and the names of files.
+        """
         contents = cast("list[Any]", without(request["contents"], "displayName"))
         for content in contents:
             content["parts"] = self._without_empty_texts(content["parts"])

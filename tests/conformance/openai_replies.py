@@ -16,7 +16,7 @@ MODEL = "gpt-x"
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server answers to one request."""
+    """The server's reply to one request."""
 
     body: bytes
     status: str = "200 OK"

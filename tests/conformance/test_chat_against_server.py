@@ -38,7 +38,7 @@ ONE_MESSAGE = {"transport": block("docs/large-chats.md", "prepareSendMessagesReq
 """The README's, which sends the message alone that a request is about."""
 
 Seen: TypeAlias = dict[str, Any]
-"""What there was at the end of a step, as ``visit-chats.mjs`` tells it."""
+"""The state at the end of a step, as ``visit-chats.mjs`` reports it."""
 
 
 class Visits(dict[str, tuple[Desk, list[Seen]]]):
@@ -122,7 +122,7 @@ def test_the_page_asks_for_what_was_done(visit: Visit, visits: Visits) -> None:
 
 
 def asked(do: Mapping[str, Any], before: Sequence[str]) -> dict[str, str]:
-    """What a body says besides the messages; a key without a value is not sent."""
+    """The keys of a body besides the messages; a key without a value is not sent."""
     match do:
         case {"regenerate": None} | {"rewrite": _}:
             return {"trigger": "regenerate-message"}

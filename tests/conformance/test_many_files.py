@@ -46,12 +46,12 @@ SHOWN: Final = [
 
 
 Seen: TypeAlias = list[dict[str, Any]]
-"""What there was at the end of each step, as ``visit-chats.mjs`` tells it."""
+"""The state at the end of each step, as ``visit-chats.mjs`` reports it."""
 
 
 @pytest.fixture(scope="module")
 def visits() -> tuple[list[Seen], list[Seen]]:
-    """What v6 and v7 see of a chat with the README's transport, and what they see with their own."""
+    """The view of v6 and v7 clients of a chat, with the README's transport and with their own."""
     options = [{"transport": block("docs/large-chats.md", "prepareSendMessagesRequest")}, {}]
     visitors = [{"ai": ai_sdk, **transport} for transport in options for ai_sdk in (6, 7)]
     desks = [Desk(TURNS if "transport" in visitor else TURNS[:1]) for visitor in visitors]

@@ -1,4 +1,4 @@
-"""What a model is asked after a turn that came to no good end, in the words of its provider."""
+"""A model's request after a turn that failed, in the provider's format."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence

@@ -87,7 +87,7 @@ SCENES = [
 
 
 class Gate(asyncio.Event):
-    """What an agent waits for, and knows whether it does."""
+    """A gate that an agent waits at. It knows whether the agent waits."""
 
     reached = False
 
@@ -155,7 +155,7 @@ def where(question: str) -> None:
 
 @pytest.fixture(scope="module", params=VERSIONS, ids=["ai@6", "ai@7"])
 def seen(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """What came of each scene, by one version of the client."""
+    """The result of each scene, by one version of the client."""
     house = House(request.param)
     with served(house.app) as url:
         asked = [

@@ -31,7 +31,7 @@ STUBS = {
     "app/(auth)/auth.ts": 'export const auth = async () => ({ user: { id: "ann" } });',
     "server-only.ts": "export {};",
 }
-"""What the template has, and Next.js."""
+"""Stubs for the modules of the template and of Next.js."""
 
 
 def identify(request: Request) -> str:

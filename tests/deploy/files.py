@@ -1,4 +1,4 @@
-"""What ``examples/deploy`` says."""
+"""Reads the files of ``examples/deploy``."""
 
 import shlex
 from collections.abc import Sequence
@@ -47,7 +47,9 @@ def lines(dockerfile: Path) -> list[str]:
 
 
 def serve_options(words: Sequence[str]) -> dict[str, Any]:
-    """What ``adk-ui-stream serve`` understands of this command line. It ends the test if it would refuse it."""
+    """The options that ``adk-ui-stream serve`` reads from this command line. Ends the test if the command refuses
+    it.
+    """
     program, command, *arguments = words
     assert (program, command) == ("adk-ui-stream", "serve")
     try:

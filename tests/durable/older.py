@@ -1,4 +1,4 @@
-"""What is kept of runs, changed: into what the release before this one has kept, or into what nobody can read."""
+"""Changes stored runs: into the form of the release before this one, or into an unreadable form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.durable.world import World
 
 NEWER: Final = re.compile(r"adk-ui-stream\.2/[0-9a-f]{16}/")
-"""How the ids of workflows begin: the second part names the deployment."""
+"""The beginning of workflow ids: the second part names the deployment."""
 
 TOOL: Final = re.compile(r"/tool/[^/]*/[^/]*/(?P<id>[^/]+)/(?P<phase>called|confirmed)/[0-9a-f]{16}/1#")
 """The name of a call."""

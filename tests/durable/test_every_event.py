@@ -47,7 +47,7 @@ from tests.serving.test_sign_in import Provider, oauth2
 NEVER: Final = 1_000
 
 ran: list[str] = []
-"""What tools have done."""
+"""The tools that have run."""
 
 
 async def no_end() -> None:
@@ -110,7 +110,7 @@ def pay(amount: int) -> str:
 
 
 def where() -> None:
-    """Where the user is, whose page answers."""
+    """The location of the user, which the client answers."""
 
 
 def read_diary(credential: AuthCredential) -> str:
@@ -160,7 +160,7 @@ def streamed(name: str) -> list[Step]:
 
 
 def answers_in(request: LlmRequest) -> int:
-    """How many tools have answered."""
+    """The number of tools that have answered."""
     return sum(part.function_response is not None for content in request.contents for part in content.parts or [])
 
 
@@ -269,7 +269,7 @@ AGENTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
 
 
 AT_ONCE: Final = {"agents at once"}
-"""Where one agent stores an event the tool of another may be under way. It is idempotent, so it runs a second time."""
+"""While one agent stores an event, the tool of another may be running. It is idempotent, so it runs a second time."""
 
 WHOLE: Final = RunConfig(streaming_mode=StreamingMode.NONE)
 """Of a streamed answer ADK itself drops a call whose id another call of it has."""
@@ -277,7 +277,7 @@ WHOLE: Final = RunConfig(streaming_mode=StreamingMode.NONE)
 RUN_CONFIGS: Final = {"one id of calls at once": WHOLE, "approvals under one id": WHOLE}
 
 ANSWERS: Final[Mapping[str, Any]] = {"where": "Oslo", "adk_request_input": {"name": "Ann"}}
-"""What the page answers to whom."""
+"""The client's answers by call."""
 
 
 class Told(NamedTuple):
@@ -337,7 +337,7 @@ def assert_same(shown: list[Any], stored: list[Any]) -> None:
 
 
 def without_ids(event: Event) -> str:
-    """What it says and does, without what is drawn by chance."""
+    """The event's content, without random ids."""
     text = event.model_dump_json(include={"author", "branch", "content", "actions"}, exclude_none=True)
     return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|state=[^&]*&|\"state\":\"[^\"]*\"", "…", text)
 

@@ -51,7 +51,7 @@ class Studio:
         self._saves = saves
         self.noted: list[str] = []
         self.seen: list[list[str]] = []
-        """What the user has said in each request to a model that begins an answer."""
+        """The user's texts in each request to a model that begins an answer."""
 
     def service(self, sessions: BaseSessionService) -> ChatService:
         plugins: list[BasePlugin] = [SaveFilesAsArtifactsPlugin()] if self._saves else []

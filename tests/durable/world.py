@@ -33,7 +33,7 @@ USER = "somebody"
 
 
 class World:
-    """What servers that come one after the other share: files, and what has happened."""
+    """The state that successive servers share: files, and counts of past actions."""
 
     def __init__(self, folder: Path, kept: str | None) -> None:
         self.folder = folder
@@ -45,9 +45,9 @@ class World:
         self.reached = asyncio.Event()
         """Set when one waits at the gate."""
         self.asked = 0
-        """How many requests the model got."""
+        """The number of requests that the model got."""
         self.ran: Counter[str] = Counter()
-        """How often each tool began."""
+        """The number of times that each tool began."""
         self.idempotent = ["look", "note"]
         """The tools that may run again."""
 
@@ -168,7 +168,7 @@ def outline(message: dict[str, Any]) -> list[Any]:
 
 
 async def taken_up(service: ChatService) -> list[dict[str, Any]]:
-    """What a page reads that resumes."""
+    """The stream that a page reads when it resumes."""
     async with asyncio.timeout(HANG):
         events = await service.resume("c1", user_id=USER)
         return [] if events is None else await read(events)

@@ -1,6 +1,5 @@
-"""What the workers serve: an agent whose every answer follows from the user's words, whichever worker asks it.
-
-The words are ``KIND KEY``. Each tool writes down that it ran, for which key, and when.
+"""The workers' agent. Its answers depend only on the user's message, ``KIND KEY``, on whichever worker. Each tool
+records that it ran, for which key, and when.
 """
 
 import asyncio

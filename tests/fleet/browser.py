@@ -18,7 +18,7 @@ from tests.tools import require_node_project
 LINE_BYTES = 2**24
 
 LOOKS = 50
-"""How often what a worker knows of a chat may be looked at until it is what the other knows."""
+"""The number of times that a worker's view of a chat is checked until it equals the other worker's view."""
 
 PAUSE_SECONDS = 0.1
 """Between two looks."""
@@ -52,7 +52,7 @@ class Page:
         self._name = name
 
     async def turn(self, worker: int | None) -> None:
-        """What is sent from now on goes to this worker."""
+        """Sends later requests to this worker."""
         await self._do("turn", worker=worker)
 
     async def send(self, text: str) -> None:
@@ -84,8 +84,9 @@ class Page:
         return messages
 
     async def stored_as(self, shown: Shown, *, looks: int = LOOKS) -> bool:
-        """Whether what is stored is what is shown. For a moment the worker that is asked may not know yet that the
-        response has ended."""
+        """True if the stored messages are the shown ones. For a moment the queried worker may not know yet that the
+        response has ended.
+        """
         expected = without_approvals(shown.messages)
         for _ in range(looks):
             if without_approvals(await self.stored()) == expected:

@@ -31,7 +31,7 @@ BROKE_DOWN: Final = "broke down while this tool was running"
 
 
 class Told:
-    """What has become of a conversation. ``ran``: how often each tool began, by its name and what it was given."""
+    """The result of a conversation. ``ran``: the number of times that each tool began, by its name and arguments."""
 
     def __init__(self, shown: Shown, folder: Path, key: str) -> None:
         self.parts = [part for part in shown.messages[-1]["parts"] if part["type"] != "step-start"]
@@ -46,7 +46,7 @@ class Told:
 
 
 def wrong(told: Told, whole: Told, *, deaths: int = 1) -> Sequence[str]:
-    """What is not as it was when no worker died."""
+    """The differences from a conversation in which no worker died."""
     found = []
     rest = iter(told.outline())
     if not all(part in rest for part in whole.outline()) or told.outline()[-1] != whole.outline()[-1]:
@@ -91,7 +91,7 @@ class Desk:
         return Told(shown, self._house.ledger.folder, key)
 
     async def _ended(self, pages: Browser, page: Page, key: str, worker: int) -> Shown:
-        """What is shown at the end. If the worker has died: to a page that comes back until it is not cut off."""
+        """The final message. If the worker has died: on a page that reconnects until the message is complete."""
         shown = await page.settled()
         if shown.status != "ready":
             mending = asyncio.create_task(self._mend())
@@ -121,8 +121,9 @@ async def open_desk(house: Workers, kind: str) -> AsyncIterator[Desk]:
 
 
 async def comes_back(pages: Browser, key: str, *, worker: int | None) -> tuple[Page, Shown]:
-    """A page that is reloaded at this worker until it is not cut off any more, and has the end: a run may end
-    between the history that a page loads and the stream that it asks for then."""
+    """Reloads a page at this worker until the response has its end. A run may end between the page's request for the
+    history and its request for the stream.
+    """
     async with asyncio.timeout(HANG):
         while True:
             page = await pages.reloaded(key, worker=worker)
@@ -142,6 +143,6 @@ async def die_at_each_boundary(house: Workers, kind: str) -> None:
 
 
 def asks(shown: Shown) -> bool:
-    """Whether the user has to approve."""
+    """True if the user has to approve."""
     parts: list[Any] = shown.messages[-1]["parts"]
     return any(part.get("state") == "approval-requested" for part in parts)

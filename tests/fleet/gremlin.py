@@ -66,7 +66,7 @@ class Gremlin:
         self.faults.append(Fault(name, begun, ended))
 
     def excuses(self, begun: float, ended: float) -> bool:
-        """Whether there was a fault that can be felt in this time."""
+        """True if a fault had effects in this time."""
         return any(fault.begun <= ended and begun <= fault.ended + AFTERMATH for fault in self.faults)
 
     def _schedule(self) -> Iterator[Callable[[], Awaitable[None]]]:

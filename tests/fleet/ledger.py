@@ -1,4 +1,4 @@
-"""What a fleet's folder holds: what the tools did, the doors behind which the agent waits, and what workers tell."""
+"""The files in a fleet's folder: the tools' records, the doors at which the agent waits, and the workers' reports."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ DOORS: Final = "doors"
 
 
 def told_by(pid: int, folder: Path) -> Path:
-    """What the worker with this process id tells of itself, if it does: see ``tests/soak/agent.py``."""
+    """The file in which the worker with this process id reports its state, if it does: see ``tests/soak/agent.py``."""
     return folder / f"told-by-{pid}.jsonl"
 
 
@@ -40,7 +40,7 @@ class Ledger:
         (self.folder / DOORS / key).touch()
 
     def deeds(self, chat: str) -> list[Deed]:
-        """What ran so far in this chat. Reads only what was written since it was asked last."""
+        """The tools that have run in this chat. Reads only the lines since the last call."""
         with (self.folder / LEDGER).open("rb") as ledger:
             ledger.seek(self._read)
             for line in ledger:

@@ -20,7 +20,7 @@ from tests.tools import require_command
 
 CONFIGURATION: Final = (ROOT / "examples" / "deploy" / "nginx.conf").read_text(encoding="utf-8")
 BEGIN_OF_SERVER: Final = "listen 8443 ssl http2;"
-"""Where a test may say more."""
+"""The line after which a test may add settings."""
 
 
 @dataclass(frozen=True)

@@ -29,24 +29,24 @@ class Reading:
     what: str
     worker: int
     key: str
-    """What the user said."""
+    """The user's message."""
     begun: float = field(default_factory=time.monotonic)
     ended: float = 0.0
     status: int = 0
     """0: no answer came."""
     chunks: list[Any] = field(default_factory=list)
     done: bool = False
-    """Whether it was read to ``[DONE]``."""
+    """True if it was read to ``[DONE]``."""
     left: bool = False
-    """Whether the reader went by itself."""
+    """True if the reader left by itself."""
     message: Any = None
-    """What a page shows of it."""
+    """The client's message."""
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when as much has been read as was wanted, or nothing more comes."""
 
     @property
     def ends_in(self) -> str | None:
-        """How the response ended; ``None`` if that was not read."""
+        """The response's last chunk type; ``None`` if it was not read to its end."""
         return self.chunks[-1]["type"] if self.done and self.chunks else None
 
 
@@ -65,7 +65,7 @@ class Person:
         self.chat = chat
         self.sent: list[str] = []
         self.moments: dict[str, int] = {}
-        """What was said first has a smaller number; what was said at once has the same."""
+        """The order of the user's messages. Messages that were sent at once have the same number."""
         self.readings: list[Reading] = []
         self._ports = ports
         self._http = http

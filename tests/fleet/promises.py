@@ -1,4 +1,4 @@
-"""What was promised to somebody who chats with a fleet, and what of it was not kept."""
+"""Checks the promises to a user of a fleet, and reports the broken ones."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ ENDING: Final = 0.1
 
 
 def judge(person: Person, gremlin: Gremlin, deeds: Sequence[Deed]) -> Iterator[str]:
-    """What is wrong with what was read, and with what ran."""
+    """Yields problems of the responses that were read, and of the tools that ran."""
     for reading in person.readings:
         for wrong in wrongs(reading, excused=gremlin.excuses(reading.begun, reading.ended)):
             yield f"{person.chat}: {wrong}: {told(reading)}"
@@ -51,7 +51,7 @@ def answered(reading: Reading) -> str | None:
 
 
 def wrongs(reading: Reading, *, excused: bool) -> Iterator[str]:
-    """What no reader may see, and what one sees only of a fault."""
+    """Yields problems that no reader may see, and, without a fault, those that only a fault explains."""
     ends = [chunk["type"] for chunk in reading.chunks if chunk["type"] in TERMINALS]
     if reading.done and (len(ends) != 1 or reading.ends_in != ends[0]):
         yield "not one terminal, at the end"
@@ -68,13 +68,13 @@ def wrongs(reading: Reading, *, excused: bool) -> Iterator[str]:
 
 
 def asked_to_fail(reading: Reading) -> bool:
-    """Whether the words were those at which the model fails. Who resumes may read the answer to earlier words."""
+    """True if the message was one at which the model fails. A resumed response may answer an earlier message."""
     said = "".join(chunk["delta"] for chunk in reading.chunks if chunk["type"] == "text-delta")
     return reading.key.startswith("fail ") or (reading.what == "resume" and said.startswith("I try "))
 
 
 async def at_rest(person: Person, gremlin: Gremlin) -> list[str]:
-    """What is wrong with a chat when all trouble is over: it must go on, and say the same everywhere."""
+    """Yields problems of a chat after all faults: it must continue, and have the same state on all workers."""
     last = await goes_on(person)
     if last.ends_in != "finish":
         return [f"{person.chat}: takes no new turn: {told(last)}"]
@@ -103,9 +103,8 @@ async def goes_on(person: Person) -> Reading:
 
 
 def disagreements(person: Person, gremlin: Gremlin, stored: Sequence[Any]) -> Iterator[str]:
-    """Where the history is not what was shown.
-
-    A stop ends the response at once, and what was said is stored after that, if no fault comes between.
+    """Yields differences between the history and the shown messages. A stop ends the response at once. The text is
+    stored after that, unless a fault comes between.
     """
     texts = [message["parts"][0]["text"] for message in stored if message["role"] == "user"]
     moments = [person.moments[text] for text in texts]
@@ -125,14 +124,14 @@ def disagreements(person: Person, gremlin: Gremlin, stored: Sequence[Any]) -> It
 
 
 def same(kept: Any, shown: Any) -> bool:
-    """Whether they are equal, but for what was asked then and has been answered since."""
+    """True if both are equal, except for calls that were answered since."""
     if any(part.get("state") in {"approval-requested", "input-available"} for part in shown["parts"]):
         return compatible(kept, shown)
     return bool(without_approvals([kept]) == without_approvals([shown]))
 
 
 def compatible(kept: Any, shown: Any) -> bool:
-    """Whether one is the beginning of the other."""
+    """True if one is a beginning of the other."""
     pairs = zip(outline(kept), outline(shown), strict=False)
     return all(
         one[0] == other[0] and (one[1].startswith(other[1]) or other[1].startswith(one[1])) for one, other in pairs
@@ -149,7 +148,7 @@ def outline(message: Any) -> list[tuple[str, str]]:
 
 
 def unsealed(stored: Sequence[Any]) -> Iterator[str]:
-    """What has not ended, and nobody may still end."""
+    """Yields parts that have not ended, and that nobody can still end."""
     for message in stored:
         for part in message["parts"]:
             state = part.get("state", "done")

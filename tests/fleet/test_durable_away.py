@@ -43,10 +43,10 @@ AWAY_SECONDS: Final = 8.0
 
 NOTICED_SECONDS: Final = 15.0
 BACK_SECONDS: Final = 15.0
-"""What a probe may take to see it on a machine that is busy: alone, less than two."""
+"""Seconds that a probe may take to see the recovery on a busy machine: alone, less than two."""
 
 REFUSED_SECONDS: Final = HOOK_TIMEOUT + 15.0
-"""What a request may take if its connection was open before; a new one is given up earlier."""
+"""Seconds that a request on an old connection may take; a new connection gives up earlier."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class House:
     folder: Path
 
     def missing(self) -> list[str]:
-        """What ``/readyz`` says that it misses."""
+        """The missing parts that ``/readyz`` reports."""
         answer = httpx.get(f"{self.url}/readyz", timeout=HANG)
         assert (answer.status_code == 503) == ("missing" in answer.json())
         found: list[str] = answer.json().get("missing", [])

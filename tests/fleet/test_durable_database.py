@@ -1,4 +1,4 @@
-"""What the engine does in its database: through PgBouncer, while nothing runs, and beside another deployment."""
+"""The engine's use of its database: through PgBouncer, while nothing runs, and beside another deployment."""
 
 import re
 import time

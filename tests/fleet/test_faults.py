@@ -34,7 +34,7 @@ async def test_no_promise_is_broken_whatever_fails(house: Fleet, rng: Random) ->
 
 
 async def trouble(house: Fleet, rng: Random) -> list[str]:
-    """What was promised and not kept."""
+    """The broken promises."""
     gremlin = Gremlin(house, Random(rng.getrandbits(64)))
     limits = httpx.Limits(max_keepalive_connections=0)
     async with httpx.AsyncClient(timeout=HANG, limits=limits, trust_env=False) as http:

@@ -51,9 +51,8 @@ def body(chat: str) -> dict[str, object]:
 
 
 async def ask(http: httpx.AsyncClient, url: str, chat: str) -> str:
-    """How the run of a new chat ends: by the status, or by the last chunk.
-
-    A request that is refused or cut off is repeated, as a page does.
+    """Returns the end of a new chat's run: the status, or the last chunk. Repeats a request that is refused or cut off,
+    as a client does.
     """
     while True:
         try:

@@ -27,7 +27,7 @@ from tests.serving.support import chat as chat_body, said, text
 pytestmark = pytest.mark.fleet
 
 AWAY = "The server cannot reach its chats just now. Try again."
-"""What a worker says whose Redis is away."""
+"""The text of a worker whose Redis is unreachable."""
 
 STREAMS = 9
 

@@ -53,7 +53,7 @@ class House:
 
     @property
     def is_shared(self) -> bool:
-        """Whether the workers know of each other's runs."""
+        """True if the workers know of each other's runs."""
         return self.column != "memory" and len(self.workers) > 1
 
     def mend(self) -> None:
@@ -85,7 +85,7 @@ class House:
         return (await self.http.get(self.url(chat, worker))).text
 
     async def says(self, chat: str, words: str, worker: int = -1) -> bool:
-        """Whether the stored answer says so at last, though somebody may have to take it up first."""
+        """True if the stored answer has the text at last, though another worker may have to recover it first."""
         for _ in range(int((LEASE + TAKING_UP) / 0.1)):
             if words in await self.stored(chat, worker):
                 return True

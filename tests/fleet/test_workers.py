@@ -41,7 +41,7 @@ class Served:
         self.process, self.url = process, url
 
     def rest(self) -> str:
-        """What else it has printed, once it has ended."""
+        """The rest of its output, once it has ended."""
         assert self.process.stdout is not None
         return self.process.stdout.read()
 

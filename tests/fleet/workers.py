@@ -36,7 +36,7 @@ class Worker:
         self._env = {**os.environ, "FLEET_FOLDER": str(folder)}
         self.log = folder / f"worker-{self.port}.log"
         self.deaths = 0
-        """How often it has been found dead."""
+        """The number of times that it was found dead."""
         self._process: PythonModule | None = None
 
     @property
@@ -45,7 +45,7 @@ class Worker:
 
     @property
     def died(self) -> bool:
-        """Whether it has ended without being told to."""
+        """True if it has ended without a request to stop."""
         return self._process is not None and self._process.ended
 
     @property
@@ -120,7 +120,7 @@ class Workers:
             worker.kill()
 
     def said(self) -> str:
-        """What the workers have logged."""
+        """The workers' log."""
         return "\n".join(worker.log.read_text() for worker in self.workers)
 
 

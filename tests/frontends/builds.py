@@ -27,7 +27,7 @@ BUILD_SECONDS: Final = 600
 """To fail a hang: the first test of a class waits until its frontend is built."""
 
 BUILT: Final = frozenset({".next", "dist"})
-"""What a developer's own build has left."""
+"""Folders of a developer's own builds."""
 
 CREATE_OPTIONS: Final = (
     *("--ts", "--app", "--empty", "--no-tailwind", "--no-eslint", "--no-src-dir", "--no-react-compiler"),

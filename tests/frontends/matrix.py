@@ -20,7 +20,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "vue": "Vue",
     "svelte": "Svelte",
 }
-"""What stands above the columns, by the name of an example; `template` is no example: its calls are made in Node."""
+"""The headings of the columns, by the name of an example; `template` is not an example: its calls are made in Node."""
 
 
 @dataclass(frozen=True)

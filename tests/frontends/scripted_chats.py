@@ -22,10 +22,10 @@ from tests.frontends.foreign_site import naming
 from tests.served import served
 
 Said: TypeAlias = tuple[str, str]
-"""Who said it, ``user`` or ``assistant``, and the words."""
+"""The author, ``user`` or ``assistant``, and the text."""
 
 STORY: Final = ("Once upon a time there was a stream,", " and it reached the sea.")
-"""What is told before and after the test lets the model go on."""
+"""The texts before and after the test lets the model go on."""
 
 LONG: Final = "".join(f"Paragraph {number}: the train stood longer than it should.\n\n" for number in range(40))
 
@@ -46,7 +46,7 @@ async def reserve_seat(tool_context: ToolContext) -> dict[str, Any]:
 
 @dataclass
 class Script:
-    """What the agent answers."""
+    """The agent's script."""
 
     asked: list[list[Said]] = field(default_factory=list)
     """The words in each request to the model."""

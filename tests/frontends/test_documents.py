@@ -1,5 +1,8 @@
-"""What README and docs show, run as a reader runs it: servers by their own commands, pages in a fresh Next app, in
-Chromium, commands by a shell. Blocks stand as they are printed: the browser maps the addresses in them."""
+"""Runs the code of README and docs as a reader does. Servers run by their own commands, pages in a fresh Next app in
+Chromium, and commands in a shell.
+
+Blocks are used as printed: the browser maps the addresses in them.
+"""
 
 import json
 import os
@@ -58,10 +61,10 @@ async function StoredChat({ params }: Params) {
   return <ChatPage id={id} messages={await storedMessages(id)} />;
 }
 """
-"""Where a reader puts the page of docs/durable.md: it gets an id and the stored messages."""
+"""The file in which a reader puts the page of docs/durable.md: it gets an id and the stored messages."""
 
 PASSING_ON: Final = ("app/api/[...path]/route.ts", "lib/agent.ts", "lib/chat-message.ts", "lib/chat-types.ts")
-"""What the example for Next.js has to pass `/api` on to the agent's server."""
+"""The file with which the Next.js example passes `/api` on to the agent's server."""
 
 
 def asking(chat_id: str, words: str, *earlier: dict[str, Any]) -> dict[str, Any]:
@@ -86,7 +89,7 @@ def pasted(code: str, folder: Path, *command: str, env: Mapping[str, str]) -> It
 
 
 def streamed(url: str, chat: str = "c1", **headers: str) -> str:
-    """What is answered to the first words of a chat, which must come in pieces."""
+    """The response to the first message of a chat, which must arrive in pieces."""
     with httpx.stream("POST", f"{url}/api/chat", json=asking(chat, "Hi"), headers=headers, timeout=HANG) as response:
         told = response.read().decode()
         assert response.status_code == 200, told
@@ -241,7 +244,7 @@ class TestCommands:
         assert "And tomorrow?" in done(folder, "replay", "weather.jsonl", "--to", "messages")
 
     def run(self, arguments: Sequence[str], folder: Path) -> None:
-        """What serves must answer, and what does not must succeed."""
+        """Runs a command: a server must answer, and any other command must succeed."""
         if arguments[0] != "serve":
             done(folder, *arguments)
             return
@@ -296,14 +299,14 @@ def shown(file: str, mark: str) -> list[list[str]]:
 
 
 def done(folder: Path, *arguments: str) -> str:
-    """What the command prints. It must succeed."""
+    """The output of the command, which must succeed."""
     told = cli(*arguments, cwd=folder)
     assert told.exit_code == 0, told
     return told.stdout
 
 
 def shell(commands: str, folder: Path) -> str:
-    """What a shell prints for these commands, each of which must succeed."""
+    """The shell's output for these commands, each of which must succeed."""
     bin_ = folder / "bin"
     bin_.mkdir(exist_ok=True)
     (bin_ / "adk-ui-stream").write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')

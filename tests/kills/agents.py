@@ -1,6 +1,7 @@
-"""What the workers serve. Users say ``KIND KEY``: which conversation, and a word that all of it repeats.
+"""The workers' agents. Users send ``KIND KEY``: the kind of conversation, and a word that all of its texts repeat.
 
-There is an agent for each kind of ``tests/durable/test_every_event.py``; most are one agent, with all of their tools.
+There is an agent for each kind of ``tests/durable/test_every_event.py``; most kinds share one agent with all of their
+tools.
 """
 
 import asyncio
@@ -49,14 +50,15 @@ SLOW: Final = 0.5
 """Seconds that a slow tool takes."""
 
 WORDS: Final = re.compile(r"([a-z]+) (\w+)")
-"""What a user says."""
+"""A user's message."""
 
 Turn = list[Any]
 
 
 class Asked(NamedTuple):
-    """What a model is asked. ``answered``: how many tools have answered since the user's words. ``of_tool``: whether a
-    tool has just done so."""
+    """A model's request. ``answered``: the number of tools that have answered since the user's message. ``of_tool``:
+    true if a tool has just answered.
+    """
 
     kind: str
     key: str
@@ -129,7 +131,7 @@ async def draw(key: str, tool_context: ToolContext) -> types.Part:
 
 
 def where(key: str) -> None:
-    """Where the user is, whose page answers."""
+    """The location of the user, which the client answers."""
 
 
 def read_diary(credential: AuthCredential) -> str:
@@ -279,7 +281,7 @@ TURNS: Final[Mapping[str, Callable[[Asked], Turn]]] = {
     "line": introducing("?"),
     "side": introducing("?"),
 }
-"""What the models say, by the kind of conversation."""
+"""The models' answers, by the kind of conversation."""
 
 ALL: Final = frozenset(TURNS)
 
@@ -382,7 +384,7 @@ ROOTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
     "given": lambda: agent("given", before_model_callback=noted_by_a_callback),
     "toolset": lambda: agent("toolset", tools=[Diary()]),
 }
-"""What is served, by its name."""
+"""The served agents by name."""
 
 
 def runner(root: str) -> Runner:

@@ -1,4 +1,4 @@
-"""What was promised to visitors whose servers were killed, and what of it was not kept."""
+"""Checks the promises to visitors whose servers were killed, and reports the broken ones."""
 
 import json
 from collections import Counter
@@ -105,11 +105,11 @@ class Checker:
                     yield f"reload: {said.words!r} was answered at {answered % 1000:.3f}, not in {reading.told()}"
 
     def _excused(self, begun: float, ended: float) -> bool:
-        """Whether a fault can be felt in this time."""
+        """True if a fault had effects in this time."""
         return any(trouble.begun <= ended and begun <= trouble.ended + AFTERMATH for trouble in self._house.troubles)
 
     def _was_superseded(self, reading: Reading) -> bool:
-        """Whether it repeats a request that another one has interrupted: it ends as that did."""
+        """True if it repeats a request that another one has interrupted: both end in the same way."""
         first = next(each for each in self._readings if each.body == reading.body)
         return reading.is_post and any(
             each.is_post and each.body != reading.body and first.begun < each.begun < (reading.ended or inf)
@@ -123,7 +123,9 @@ class Checker:
         )
 
     def _was_stopped(self, reading: Reading) -> bool:
-        """Whether the user asked for something else before it ended. What was accepted before stops nothing again."""
+        """True if the user sent another request before it ended. A request that was accepted earlier stops nothing
+        again.
+        """
         assert reading.ended is not None
         accepted: dict[str | None, float] = {}
         for each in self._readings:
@@ -145,7 +147,7 @@ class Checker:
         return any(each.ended is None or each.ended > reading.begun or not each.is_post for each in others)
 
     def _words(self) -> Iterator[str]:
-        """What was answered with 200 is in the history once, with its whole answer."""
+        """Every message that was answered with 200 is in the history once, with its whole answer."""
         texts = Counter(
             part["text"]
             for message in self._stored
@@ -188,7 +190,7 @@ class Checker:
                 yield f"answer: {said.words!r}: {found} {errors}"
 
     def _has_failed(self) -> bool:
-        """Whether a run of the chat ended in an error, which its page may not have seen: it had left."""
+        """True if a run of the chat ended in an error. Its page may have left, and not seen the error."""
         told = [
             record["message"]
             for record in self._house.logged()
@@ -197,7 +199,7 @@ class Checker:
         return bool(told) and not any(message.startswith(LEFT) for message in told)
 
     def _is_overtaken(self, said: Said) -> bool:
-        """Whether words that were sent before these were accepted after them: they have ended this answer."""
+        """True if a message that was sent before this one was accepted after it: that message has ended this answer."""
         accepted = {
             each.words: min(
                 (
@@ -216,7 +218,7 @@ class Checker:
         )
 
     def _is_overtaken_by_words(self, answer: Reading) -> bool:
-        """Whether new words were accepted since those to which this answer belongs."""
+        """True if a new message was accepted since the message of this answer."""
         words = {
             each.body
             for each in self._readings
@@ -232,8 +234,9 @@ class Checker:
         return message["role"] == "user" and any(part.get("text") == said.words for part in message["parts"])
 
     def _expected(self) -> tuple[list[str], bool]:
-        """The user's words that must be there, and whether that is sure: what was asked for at the same time may have
-        come in any order."""
+        """The user's messages that must be in the history, and whether their order is certain. Concurrent requests may
+        arrive in any order.
+        """
         first: dict[str, Reading] = {}
         for each in self._readings:
             if each.is_post and each.status == 200 and each.body is not None and each.body not in first:
@@ -281,7 +284,7 @@ class Checker:
                     yield f"denial lost: {kept}: {reading.told()}"
 
     def _pages(self) -> Iterator[str]:
-        """What a page shows at the end of a response is what is stored, if nothing else was asked for after that."""
+        """The page's messages at the end of a response are the stored ones, if no other request followed."""
         kept = {message["id"]: message for message in self._stored}
         for tab in self._visitor.tabs:
             mine = [each for each in self._readings if each.page == tab.name and (each.is_post or each.is_resume)]
@@ -309,8 +312,9 @@ class Checker:
                 yield f"{mark}: shown {parts(message)}\n   stored {parts(stored)}\n   {last.told()}"
 
     def _was_killed_at_its_end(self, reading: Reading) -> bool:
-        """True if the worker was killed in the moment in which it had stopped a run, before the stop was answered:
-        nobody else knew of that end."""
+        """True if the worker was killed after it had stopped a run, and before it answered the stop: nobody else knew
+        of that end.
+        """
         if reading.ends_in != "abort" or reading.ended is None:
             return False
         kills = [
@@ -365,7 +369,7 @@ class Checker:
 
 
 def is_done(deletion: Deletion, readings: Sequence[Reading]) -> bool:
-    """Whether the chat was deleted: also if the answer got lost with its worker, and the page found no chat then."""
+    """True if the chat was deleted, even if the worker died with its response, and the page then found no chat."""
     is_repeated = any(
         each.method == "DELETE" and each.status == 0 and deletion.sent <= each.begun < deletion.answered
         for each in readings
@@ -374,9 +378,8 @@ def is_done(deletion: Deletion, readings: Sequence[Reading]) -> bool:
 
 
 def compared(message: Any) -> Any:
-    """What a page and the history must both have. A step at the end that holds nothing shows nothing.
-
-    Where a call waits for its answer it does: the client's helpers look behind the last step for what was answered.
+    """The parts that a page and the history must share. An empty step at the end shows nothing. Before a waiting call
+    it counts: the client's helpers look for answers after the last step.
     """
     messages = without_approvals([message])
     for each in messages:
@@ -412,7 +415,7 @@ def parts(message: Any) -> list[Any]:
 
 
 def errors_logged(house: House) -> Iterator[str]:
-    """What no fault explains."""
+    """The logged errors that no fault explains."""
     for record in house.logged():
         at = moment(record)
         is_of_crashes = GIVEN_UP in record["message"] or record["message"] == CRASHES_TEXT

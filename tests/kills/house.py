@@ -45,13 +45,13 @@ MORE: Final = (
     "stream_protocol.durable",
     "stream_protocol.serving.run_logs.postgres",
 )
-"""What these workers import besides others: they start again and again."""
+"""Modules that these workers import besides others: they start again and again."""
 
 GIVEN_UP: Final = "is given up"
-"""What a worker logs of a run that has crashed too many workers."""
+"""A worker's log text for a run that has crashed too many workers."""
 
 SLOW_STARTS: Final = ("it does not answer", "NOTIFY does not arrive")
-"""What a worker says that ends at its start since a store has answered too late, as one does on a busy machine."""
+"""A worker's texts when it ends at its start because a store answered too late, as on a busy machine."""
 
 AFTERMATH: Final = 2 * LEASE + LOOK + 2.0
 """Seconds for which a fault that is over may still be felt."""
@@ -168,13 +168,13 @@ class House:
                 self.troubles.append(Trouble("busy", record["worker"], at - LEASE, at))
 
     def is_given_up(self, chat: str) -> bool:
-        """Whether a run of this chat has ended because as many workers were killed as a run may crash."""
+        """True if a run of this chat was given up because it had crashed too many workers."""
         killed = sorted(trouble.begun for trouble in self.troubles if trouble.harm == "kill")
         ends = [moment(each) for each in self.logged() if each.get("chat_id") == chat and GIVEN_UP in each["message"]]
         return any(end is not None and sum(each < end for each in killed) > CRASHES_OF_SUSPECT for end in ends)
 
     def begun(self) -> list[dict[str, Any]]:
-        """What tools have written."""
+        """The tools' records."""
         file = self.folder / BEGUN
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
@@ -189,7 +189,7 @@ class House:
         (self.folder / f"{chat}.jsonl").write_text("\n".join(lines))
 
     def logged(self) -> list[dict[str, Any]]:
-        """What the workers have logged as errors, and that one has ended in one."""
+        """The workers' logged errors, including a worker that ended in an error."""
         found: list[dict[str, Any]] = []
         for number, worker in enumerate(self.workers):
             for line in worker.log.read_text().splitlines():
@@ -284,7 +284,7 @@ async def housed(schedule: Schedule, folder: Path, postgres: Postgres) -> AsyncI
 
 
 def moment(record: dict[str, Any]) -> float | None:
-    """When a record was logged, by the monotonic clock."""
+    """The time of a log record, by the monotonic clock."""
     if "time" not in record:
         return None
     passed = time.time() - datetime.fromisoformat(record["time"]).timestamp()

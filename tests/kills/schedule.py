@@ -1,7 +1,7 @@
-"""What happens in a test, drawn from one seed: who says what, and when which worker or store fails.
+"""The schedule of a test, drawn from one seed: the users' actions, and the failures of workers and stores.
 
-All times are seconds. Those of a deed and of a fault are counted from the moment in which a page sends its words, or in
-which they are answered.
+All times are seconds. Times of actions and faults count from the moment in which a page sends its message, or gets its
+response.
 """
 
 import os

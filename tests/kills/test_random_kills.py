@@ -88,7 +88,7 @@ async def harm(house: House, visitors: Sequence[Visitor], fault: Fault) -> None:
 
 
 async def at_rest(house: House, visitors: Sequence[Visitor]) -> list[str]:
-    """What goes on, or is kept by the engine, long after all has ended."""
+    """Work that continues, or that the engine still stores, long after all runs have ended."""
     found: list[str] = []
     deadline = time.monotonic() + HANG
     async with httpx.AsyncClient(timeout=HANG, trust_env=False) as http:

@@ -70,14 +70,14 @@ class Reading:
 
     @property
     def is_over(self) -> bool:
-        """Whether the response has ended, or there was none. The client reads no further than an error."""
+        """True if the response has ended, or there was none. The client does not read past an error."""
         return self.status == 204 or (
             self.is_stream and ("data: [DONE]" in self.text or any(each["type"] == "error" for each in self.chunks))
         )
 
     @property
     def is_outdated(self) -> bool:
-        """Whether it answers what nobody asks any more: something else was said meanwhile."""
+        """True if a later request has replaced the one that it answers."""
         return (
             self.is_post
             and self.status == CONFLICT
@@ -86,7 +86,7 @@ class Reading:
 
     @property
     def has_left(self) -> bool:
-        """Whether the page was left while it came."""
+        """True if the page was left while it came."""
         return self.cut == "left" or (self.cut or "").startswith("AbortError")
 
     @property
@@ -332,7 +332,7 @@ class Visitor:
                 tab = await self.open(tab.worker, of=tab)
 
     async def was_accepted(self, tab: Tab) -> bool | None:
-        """Whether the last request of the page was answered with 200, to whichever page; ``None`` if it sent none."""
+        """True if the page's last request was answered with 200, on any page; ``None`` if it sent none."""
         posts = [each for each in await tab.readings() if each.is_post]
         if not posts:
             return None

@@ -19,7 +19,7 @@ INPUT: Final = "adk_request_input"
 
 
 def output(page: Page, name: str) -> Any:
-    """What the card shows of a tool that has answered."""
+    """The output on the card of a tool that has answered."""
     text = unfolded(tool(page, name, "output-available")).locator('[data-json="output"] pre').inner_text()
     return json.loads(text)
 

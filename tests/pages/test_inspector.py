@@ -67,7 +67,7 @@ def seat(tool_context: ToolContext) -> Any:
 
 
 def answer(request: Any) -> Any:
-    """What the model says to the newest words."""
+    """The model's answer to the newest message."""
     last = request.contents[-1].parts[-1]
     if last.function_response is not None:
         return ["It is ", "clear in Oslo."]

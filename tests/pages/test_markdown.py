@@ -26,7 +26,7 @@ from tests.served import served
 pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
 
 TAGS: Final = (Path(__file__).parent / "fence_tags.txt").read_text(encoding="utf-8").splitlines()
-"""What models write behind a fence, and what nobody should; some with attributes."""
+"""Tags of fences as models write them, and hostile ones; some with attributes."""
 
 FENCES: Final = {
     "without a tag": ("```\nx = 1\n```", "x = 1"),
@@ -70,11 +70,11 @@ After."""
 """A text that is cut after each of its characters."""
 
 WORDS: Final = ("Before", "it", "all", "const a = 1;", "1", "2", "one", "two_three", "After.")
-"""What a reader sees of it."""
+"""The words that a reader sees."""
 
 CODE: Final = "[data-streamdown=code-block-body]"
 PLAIN: Final = "[data-plain]"
-"""What could not be drawn."""
+"""The selector of blocks that could not be drawn."""
 
 NO_BOOM: Final = """
 const { canParse } = URL;

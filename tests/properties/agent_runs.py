@@ -31,7 +31,7 @@ IN_PARALLEL: list[Speaker] = [("left", "both.left"), ("right", "both.right"), ("
 OUTCOMES: list[Outcome] = ["result", "approval", "client", "failure", "result"]
 
 FORMS = ["echoed", "renamed", "vertex", "tracked", "raw", "grown", "nameless", "whole"]
-"""How a call is streamed; the last two have no fragments."""
+"""The forms of a streamed call; the last two have no fragments."""
 
 TEXTS = st.text(min_size=1, max_size=12)
 SMALL: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4)
@@ -250,7 +250,7 @@ def runs(draw: st.DrawFn, speakers: list[Speaker] | None = None) -> Run:
 
 
 def spoken(events: Iterable[Event], *, thoughts: bool) -> dict[Speaker, str]:
-    """What each speaker has said, by the complete events, and by fragments where none has come yet."""
+    """The text of each speaker: of the complete events, or of the fragments if no complete event has come yet."""
     whole: dict[Speaker, str] = {}
     begun: dict[Speaker, str] = {}
     for item in events:

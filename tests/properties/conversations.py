@@ -55,10 +55,10 @@ CODE = types.Part(executable_code=types.ExecutableCode(code="plot()", language=t
 RAN = types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="ok"))
 
 SAID = ("go", "again", "edited")
-"""What the page says."""
+"""The user's messages."""
 
 Act = str | tuple[str, int]
-"""What a page does; ``stop`` and ``expire`` with the number of events after which that happens to the run."""
+"""The page's actions; ``stop`` and ``expire`` have the number of events after which they happen to the run."""
 
 
 def pay(amount: int) -> dict[str, int]:
@@ -150,7 +150,7 @@ handed_over = st.just([Call("booker", {"request": "a table"})])
 
 @st.composite
 def turns(draw: st.DrawFn) -> list[Any]:
-    """What a model says in one response: words, then calls, and perhaps a failure."""
+    """A model's output in one response: texts, then calls, and perhaps a failure."""
     words: list[Any] = draw(spoken) or ["."]
     return [*words, *draw(st.one_of(several, several, several, handed_over)), *draw(endings), *draw(failures)]
 
@@ -190,14 +190,14 @@ actions = st.lists(
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What a chat is served by."""
+    """The services and settings of a chat."""
 
     ai_sdk: AiSdkVersion
     mode: StreamingMode
     keeps: bool
-    """Whether what the model draws is saved as an artifact."""
+    """True if the model's pictures are saved as artifacts."""
     compacts: bool
-    """Whether ADK sums earlier turns up for the model."""
+    """True if ADK summarises earlier turns for the model."""
 
 
 surroundings = st.builds(
@@ -386,7 +386,7 @@ class Chat:
         self.page.take(received)
 
     async def session(self) -> Session:
-        """What is stored."""
+        """The stored session."""
         session = await self.workers[0].runner.session_service.get_session(
             app_name="root", user_id="local", session_id=self.page.chat_id
         )
@@ -412,7 +412,7 @@ class Chat:
             assert_replays_as_recorded(path, **options)
 
     def _assert_order(self, recording: Recording, **options: Unpack[ConverterOptions]) -> None:
-        """What both the newest response and the end of this recording say of calls has one order."""
+        """The calls that are both in the newest response and at the end of this recording have the same order."""
         responses = self.page.responses[-1], newest_response(recording, **options)
         said, replayed = (outcomes(chunks) for chunks in responses)
         assert [one for one in said if one in replayed] == [one for one in replayed if one in said]

@@ -94,14 +94,15 @@ def leaf_fragments(draw: st.DrawFn, path: str, leaf: Any) -> list[PartialArg]:
 
 
 def tracked(cut: list[str]) -> list[PartialArg]:
-    """What ADK makes of the pieces, for LiteLlm, OpenAI and Anthropic alike."""
+    """ADK's values for the pieces, equal for LiteLlm, OpenAI and Anthropic."""
     tracker = _JsonPathTracker()
     return [fragment for piece in cut for fragment in tracker.handle_chunk(piece)]
 
 
 def ended_too_early(fragments: list[PartialArg]) -> bool:
-    """Whether ADK's tracker tells the end of a string and then more of it. ADK 2.13 does where the piece that ends the
-    string begins the next key, and the quote after that key comes alone."""
+    """True if ADK's tracker reports the end of a string and then more of it. ADK 2.13 does if the piece that ends the
+    string begins the next key, and the quote after that key comes alone.
+    """
     ended: set[str | None] = set()
     for fragment in fragments:
         if fragment.string_value and fragment.json_path in ended:
@@ -126,7 +127,7 @@ def lenient(text: str) -> dict[str, Any]:
 
 
 def closing(text: str) -> str:
-    """What closes the string and the brackets that this beginning of a JSON text leaves open."""
+    """The text that closes the string and the brackets that this beginning of a JSON text leaves open."""
     closers, in_string, escaped = "", False, False
     for character in text:
         if in_string:

@@ -1,5 +1,8 @@
-"""Whatever a conversation does: what its page has folded, the history that any worker gives, and the replay of what is
-stored are the same messages, turn after turn. What may differ: ``docs/decisions/what-history-equals.md``."""
+"""In any conversation three readings are the same messages, turn after turn. They are the client's folded stream, the
+history of any worker, and the replay of the stored events.
+
+The allowed differences: ``docs/decisions/what-history-equals.md``.
+"""
 
 import asyncio
 import tempfile
@@ -43,7 +46,9 @@ async def converse(script: list[Any], about: Surroundings, acts: list[Act], stor
 
 
 def is_decided_by_seed(action: Act) -> bool:
-    """Whether an act meets the same in every run, though the store is written by a thread: not so the end of a run."""
+    """True if an action has the same effect in every run, though a thread writes to the store: the end of a run has
+    not.
+    """
     return isinstance(action, str)
 
 

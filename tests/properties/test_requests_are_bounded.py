@@ -1,5 +1,6 @@
-"""A page that sends by itself posts once for each thing that its user does, and once for each round of calls that it
-answers itself while a response comes in."""
+"""A page that sends by itself posts once for each action of its user. It also posts once for each round of calls that
+it answers itself while a response arrives.
+"""
 
 import asyncio
 import copy
@@ -78,7 +79,7 @@ async def act(page: EagerPage, action: str) -> None:
 
 
 def errors(page: EagerPage) -> list[Finding]:
-    """What ``check`` finds in all that the page was sent, with the ids of its messages and without."""
+    """The errors of ``check`` for all streams that the page was sent, with the ids of its messages and without."""
     streams = "".join(page.received)
     return [
         finding

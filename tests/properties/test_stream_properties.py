@@ -48,7 +48,7 @@ def tools_of(parts: Parts, call: Call) -> Parts:
 
 
 def heard(parts: Parts, kind: str) -> dict[Speaker, str]:
-    """What each speaker's parts of this kind say."""
+    """The text of each speaker's parts of this kind."""
     words: dict[Speaker, str] = {}
     for part in parts:
         if part["type"] == kind:
@@ -196,7 +196,7 @@ def a_page_sends_by_itself_only_what_a_person_answered(run: Run, parts: Parts) -
 
 
 def answer(part: dict[str, Any], call: Call, *, approved: bool) -> None:
-    """What the page does to the part when a person answers, or the client's own tool."""
+    """Changes the part as the page does when a user, or the client's own tool, answers."""
     if call.outcome == "approval":
         part["state"] = "approval-responded"
         part["approval"]["approved"] = approved

@@ -67,7 +67,7 @@ RESULT: Final = {
 
 
 def paths(value: Any, *path: str | int) -> Iterator[tuple[str | int, ...]]:
-    """Where the value has numbers."""
+    """The paths of the numbers in the value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         if isinstance(item, int | float):

@@ -1,4 +1,4 @@
-"""What a recording of ours holds, and what becomes of its file."""
+"""The contents of our recordings, and the handling of their files."""
 
 import errno
 import os

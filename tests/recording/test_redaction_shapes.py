@@ -1,4 +1,4 @@
-"""Which shapes of secrets go and which values stay, wherever they stand; and what is left still replays."""
+"""Secrets of these shapes are removed and other values stay, at any place; the rest still replays."""
 
 import copy
 import json

@@ -80,7 +80,7 @@ def _told(part: Any) -> Any:
 
 
 CONVERSATION: Final = [("user", ["The weather?"]), ("assistant", [{"celsius": 18}, "Mild."])]
-"""What each of these files tells."""
+"""The conversation in each of these files."""
 
 ANSWER: Final = [{"response": text("Mild.")}]
 WITHOUT_IDS: Final = [

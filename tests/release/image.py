@@ -1,6 +1,6 @@
-"""What a Dockerfile makes, without Docker: its instructions are carried out in an overlay over this machine's files.
+"""Builds the image of a Dockerfile without Docker: its instructions run in an overlay over this machine's files.
 
-A Python of the version that ``FROM`` names, without packages, stands in for the base image.
+A Python of the version that ``FROM`` names, without packages, replaces the base image.
 """
 
 import json
@@ -139,7 +139,7 @@ def _begin(image: Image, base: str, wheel: Path) -> None:
     image.env = {"PATH": f"{PYTHON}/bin:{os.environ['PATH']}"}
     python = find_python(version[1])
     _run(image, f"{python} -m venv {PYTHON}")
-    # Where a machine has its Pythons, others than root may have no business.
+    # On some machines only root can read the folder of Pythons.
     for parent in Path(python).resolve().parents:
         _run(image, f"chmod o+rx {parent}")
     (image.folder / "layer" / "wheels").mkdir()
@@ -202,7 +202,9 @@ class Container:
         return self._log.read_text()
 
     def execute(self, *command: str) -> str:
-        """What a further process in the container says, as ``docker exec`` starts it. Fails the test if it fails."""
+        """The output of a further process in the container, like ``docker exec``. Fails the test if the process
+        fails.
+        """
         enter = ("nsenter", f"--target={self.process.pid}", "--mount", "--net", "--root")
         return run(*enter, *self._image.process(command), cwd=self._image.folder)
 

@@ -1,4 +1,4 @@
-"""What would be published, as strangers meet it: installed alone, on each Python that we name. `make release`."""
+"""The distributions as strangers get them: installed alone, on each Python that we name. `make release`."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Which recorded turn a request gets, and what it is told if there is none."""
+"""The recorded turn that a request gets, and the error if there is none."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""What models send over HTTP, and ADK's adapters that read it: each response is there in any pieces."""
+"""Models' streams over HTTP, and the ADK adapters that read them: each response can be split anywhere."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What a sample is: an agent, and a chat with it."""
+"""The definition of a sample: an agent, and a chat with it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

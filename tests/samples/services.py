@@ -1,4 +1,4 @@
-"""What the agents ask over the network: an MCP server and a web service, on loopback."""
+"""The agents' network services on loopback: an MCP server and a web service."""
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator

@@ -53,10 +53,10 @@ WORKING, COMPLETED, FAILED, REJECTED, CANCELED, INPUT, AUTH = (
 )
 
 Act: TypeAlias = "str | Callable[[Page], None]"
-"""What the user does: says something, or answers what waits."""
+"""The user's action: a message, or an answer to a waiting call."""
 
 Steps: TypeAlias = Sequence[tuple[Act, str]]
-"""What the user does, and how the agent's message looks then: ``(reasoning)``, text, and calls with their states."""
+"""The user's actions, and the agent's message after each: ``(reasoning)``, text, and calls with their states."""
 
 Alone: TypeAlias = Callable[[RemoteA2aAgent], BaseAgent]
 

@@ -35,7 +35,7 @@ def request(model: str) -> LlmRequest:
 
 
 async def responses(adapter: str, pieces: list[bytes]) -> list[str]:
-    """What ADK is given of a stream that comes in these pieces: an event is made of each, and of nothing else."""
+    """ADK's responses for a stream that comes in these pieces: each becomes one event, and there are no others."""
     make, _, _ = ADAPTERS[adapter]
     model = make([pieces])
     given = [answer async for answer in model.generate_content_async(request(model.model), stream=True)]

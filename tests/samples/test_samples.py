@@ -42,12 +42,12 @@ visited = ContextVar("visited", default="")
 """The name of the sample whose request is served."""
 
 Seen: TypeAlias = dict[str, Any]
-"""What there was at the end of a step, as ``visit-chats.mjs`` tells it."""
+"""The state at the end of a step, as ``visit-chats.mjs`` reports it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What was seen of each turn of a sample, step by step, and what the server said of it in its log."""
+    """The observations of each turn of a sample, step by step, and the server's log of it."""
 
     turns: Sequence[Sequence[Seen]]
     log: Sequence[str]

@@ -81,7 +81,7 @@ class Page:
         self.take(chunks(response.text))
 
     def take(self, stream: Iterable[Any]) -> None:
-        """What ``AbstractChat`` does with a response: a chunk that writes puts the message into the list."""
+        """Handles a response as ``AbstractChat`` does: a chunk that writes puts the message into the list."""
         self.responses.append([*stream])
         last = self.messages[-1]
         reducer = MessageReducer(ai_sdk=self._ai_sdk, message=last if last["role"] == "assistant" else None)

@@ -41,7 +41,7 @@ class Execution:
 
 
 class Kept:
-    """What the engines of all workers keep."""
+    """The runs that the engines of all workers store."""
 
     def __init__(self) -> None:
         self.runs: dict[str, KeptRun] = {}
@@ -56,11 +56,11 @@ class KeepingEngine:
         self.kept = kept
         self.version = version
         self.is_dead = False
-        """Whether the worker has crashed: it keeps nothing more."""
+        """True if the worker has crashed: it stores nothing more."""
         self.is_paused = False
-        """Whether the worker looks for no runs."""
+        """True if the worker looks for no runs."""
         self.error: Exception | None = None
-        """What each change raises."""
+        """The exception that each change raises."""
         self.writes = asyncio.Event()
         """Set while records are written."""
         self.writes.set()

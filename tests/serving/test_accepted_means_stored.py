@@ -96,7 +96,7 @@ async def posting(app: Any, body: Any) -> AsyncIterator[asyncio.Task[httpx.Respo
 
 
 async def stored_texts(sessions: BaseSessionService, service: ChatService, chat_id: str = "c1") -> list[str]:
-    """What the user has said in the chat, as the store has it."""
+    """The user's texts in the chat, as stored."""
     session = await sessions.get_session(app_name=service.runner.app_name, user_id="local", session_id=chat_id)
     assert session is not None
     parts = [

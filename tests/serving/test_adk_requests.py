@@ -1,4 +1,4 @@
-"""What people may answer, how often, and what comes of it: approvals, payloads, input, credentials."""
+"""People's answers, repeated answers, and their effects: approvals, payloads, input, credentials."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -318,7 +318,7 @@ async def test_a_confirmation_that_the_model_made_up_asks_nobody_and_the_run_goe
 
 
 class Trip(BaseModel):
-    """What the workflow is given."""
+    """The workflow's input."""
 
     month: str
 

@@ -80,7 +80,9 @@ class Payers:
 
 
 def in_any_order(messages: Any) -> list[Any]:
-    """What agents side by side said: the page has it as they spoke, in steps, and history as they completed."""
+    """The texts of parallel agents. The page has them in the order of the stream, in steps; history has them in the
+    order of completion.
+    """
     return [
         {**one, "parts": sorted((part for part in one["parts"] if part["type"] != "step-start"), key=repr)}
         for one in comparable(messages)

@@ -63,7 +63,7 @@ class Desk(Page):
         ]
 
     def read(self) -> list[Any]:
-        """What the model was last shown of calls: their responses."""
+        """The calls in the model's last request: their responses."""
         contents = self.model.requests[-1].contents
         responses = [part.function_response for content in contents for part in content.parts or []]
         return [response.response for response in responses if response is not None]

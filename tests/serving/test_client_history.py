@@ -65,7 +65,7 @@ class Bank:
         return next(self._turns)
 
     def texts(self) -> list[tuple[str, str]]:
-        """What the model was asked at last, as far as it is text."""
+        """The texts of the model's last request."""
         return [(role, value) for role, value in self.asked[-1] if isinstance(value, str)]
 
 

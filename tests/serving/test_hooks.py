@@ -1,4 +1,4 @@
-"""What an app hangs into a request: how it is run, and what became of it."""
+"""An app's hooks into a request: their execution, and their results."""
 
 import asyncio
 import copy

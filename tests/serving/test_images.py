@@ -266,7 +266,7 @@ def upload(data: bytes, name: str = "cat.png") -> Message:
 
 
 async def files(page: Page) -> list[bytes]:
-    """What the files of the first message hold, as history has them."""
+    """The files of the first message, as history has them."""
     [said, *_] = await page.stored()
     urls = [part["url"] for part in said["parts"] if part["type"] == "file"]
     return [base64.b64decode(url.partition(",")[2]) if url[:5] == "data:" else await loaded(page, url) for url in urls]

@@ -1,4 +1,4 @@
-"""What is stored of a run that broke off, and what the model is shown of it in the next turn."""
+"""The stored events of an interrupted run, and the model's view of them in the next turn."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""What one user, and all together, may ask of a worker: plain refusals, and a slot that is always given back."""
+"""Limits of a worker for one user, and for all together: plain refusals, and a slot that is always freed."""
 
 import asyncio
 import gc
@@ -700,7 +700,7 @@ async def test_so_many_wait_for_a_run_that_is_stopping(method: str) -> None:
         assert [(await each).status_code for each in waiting] == [200, 200]
 
 
-# What a run may say
+# The limits of a run's output
 
 
 def endless_text(_request: Any) -> Any:

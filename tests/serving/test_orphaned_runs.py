@@ -72,7 +72,7 @@ class Office:
         self.log = MemoryRunLog()
         self.gates: dict[str, asyncio.Event] = {}
         self.asked = Counter[str]()
-        """How often a model was asked in each chat."""
+        """The number of the model's requests in each chat."""
 
     def gate(self, chat_id: str) -> asyncio.Event:
         return self.gates.setdefault(chat_id, asyncio.Event())
@@ -123,7 +123,7 @@ class Worker:
         return asyncio.create_task(read(events))
 
     async def text(self, chat_id: str) -> str:
-        """What the agent has said in the last message, and how it ended."""
+        """The agent's text in the last message, and its ending."""
         messages = await self.service.history(chat_id, user_id=USER)
         assert messages is not None
         return "".join(str(part.get("text", "")) for part in messages[-1]["parts"])

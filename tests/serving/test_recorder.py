@@ -68,7 +68,7 @@ class Chat:
 
 
 def replayed(folder: Path) -> list[list[Any]]:
-    """What a replay of the one file gives, turn by turn, without being told any option."""
+    """The replay of the only file, turn by turn, without any option."""
     (path,) = files(folder)
     responses: list[list[Any]] = [[]]
     for event in replay(load_recording(path)):

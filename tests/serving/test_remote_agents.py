@@ -22,7 +22,7 @@ def shown(message: Message) -> list[tuple[str, str]]:
 
 
 def words(contents: list[types.Content]) -> list[str]:
-    """What a model is given of texts and calls."""
+    """The texts and calls in a model's request."""
     parts = [part for content in contents for part in content.parts or ()]
     return [part.text or str(part.function_response or part.function_call) for part in parts]
 

@@ -24,7 +24,7 @@ from tests.serving.support import begin, client, post
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def uri(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """What ``--session-service-uri`` takes, for a database that outlives a process."""
+    """A value of ``--session-service-uri``, for a database that outlives a process."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/chat.db"
     postgres: Postgres = request.getfixturevalue("postgres")
@@ -36,7 +36,7 @@ def where(question: str) -> None:
 
 
 class House:
-    """What is the same in every process: the database, the tools, and a page that stays open."""
+    """The shared state of all processes: the database, the tools, and a page that stays open."""
 
     def __init__(self, uri: str) -> None:
         self.uri = uri

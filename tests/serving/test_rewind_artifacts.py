@@ -1,4 +1,4 @@
-"""What becomes of artifacts and state when a turn is taken back: what ADK's rewind makes of them."""
+"""Artifacts and state after a turn is taken back, by ADK's rewind."""
 
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ class Studio:
         return await self.get(f"/api/chat/c1/artifacts/{name}")
 
     async def linked(self) -> list[str | int]:
-        """What is behind the links of the messages, in their order."""
+        """The content behind the links of the messages, in their order."""
         parts = [part for message in self.page.messages for part in message["parts"]]
         return [await self.get(part["data"]["url"]) for part in parts if part["type"] == "data-adk-artifact"]
 
@@ -78,7 +78,7 @@ class Studio:
         return {key: value for key, value in session.state.items() if value is not None}
 
     def found(self) -> dict[str, Any]:
-        """What the tool told in the last message."""
+        """The tool's output in the last message."""
         (part,) = self.page.parts("output-available")
         output: dict[str, Any] = part["output"]
         return output

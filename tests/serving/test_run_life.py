@@ -1,4 +1,4 @@
-"""How long a run lives: readers that leave, stops, limits, and the next request."""
+"""The life of a run: readers that leave, stops, limits, and the next request."""
 
 import asyncio
 import gc

@@ -85,7 +85,7 @@ class House:
         return [part.get("output", part.get("errorText")) for part in self.tool_parts()]
 
     def node_outputs(self) -> list[Any]:
-        """What nodes put out in the newest message."""
+        """The outputs of nodes in the newest message."""
         return [part["data"]["output"] for part in self.page.messages[-1]["parts"] if part["type"] == "data-adk-output"]
 
     async def aclose(self) -> None:

@@ -154,7 +154,7 @@ def test_a_database_is_read_in_a_thread_of_its_own(scheme: str, tmp_path: Path) 
         await service.create_session(app_name="app", user_id="bob", session_id="c2")
         session = await service.get_session(app_name="app", user_id="ann", session_id="c1")
         assert session is not None
-        # What was read by the one service can be written by the other.
+        # A session that one service has read can be written by the other.
         await service.append_event(session, Event(author="user", actions=EventActions(state_delta={"user:y": 2})))
         again = await service.get_session(app_name="app", user_id="ann", session_id="c1")
         assert again is not None

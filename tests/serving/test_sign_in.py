@@ -127,13 +127,13 @@ class Calendar:
         return {"entries": 3}
 
     def asked(self) -> dict[str, Any]:
-        """What the open credential request shows."""
+        """The content of the open credential request."""
         part = next(part for part in self.page.parts("input-available") if part["type"] == f"tool-{REQUEST}")
         asked: dict[str, Any] = part["input"]
         return asked
 
     async def sign_in(self, code: str = CODE) -> None:
-        """What the page does when the provider has sent its user back."""
+        """The page's answer when the provider has sent its user back."""
         self.page.answer(REQUEST, {"authResponseUri": f"{CALLBACK}?code={code}&state={self.asked()['state']}"})
         await self.page.submit()
 

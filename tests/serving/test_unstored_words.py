@@ -1,4 +1,4 @@
-"""What a run that ended well has streamed and no complete event repeats: on the page, after a reload, for the model."""
+"""Streamed text that no complete event of a finished run repeats: on the page, after a reload, for the model."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path

@@ -60,7 +60,7 @@ class WatchedLog:
 
     @property
     def running(self) -> int:
-        """How many have a chat."""
+        """The number of runs that have a chat."""
         return len(self._running)
 
     @property

@@ -1,4 +1,4 @@
-"""Where a client has cut its history, found by the ids of the messages that it still has."""
+"""The point at which a client has cut its history, found by the ids of the messages that it still has."""
 
 from typing import Any
 

@@ -88,7 +88,7 @@ RUNS: Final[dict[str, tuple[str, list[Message], Said]]] = {
 
 
 def said(messages: Iterable[Any]) -> Said:
-    """What the messages show: texts and outputs. Files and data would be there as their type."""
+    """The texts and outputs of the messages. Files and data are shown as their type."""
     return [
         (
             message["role"],

@@ -222,7 +222,7 @@ REACHED: Final = [
     lambda uri: {"$id": uri, "properties": {"elsewhere": {"$ref": "other"}}},
     lambda uri: {"$dynamicRef": uri},
 ]
-"""How a schema leads elsewhere, also where the answer does not need it."""
+"""Schemas that refer to other schemas, also if the answer does not need those."""
 
 
 @pytest.mark.parametrize("schema", REACHED)

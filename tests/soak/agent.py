@@ -1,10 +1,10 @@
-"""The fleet's agent in a worker that tells how it is: twice a second a line of JSON in a file of the fleet's folder.
+"""The fleet's agent in a worker that reports its state: twice a second a line of JSON in a file of the fleet's folder.
 
-A line has ``lag``, the longest that the event loop was late since the last one, in seconds; ``tasks``, how many asyncio
-tasks there are of each name; and ``blocks``, how many pieces of memory Python's objects take.
+A line has ``lag``: the longest delay of the event loop since the last line, in seconds. ``tasks`` is the number of
+asyncio tasks of each name. ``blocks`` is the number of memory blocks of Python's objects.
 
-It collects Python's garbage from time to time: a full collection comes by itself after some 300,000 objects, which is
-later than a soak ends, and what waits for it is no leak.
+The worker collects Python's garbage from time to time. A full collection comes by itself only after some 300,000
+objects, which is later than a soak ends. Objects that wait for it are not a leak.
 """
 
 import asyncio

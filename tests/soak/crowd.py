@@ -64,7 +64,7 @@ class Crowd:
                 return
 
     async def _judged(self, person: Person) -> list[str]:
-        """What was not kept. What is wrong while something has failed is looked at again when that is over."""
+        """The broken promises. A problem during a fault is checked again when the fault is over."""
         while True:
             begun = time.monotonic()
             try:
@@ -91,8 +91,9 @@ class Crowd:
 
 @dataclass
 class RealClient:
-    """A user with pages of the real client, in Node, behind a balancer at ``url``: says something, reloads the page in
-    the middle of the answer, stops it, approves. Then what the page shows must be what is stored."""
+    """A user with pages of the real client, in Node, behind a balancer at ``url``. The user sends a message, reloads
+    the page in the middle of the answer, stops it, approves. At the end the page must show the stored messages.
+    """
 
     crowd: Crowd
     url: str

@@ -120,7 +120,7 @@ async def soak(house: Fleet, rng: Random) -> Outcome:
 
 
 async def at_rest(watch: Watch, first: Look) -> list[str]:
-    """What is not given back in time."""
+    """The resources that are not released in time."""
     deadline = time.monotonic() + REST_SECONDS
     while (wrong := unrest(watch, first)) and time.monotonic() < deadline:  # noqa: ASYNC110 - nobody tells of it
         await asyncio.sleep(1)
@@ -141,5 +141,5 @@ def unrest(watch: Watch, first: Look) -> list[str]:
 
 
 def processes() -> set[psutil.Process]:
-    """What this process has started, and what that has."""
+    """The processes that this process has started, with their children."""
     return {*psutil.Process().children(recursive=True)}

@@ -41,7 +41,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Told:
-    """What a worker has told of itself: see ``tests.soak.agent``."""
+    """A worker's report about itself: see ``tests.soak.agent``."""
 
     lag: float = 0.0
     tasks: Mapping[str, int] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Watch:
     chats: int = 0
     moments: list[Moment] = field(default_factory=list)
     _read: dict[int, int] = field(default_factory=dict)
-    """How much was read of what a worker has told, by process id."""
+    """The bytes that were read of a worker's reports, by process id."""
     _last: dict[int, Told] = field(default_factory=dict)
     """And what that was."""
     begun: float = field(default_factory=time.monotonic)
@@ -99,7 +99,7 @@ class Watch:
                 self.gremlin.note("machine_is_busy", begun - late / 1000, time.monotonic())
 
     def look(self) -> Moment:
-        """What there is now."""
+        """The present state."""
         workers = [self._look_at(worker) for worker in self.fleet.workers]
         return Moment(round(self.seconds, 1), self.chats, os.getloadavg()[0], self.redis.dbsize(), workers)
 

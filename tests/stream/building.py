@@ -37,7 +37,7 @@ def fragment(*parts: Part, **fields: Any) -> Event:
 
 
 def results(*parts: Part, **fields: Any) -> Event:
-    """What tools returned, as ADK reports it."""
+    """The results of tools, as ADK reports them."""
     return event(*parts, role="user", **fields)
 
 

@@ -28,8 +28,8 @@ def run(
 ) -> list[Fields]:
     """The chunks of a whole response, adjacent deltas joined; ``error`` is raised after the last event.
 
-    The same events are fed whole, event by event, as bytes, without the short way of text deltas, and with all streamed
-    text cut into characters: the result must not depend on it. ``onto`` is the client's message that this response
+    The events are fed in several ways: whole, event by event, as bytes, without the fast path of text deltas, and with
+    text cut into characters. The result must not depend on the way. ``onto`` is the client's message that this response
     continues.
     """
     events, past = list(events), list(past)
@@ -113,7 +113,7 @@ def joined(chunks: Iterable[Mapping[str, Any]]) -> list[Fields]:
 
 
 def message_of(chunks: Iterable[Mapping[str, Any]], onto: UIMessage | None = None) -> UIMessage:
-    """What the page shows after this response."""
+    """The page's message after this response."""
     reducer = MessageReducer(message=onto)
     for chunk in chunks:
         if chunk["type"] != "error":
@@ -147,7 +147,7 @@ def judge(chunks: list[AnyChunk], *, onto: UIMessage | None = None, ai_sdk: Any 
 
 
 def _continues(chunks: list[AnyChunk]) -> bool:
-    """Whether the stream speaks of calls that are not its own: it can only be folded onto the message that has them."""
+    """True if the stream has calls that are not its own: it can only be folded onto the message that has them."""
     fields = cast("list[Fields]", chunks)
     own = {chunk["toolCallId"] for chunk in fields if chunk["type"].startswith("tool-input")}
     return any(chunk.get("toolCallId", next(iter(own), "")) not in own for chunk in fields if "toolCallId" in chunk)
@@ -213,7 +213,7 @@ def _settled(part: Fields) -> bool:
 
 
 def would_send(message: UIMessage) -> bool:
-    """Whether the page sends this message by itself."""
+    """True if the page sends this message by itself."""
     step = _after_last_step(cast("list[Fields]", message["parts"]))
     return complete_with_tool_calls(step) or complete_with_approvals(step)
 

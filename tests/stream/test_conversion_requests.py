@@ -1,4 +1,4 @@
-"""What only a person can answer: approvals, credentials, inputs, and outputs that the page gives."""
+"""Requests that only a user or the page can answer: approvals, credentials, inputs, and outputs of the page's tools."""
 
 import json
 from itertools import permutations

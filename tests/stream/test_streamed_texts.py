@@ -1,4 +1,4 @@
-"""What is remembered of a stream: all of a short one; the end of a long one, and of its beginning a hash."""
+"""The memory of a stream: all of a short text; of a long text the end, and a hash of its beginning."""
 
 import tracemalloc
 from collections import deque

@@ -130,7 +130,7 @@ def spoil(rng: random.Random, chunk: dict[str, Any]) -> dict[str, Any]:
 
 
 def fits(chunks: list[dict[str, Any]], chunk: dict[str, Any], ai_sdk: AiSdkVersion) -> bool:
-    """Whether a client takes the chunk here. Most must fit, or no stream would live for long."""
+    """True if a client accepts the chunk here. Most chunks must fit, or no stream would live for long."""
     reducer = MessageReducer(ai_sdk=ai_sdk)
     try:
         for each in (*chunks, chunk):

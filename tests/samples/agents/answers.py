@@ -1,4 +1,4 @@
-"""What a person or a page answers: tools that take long, questions of the agent, credentials."""
+"""Answers of a user or a page: tools that take long, questions of the agent, credentials."""
 
 from typing import Any
 

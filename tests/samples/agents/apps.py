@@ -1,4 +1,4 @@
-"""What an app has around its agent: artifacts, memory, compaction, resumability; and agents written by hand."""
+"""Parts of an app around its agent: artifacts, memory, compaction, resumability; and agents written by hand."""
 
 from collections.abc import AsyncGenerator
 
@@ -43,7 +43,7 @@ def artifacts(_at: str) -> LlmAgent:
 
 
 def uploads(_at: str) -> App:
-    """What the user sends is kept as artifacts."""
+    """The user's messages are saved as artifacts."""
     root = scripted("root", "A note.", "Again.", "Bye.")
     return App(name="app", root_agent=root, plugins=[SaveFilesAsArtifactsPlugin()])
 

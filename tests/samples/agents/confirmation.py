@@ -50,7 +50,7 @@ DELETED = "delete_account output-available, Delete ada?, I have asked., Gone."
 KEPT = "delete_account output-denied, Delete ada?, I have asked., adk-denial, Kept."
 
 THREE_REFUNDS = [refund_call(1), "Refunded.", refund_call(2), "Not refunded.", refund_call(3), "Refunded."]
-"""What a model says of three that are asked for; the second is denied."""
+"""A model's calls for three refunds; the second one is denied."""
 
 
 def three_refunds(before: str = "", after: str = "") -> list[Turn]:

@@ -27,14 +27,14 @@ from tests.serving.support import chat, said, stream
 SECRET = "xylophone"
 OTHER = logging.getLogger("another_library")
 HOOKS = ((threading, "excepthook"), (sys, "unraisablehook"), (sys, "excepthook"))
-"""Where Python tells of errors that nobody has caught."""
+"""Hooks through which Python reports uncaught errors."""
 
 OURS = logging.getLogger("stream_protocol.serving.some_module")
 
 
 @pytest.fixture(autouse=True)
 def printed(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
-    """What has come to stderr, of a process whose log is JSON."""
+    """The output on stderr of a process whose log is JSON."""
     err = io.StringIO()
     monkeypatch.setattr(sys, "stderr", err)
     for module, name in HOOKS:

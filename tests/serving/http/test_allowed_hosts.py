@@ -1,4 +1,4 @@
-"""Which host names a server answers to."""
+"""The host names that a server answers to."""
 
 import socket
 from collections.abc import Sequence

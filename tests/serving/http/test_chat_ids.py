@@ -1,4 +1,6 @@
-"""A chat id in a path is held to what one in a body is, on every route of the chat endpoint and of a replay server."""
+"""A chat id in a path follows the rules of one in a body, on every route of the chat endpoint and of a replay
+server.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack

@@ -1,4 +1,4 @@
-"""What a hostile or broken client gets, and what did not happen."""
+"""The responses to a hostile or broken client, and the absence of side effects."""
 
 import json
 import socket

@@ -78,7 +78,7 @@ class Transport(asyncio.Transport):
 
 
 class Connection:
-    """What a client does, and what it gets."""
+    """A client's connection: it sends bytes, and reads responses."""
 
     def __init__(self, protocol: LimitedHttp) -> None:
         self.protocol = protocol

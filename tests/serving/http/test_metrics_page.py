@@ -18,7 +18,7 @@ PAGE = "https://page.example"
 
 
 class Numbers:
-    """What is read; it says how often."""
+    """Metrics that count their reads."""
 
     def __init__(self) -> None:
         self.read = 0

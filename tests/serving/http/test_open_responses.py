@@ -113,7 +113,7 @@ class House(Server):
         return await reader.rest()
 
     def room(self, user: str = "ann") -> bool:
-        """Whether nothing is counted: not a byte more would be taken."""
+        """True if the budget is empty: every byte was returned."""
         limit = 256 * MIB
         with self.service.hold_memory(user) as share, self.service.hold_memory("another") as other:
             share.take(limit // 2)

@@ -30,9 +30,9 @@ class Wire(Redis):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.answered = Counter[Any]()
-        """How often each command was answered, and each script, by its SHA-1 hash."""
+        """The number of answers to each command, and to each script, by its SHA-1 hash."""
         self.waiting = Counter[Any]()
-        """How many of them wait for their answers, those that are held up among them."""
+        """The number of commands that wait for their answers, including delayed ones."""
         self.last: dict[Any, tuple[Any, ...]] = {}
         """The words of the last of each."""
         self._cut = False

@@ -1,4 +1,4 @@
-"""What only a run log in PostgreSQL can suffer, and what becomes of its runs."""
+"""Failures that only a run log in PostgreSQL has, and their effects on runs."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -67,7 +67,7 @@ async def logs(url: str, count: int = 2, **options: Any) -> AsyncIterator[list[P
 
 
 def store(log: PostgresRunLog) -> PostgresStore:
-    """What a worker that is behind the times may still ask of it."""
+    """The calls that an outdated worker may still make."""
     found = log._store  # noqa: SLF001 - no run does that by itself
     assert isinstance(found, PostgresStore)
     return found

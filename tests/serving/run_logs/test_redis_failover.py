@@ -33,7 +33,7 @@ READERS_FIRST = 0.4
 
 
 class Address:
-    """Where whichever server is the primary is found. Its connections break when that changes."""
+    """The address of the present primary. Its connections break when the primary changes."""
 
     def __init__(self, primary: RedisServer) -> None:
         self._primary: RedisServer | None = primary

@@ -48,7 +48,7 @@ CALLER_SPAN: Final = "b7ad6b7169203331"
 
 @dataclass(frozen=True)
 class Observed:
-    """What was recorded."""
+    """The recorded spans, metrics and log records."""
 
     spans: list[dict[str, Any]]
     metrics: str

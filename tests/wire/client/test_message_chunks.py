@@ -189,8 +189,8 @@ def sayable(message: Any) -> Any:
 
 
 def tangled(message: Any) -> bool:
-    """Whether a call has two parts in one step, or an approval two calls, or a call streams on in a later step than it
-    began in. No server does that.
+    """True if a call has two parts in one step, an approval has two calls, or a call streams on in a later step. No
+    server does that.
     """
     seen: set[str] = set()
     approvals = [part["approval"]["id"] for part in message["parts"] if "approval" in part]
