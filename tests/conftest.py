@@ -32,7 +32,6 @@ TESTS = Path(__file__).parent
 FIXTURES = TESTS.parent / "frontend-fixtures"
 
 FIRST = (
-    "browser/test_demo_page.py",
     "cli/test_serve_command.py",
     "conformance/test_chat_against_server.py",
     "cli/test_reload.py",
@@ -85,7 +84,7 @@ UNCOUNTED = {
     "samples",
     "soak",
 }
-"""Folders whose tests drive the whole. `make coverage` leaves them out: each line has tests of its own."""
+"""Folders whose tests drive the whole. `make suite NAME=coverage` leaves them out: each line has tests of its own."""
 
 YOUNG_OBJECTS = 20_000
 """New objects after which the garbage collector looks at them. At Python's 700 it takes 6 % of the tests' time."""

@@ -1,4 +1,4 @@
-"""bench/reports/attacks.md has the results of `make attack`."""
+"""bench/reports/attacks.md has the results of `make suite NAME=attacks`."""
 
 from tests.attacks import kinds
 from tests.attacks.registry import ATTACKS
@@ -8,7 +8,7 @@ from tests.processes import ROOT
 
 def test_the_table_has_the_rows_of_the_attacks() -> None:
     _, head, below = (ROOT / "bench" / "reports" / "attacks.md").read_text().partition(f"{HEAD}\n")
-    assert head, "`make attack` prints the table"
+    assert head, "`make suite NAME=attacks` prints the table"
     lines = below.partition("\n\n")[0].splitlines()
     assert [tuple(cell.strip() for cell in line.split("|")[1:3]) for line in lines] == keys()
 

@@ -37,8 +37,9 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
     ("docs/approvals.md", "sendAutomaticallyWhen"): _FRAGMENT,
+    ("docs/attachments.md", "useRef"): _FRAGMENT,
+    ("docs/attachments.md", "video/mp4"): _FRAGMENT,
     ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
-    ("docs/client-tools.md", "||"): _FRAGMENT,
     ("docs/cli.md", "adk-ui-stream check"): _HELP,
     ("docs/cli.md", "adk-ui-stream demo"): _HELP,
     ("docs/cli.md", "adk-ui-stream init"): _HELP,
@@ -102,6 +103,12 @@ def test_every_block_is_run_or_says_why_not() -> None:
     assert len(excused) == len(NOT_RUN), "a reason is about one block"
     assert {str(each) for each in excused} & {str(each) for each in run} == set()
     assert [str(each) for each in all_blocks() if each not in (*run, *excused)] == []
+
+
+def test_the_files_of_a_policy_are_restricted() -> None:
+    names: dict[str, Any] = {}
+    exec(block("docs/attachments.md", "FilePolicy("), names)  # the page is ours
+    assert isinstance(names["service"], ChatService)
 
 
 def commands(program: str) -> dict[str, tuple[Block, list[str]]]:

@@ -1,4 +1,7 @@
-"""docs/images/soak.svg: the curves of a soak. ``python -m website.soak FILE`` draws what ``make soak`` has recorded."""
+"""docs/images/soak.svg: the curves of a soak.
+
+``python -m website.soak FILE`` draws what ``make suite NAME=soak`` has recorded.
+"""
 
 import sys
 from pathlib import Path

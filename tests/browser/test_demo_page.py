@@ -9,7 +9,7 @@ from playwright.sync_api import FilePayload, Page, Route, expect
 
 from tests.demo_page import STREAMING_TEXT, answers, expect_status, posts, press, say, texts, tool, unfolded
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.pages]
 
 WATCH_ARGUMENTS: Final = """(tool) => {
     window.inputs = [];

@@ -181,6 +181,7 @@ def commands(readme: Path, mark: str) -> list[str]:
     return block.splitlines()
 
 
+@pytest.mark.release
 @pytest.mark.processes
 def test_the_project_passes_its_test_and_records_and_serves_as_its_readme_says(
     folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ from tests.tools import missing
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each test here starts engines, which takes seconds: `make fleet` has them."""
+    """Each test here starts engines, which takes seconds: `make suite NAME=fleet` has them."""
     for item in items:
         if item.path.parent == Path(__file__).parent:
             item.add_marker("fleet")

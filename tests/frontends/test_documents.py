@@ -17,12 +17,13 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 
 from stream_protocol import iter_sse
 from tests.chromium import launched, opened_tab
 from tests.documents import block
 from tests.frontends.builds import BUILD_SECONDS, serving_by, serving_fresh_next_app
+from tests.frontends.chat_page import ChatPage
 from tests.frontends.gemini_server import serving_gemini
 from tests.frontends.scripted_chats import STORY, Backend, serving_scripted_chats
 from tests.postgres import Postgres
@@ -132,6 +133,8 @@ def browser(backend: Backend, gemini: Mapping[str, str], tmp_path_factory: pytes
         "app/page.tsx": block("docs/quick-start.md", "export default function Page()"),
         "app/chat-page.tsx": block("docs/durable.md", "export function ChatPage("),
         "app/chat/[id]/page.tsx": CHAT_ROUTE,
+        "app/component/chat-page.tsx": block("docs/chat-component.md", "export function ChatPage("),
+        "app/component/chat/[id]/page.tsx": block("docs/chat-component.md", "async function StoredChat("),
         **{path: (proxy / path).read_text() for path in PASSING_ON},
     }
     with ExitStack() as running:
@@ -186,6 +189,87 @@ class TestPages:
             tab.get_by_role("button", name="Stop").click()
             expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
         assert backend.stored("late") == [("user", "story"), ("assistant", STORY[0])]
+
+
+@pytest.mark.browser
+@pytest.mark.node
+class TestTheChatComponent:
+    """The component to copy does what it says, in the same app."""
+
+    @pytest.fixture
+    def chat(self, tab: Page, backend: Backend) -> ChatPage:
+        return ChatPage(tab, f"{PAGE}/component/chat/{uuid4()}", backend)
+
+    def test_it_approves_denies_and_runs_a_client_tool_also_after_a_reload(self, chat: ChatPage) -> None:
+        self.say(chat, "pay")
+        chat.press("Approve")
+        expect(chat.answer).to_contain_text("Done: 5.0.")
+        self.say(chat, "pay")
+        expect(chat.tool("pay")).to_have_attribute("data-state", "approval-requested")
+        chat.tab.reload()
+        chat.press("Deny")
+        expect(chat.answer).to_contain_text("Done: None.")
+        self.say(chat, "time")
+        chat.press("Allow")
+        expect(chat.answer).to_contain_text("Your zone is")
+        assert self.states(chat) == ["output-available", "output-denied", "output-available"]
+
+    def test_it_stops_and_marks_the_answer_then_interrupts_and_edits(self, chat: ChatPage, backend: Backend) -> None:
+        self.say(chat, "story")
+        expect(chat.answer).to_contain_text(STORY[0])
+        chat.press("Stop")
+        expect(chat.answer).to_contain_text("This answer is incomplete.")
+        self.say(chat, "story")
+        expect(chat.answer).to_contain_text(STORY[0])
+        self.say(chat, "hello")
+        expect(chat.answer).to_contain_text("You said: hello")
+        chat.press("Edit")
+        self.say(chat, "instead", "Replace the message and its answers")
+        expect(chat.answer).to_contain_text("You said: instead")
+        story = [("user", "story"), ("assistant", STORY[0])]
+        assert backend.stored(chat.chat_id) == [*story, *story, ("user", "instead"), ("assistant", "You said: instead")]
+
+    def test_it_sends_files_and_continues_after_a_reload(self, chat: ChatPage, backend: Backend) -> None:
+        file = FilePayload(name="some.bin", mimeType="application/octet-stream", buffer=b"12345")
+        chat.tab.get_by_label("Files").set_input_files(file)
+        self.say(chat, "files")
+        expect(chat.answer).to_contain_text("application/octet-stream, 5 bytes")
+        expect(chat.tab.get_by_role("link", name="some.bin")).to_be_visible()
+        self.say(chat, "story")
+        expect(chat.answer).to_contain_text(STORY[0])
+        chat.tab.reload()
+        expect(chat.answer).to_contain_text(STORY[0])
+        backend.script.go_on()
+        expect(chat.answer).to_contain_text(STORY[1])
+
+    def test_it_shows_failures_and_tries_again(self, chat: ChatPage) -> None:
+        self.say(chat, f"fail {chat.chat_id}")
+        expect(chat.tab.get_by_role("alert").filter(has_text="An error occurred.")).to_be_visible()
+        chat.press("Retry")
+        expect(chat.answer).to_contain_text(f"You said: fail {chat.chat_id}")
+
+    @pytest.mark.parametrize("arrived", [True, False])
+    def test_it_loads_what_the_server_has_after_a_lost_connection(
+        self, chat: ChatPage, backend: Backend, *, arrived: bool
+    ) -> None:
+        def cut(route: Route) -> None:
+            if arrived:
+                httpx.post(f"{backend.url}/api/chat", json=route.request.post_data_json, timeout=HANG)
+            route.abort()
+
+        chat.tab.route("**/api/chat", cut, times=1)
+        self.say(chat, "hello")
+        chat.press("Reconnect")
+        expect(chat.answer).to_contain_text("You said: hello")
+        expect(chat.tab.get_by_role("alert").filter(has_text="fetch")).to_have_count(0)
+        assert backend.stored(chat.chat_id) == [("user", "hello"), ("assistant", "You said: hello")]
+
+    def say(self, chat: ChatPage, words: str, button: str = "Send") -> None:
+        chat.field.fill(words)
+        chat.press(button)
+
+    def states(self, chat: ChatPage) -> list[str | None]:
+        return [call.get_attribute("data-state") for call in chat.tab.get_by_role("region", name="Tool ").all()]
 
 
 class TestCommands:

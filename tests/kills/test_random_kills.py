@@ -1,7 +1,7 @@
 """Workers are killed at random moments, and real clients come back: nothing is lost, and nothing is done twice.
 
-Run with ``make kills``. ``SEED=7`` or ``SEEDS="7 8"`` draws other schedules than the fixed ones. ``KILLS_RECORD=FILE``
-appends a line of JSON about each schedule to that file.
+Run with ``make suite NAME=kills``. ``SEED=7`` or ``SEEDS="7 8"`` draws other schedules than the fixed ones.
+``KILLS_RECORD=FILE`` appends a line of JSON about each schedule to that file.
 """
 
 import asyncio
@@ -75,7 +75,8 @@ async def test_nothing_is_lost_and_nothing_is_done_twice(seed: int, tmp_path: Pa
         f"{trouble.begun % 1000:.3f} {trouble.harm} {trouble.worker} until {trouble.ended % 1000:.3f}"
         for trouble in house.troubles
     ]
-    report = "\n".join([*found, *told, "", printed(schedule), f"again: make kills SEED={seed}", str(tmp_path)])
+    again = f"again: make suite NAME=kills SEED={seed}"
+    report = "\n".join([*found, *told, "", printed(schedule), again, str(tmp_path)])
     record(schedule, house, found, report)
     assert not found, report
 

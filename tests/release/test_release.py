@@ -1,4 +1,7 @@
-"""The distributions as strangers get them: installed alone, on each Python that we name. `make release`."""
+"""The distributions as strangers get them: installed alone, on each Python that we name.
+
+Run with ``make suite NAME=release``.
+"""
 
 import os
 import re

@@ -12,6 +12,7 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
+from google.adk.errors import StaleSessionError
 from google.adk.events import Event
 from google.adk.plugins import BasePlugin
 from google.adk.sessions import BaseSessionService, InMemorySessionService, Session
@@ -136,7 +137,7 @@ async def test_whoever_has_the_first_byte_finds_the_message_in_the_store(
 
 @pytest.mark.parametrize(
     "error",
-    [ConnectionError("away"), TimeoutError(), sqlite3.OperationalError("disk full")],
+    [ConnectionError("away"), TimeoutError(), sqlite3.OperationalError("disk full"), StaleSessionError("changed")],
     ids=lambda error: type(error).__name__,
 )
 @pytest.mark.parametrize("root", ROOTS)
@@ -152,6 +153,25 @@ async def test_a_store_that_refuses_the_message_is_a_503_and_the_retry_is_answer
     sessions.error = None
     assert "Hi." in text(await stream(app, chat(said("hi"))))
     assert await stored_texts(sessions, service) == ["hi"]
+
+
+async def test_a_chat_that_another_worker_changes_before_its_rewind_is_a_503_and_keeps_its_answer() -> None:
+    """The lease of that worker has ended, which it has not noticed yet."""
+    sessions = GatedSessions(lambda event: event.actions.rewind_before_invocation_id is not None)
+    sessions.may_store.set()
+    sessions.error = StaleSessionError("changed")
+    service = ChatService(llm("root", "One.", "Two."), session_service=sessions)
+    app = create_app(service)
+    _ = await stream(app, chat(said("hi")))
+    again = chat(said("hi"), trigger="regenerate-message")
+    refused = await post(app, again)
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+    assert refused.text == "The chat was changed meanwhile. Try again."
+    messages = await service.history("c1", user_id="local")
+    assert messages is not None
+    assert [part.get("text") for part in messages[-1]["parts"] if "text" in part] == ["One."]
+    sessions.error = None
+    assert text(await stream(app, again)) == "Two."
 
 
 async def test_a_failure_before_the_message_is_stored_is_a_status_and_leaves_nothing() -> None:

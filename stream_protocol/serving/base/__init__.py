@@ -30,6 +30,7 @@ from stream_protocol.serving.base._refusals import (
     RUN_LOG,
     SESSION_STORE,
     busy_refusal,
+    changed_refusal,
     closing_refusal,
     not_ended_refusal,
     stopped_refusal,

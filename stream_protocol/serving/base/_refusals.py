@@ -28,6 +28,12 @@ def unreachable_refusal(store: str) -> ChatRequestError:
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
 
 
+def changed_refusal() -> ChatRequestError:
+    """The refusal of a request whose chat another worker has changed meanwhile, after its lease had ended."""
+    text = "The chat was changed meanwhile. Try again."
+    return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="changed")
+
+
 def stopped_refusal() -> ChatRequestError:
     """The refusal of a request whose run was stopped before it had stored what the request says."""
     return ChatRequestError("The chat was stopped before this was stored. Send it again.", status=409)

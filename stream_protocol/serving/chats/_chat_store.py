@@ -6,11 +6,14 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from google.adk.errors import StaleSessionError
+
 from stream_protocol.serving.base import (
     ENGINE,
     SESSION_STORE,
     HookTimeoutError,
     UserReads,
+    changed_refusal,
     in_time,
     unreachable_refusal,
 )
@@ -43,7 +46,8 @@ class ChatStore:
     """The stored chats of a service. A user has few of its reads at once.
 
     ``timeout``: seconds that the session store may take each time; ``None`` for no limit. Methods raise
-    ``ChatRequestError`` (503) if it takes longer or cannot be reached.
+    ``ChatRequestError`` (503) if it takes longer, if it cannot be reached, or if another worker has changed the chat
+    meanwhile.
     """
 
     def __init__(self, runner: Runner, timeout: float | None) -> None:
@@ -81,6 +85,8 @@ class ChatStore:
             raise unreachable_refusal(of) from error
         except ChatRequestError:
             raise
+        except StaleSessionError as error:
+            raise changed_refusal() from error
         except Exception as error:
             if of != ENGINE and not is_unreachable(error):
                 raise
