@@ -29,7 +29,7 @@ from stream_protocol.testing import Call, ScriptedLlm, Turn
 FOLDER: Final = Path(os.environ["ATTACK_FOLDER"])
 """The folder in which tools record their runs, and in which doors are opened."""
 
-LEDGER: Final = "ledger"
+TOOL_LOG: Final = "tool_log"
 
 TICK_SECONDS: Final = 0.02
 
@@ -132,8 +132,8 @@ class Model(ScriptedLlm):
 
 def _note(tool: str, context: ToolContext) -> None:
     """One write of one line: no two servers mix theirs."""
-    with (FOLDER / LEDGER).open("ab", buffering=0) as ledger:
-        ledger.write(f"{tool} {context.user_id} {context.session.id}\n".encode())
+    with (FOLDER / TOOL_LOG).open("ab", buffering=0) as tool_log:
+        tool_log.write(f"{tool} {context.user_id} {context.session.id}\n".encode())
 
 
 def note(key: str) -> str:

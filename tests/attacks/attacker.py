@@ -168,10 +168,10 @@ class Attacker:
         """Ends the runs that wait for it."""
         (self._folder / key).touch()
 
-    def ledger(self, tool: str, user: str | None = None) -> int:
+    def tool_runs(self, tool: str, user: str | None = None) -> int:
         """The number of times that this tool ran for the user."""
-        ledger = self._folder / "ledger"
-        lines = ledger.read_text().splitlines() if ledger.exists() else []
+        tool_log = self._folder / "tool_log"
+        lines = tool_log.read_text().splitlines() if tool_log.exists() else []
         return sum(line.startswith(f"{tool} {user or self.user} ") for line in lines)
 
 

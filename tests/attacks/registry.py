@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.attacks.attacker import Attacker
-from tests.attacks.house import HouseName
+from tests.attacks.deployment import DeploymentName
 
-MEMORY: Final[Sequence[HouseName]] = ("memory",)
-SHARED: Final[Sequence[HouseName]] = ("memory", "Redis")
+MEMORY: Final[Sequence[DeploymentName]] = ("memory",)
+SHARED: Final[Sequence[DeploymentName]] = ("memory", "Redis")
 """The stores of runs. Most attacks depend on nothing else."""
-STORES: Final[Sequence[HouseName]] = ("memory", "SQLite", "Redis")
+STORES: Final[Sequence[DeploymentName]] = ("memory", "SQLite", "Redis")
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Attack:
     kind: str
     sentence: str
     run: Callable[[Attacker], None]
-    houses: Sequence[HouseName]
+    deployments: Sequence[DeploymentName]
     memory: int
     files: int
     log: int
@@ -34,7 +34,7 @@ ATTACKS: Final[list[Attack]] = []
 
 def attack(
     sentence: str,
-    houses: Sequence[HouseName] = MEMORY,
+    deployments: Sequence[DeploymentName] = MEMORY,
     *,
     memory: int = 256,
     files: int = 100,
@@ -44,7 +44,7 @@ def attack(
 
     def put(run: Callable[[Attacker], None]) -> Callable[[Attacker], None]:
         kind = run.__module__.rpartition(".")[2]
-        ATTACKS.append(Attack(run.__name__, kind, sentence, run, houses, memory, files, log))
+        ATTACKS.append(Attack(run.__name__, kind, sentence, run, deployments, memory, files, log))
         return run
 
     return put

@@ -17,7 +17,7 @@ WORDS_BEFORE: Final = 10
 
 
 @dataclass(frozen=True)
-class Seen:
+class VictimReport:
     """The victim's observations. Delays in seconds: the longest pause between two words, and until ``/healthz``
     answered. ``whole``: every word came, once and in order, and then the end.
     """
@@ -27,7 +27,7 @@ class Seen:
     whole: bool
 
 
-def stand_by(port: int, user: str, door: str, has_agent: bool, attack: Connection) -> None:
+def run_victim(port: int, user: str, door: str, has_agent: bool, attack: Connection) -> None:
     """Tells when it is ready, then watches until told to end, and says what it saw."""
     began, stop = threading.Event(), threading.Event()
     ready = threading.Event()
@@ -47,7 +47,7 @@ def stand_by(port: int, user: str, door: str, has_agent: bool, attack: Connectio
     if has_agent:
         reader.join(PATIENCE)
     pause, whole = stream[0] if stream else (0.0, not has_agent)
-    attack.send(Seen(pause, max(healthz), whole))
+    attack.send(VictimReport(pause, max(healthz), whole))
 
 
 def _probe(port: int, began: threading.Event, stop: threading.Event) -> float:

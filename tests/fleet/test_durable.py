@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fleet.desk import die_at_each_boundary
+from tests.fleet.crash_scenarios import die_at_each_boundary
 from tests.fleet.workers import Fleet, Workers
 
 pytestmark = [pytest.mark.fleet, pytest.mark.node, pytest.mark.timeout(240)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from stream_protocol.wire import AiSdkVersion
-from tests.fleet.ledger import Ledger
+from tests.fleet.tool_log import ToolLog
 from tests.ports import free_port
 from tests.processes import PythonModule
 from tests.redis_server import RedisServer, redis_server
@@ -97,7 +97,7 @@ class Workers:
     """Workers, and the folder in which their tools write."""
 
     workers: tuple[Worker, ...]
-    ledger: Ledger
+    tool_log: ToolLog
 
     @property
     def ports(self) -> list[int]:
@@ -144,10 +144,10 @@ def fleet(folder: Path, database: str, ai_sdk: AiSdkVersion, *options: str, agen
     """Two workers that run. ``database``: the URI of their sessions. ``options``: more of ``serve``."""
     with redis_server(folder) as redis:
         shared = ("--run-log", redis.url, "--lease", str(LEASE), "--session-service-uri", database)
-        busy = ("--requests-per-minute", "100000")  # all persons are one user, and wait for nothing
+        busy = ("--requests-per-minute", "100000")  # all chat users are one user, and wait for nothing
         own = (agent, *shared, *busy, "--drain", str(DRAIN), "--ai-sdk", str(ai_sdk), *options)
         workers = Worker(folder, *own), Worker(folder, *own)
-        whole = Fleet(workers, Ledger(folder), redis, ai_sdk, database)
+        whole = Fleet(workers, ToolLog(folder), redis, ai_sdk, database)
         try:
             whole.mend()
             yield whole

@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any, Final
 
 from tests.fleet.agent import FOLDER, root_agent as agent_of_fleet
-from tests.fleet.ledger import told_by
+from tests.fleet.tool_log import report_file
 
 LOOK_SECONDS: Final = 0.05
 LOOKS: Final = 10
@@ -41,7 +41,7 @@ class LoopWatch:
 
     async def _tell(self) -> None:
         now = asyncio.get_running_loop().time
-        with told_by(os.getpid(), FOLDER).open("a", buffering=1) as lines:
+        with report_file(os.getpid(), FOLDER).open("a", buffering=1) as lines:
             for line in count():
                 if not line % LINES:
                     gc.collect()

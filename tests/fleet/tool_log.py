@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-LEDGER: Final = "ledger.jsonl"
+TOOL_LOG: Final = "tools.jsonl"
 DOORS: Final = "doors"
 
 
-def told_by(pid: int, folder: Path) -> Path:
+def report_file(pid: int, folder: Path) -> Path:
     """The file in which the worker with this process id reports its state, if it does: see ``tests/soak/agent.py``."""
-    return folder / f"told-by-{pid}.jsonl"
+    return folder / f"report-{pid}.jsonl"
 
 
 @dataclass(frozen=True)
-class Deed:
-    """A tool ran."""
+class ToolRun:
+    """A run of a tool."""
 
     tool: str
     chat: str
@@ -25,26 +25,26 @@ class Deed:
     """By the machine's monotonic clock, which all processes share."""
 
 
-class Ledger:
-    """The folder, as a test sees it."""
+class ToolLog:
+    """The tool runs and doors in the folder, for tests."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._deeds: dict[str, list[Deed]] = {}
+        self._tool_runs: dict[str, list[ToolRun]] = {}
         self._read = 0
         (folder / DOORS).mkdir()
-        (folder / LEDGER).touch()
+        (folder / TOOL_LOG).touch()
 
     def open(self, key: str) -> None:
-        """Lets the agent go on that waits behind this door."""
+        """Lets the agent continue that waits at this door."""
         (self.folder / DOORS / key).touch()
 
-    def deeds(self, chat: str) -> list[Deed]:
+    def tool_runs(self, chat: str) -> list[ToolRun]:
         """The tools that have run in this chat. Reads only the lines since the last call."""
-        with (self.folder / LEDGER).open("rb") as ledger:
-            ledger.seek(self._read)
-            for line in ledger:
-                deed = Deed(**json.loads(line))
-                self._deeds.setdefault(deed.chat, []).append(deed)
-            self._read = ledger.tell()
-        return [*self._deeds.get(chat, ())]
+        with (self.folder / TOOL_LOG).open("rb") as tool_log:
+            tool_log.seek(self._read)
+            for line in tool_log:
+                tool_run = ToolRun(**json.loads(line))
+                self._tool_runs.setdefault(tool_run.chat, []).append(tool_run)
+            self._read = tool_log.tell()
+        return [*self._tool_runs.get(chat, ())]

@@ -1,4 +1,6 @@
-"""Somebody who chats with a fleet: reads by any worker, leaves, stops, goes on, approves twice, and remembers all."""
+"""A user who chats with a fleet: reads from any worker, leaves, stops, continues, approves twice, and records
+everything.
+"""
 
 import asyncio
 import copy
@@ -19,12 +21,12 @@ Json = dict[str, Any]
 TERMINALS: Final = ("finish", "abort", "error")
 
 REST: Final = 0.1
-"""Seconds between two things that somebody does."""
+"""Seconds between two actions of a user."""
 
 
 @dataclass
 class Reading:
-    """A response, as far as it was read."""
+    """A response, as far as it was read by the user."""
 
     what: str
     worker: int
@@ -42,7 +44,7 @@ class Reading:
     message: Any = None
     """The client's message."""
     reached: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when as much has been read as was wanted, or nothing more comes."""
+    """Set when enough has been read, or nothing more comes."""
 
     @property
     def ends_in(self) -> str | None:
@@ -50,9 +52,10 @@ class Reading:
         return self.chunks[-1]["type"] if self.done and self.chunks else None
 
 
-class Person:
-    """One chat. Whatever is asked goes to a worker that the seed chooses. ``kinds``: what is said, one as likely as the
-    other."""
+class ChatUser:
+    """The user of one chat. The seed chooses the worker of each request. ``kinds``: the messages, each equally
+    likely.
+    """
 
     def __init__(
         self,
@@ -73,7 +76,7 @@ class Person:
         self._kinds = kinds
 
     async def live(self, until: float) -> None:
-        """Does one thing after the other until this time."""
+        """Does one action after the other until this time."""
         while time.monotonic() < until:
             await self.take_turn()
             await asyncio.sleep(REST)
