@@ -20,7 +20,7 @@ from tests.stream_order import check_order
 
 
 @dataclass
-class Told:
+class TurnResponse:
     """The response of one turn, as the client received it."""
 
     events: list[Event]
@@ -63,7 +63,7 @@ class Told:
         return reason
 
 
-async def turn(agent: LlmAgent, *, streaming: bool = True, **options: Unpack[ConverterOptions]) -> Told:
+async def turn(agent: LlmAgent, *, streaming: bool = True, **options: Unpack[ConverterOptions]) -> TurnResponse:
     """Runs one turn and checks what holds for every stream: its order, both clients, and the byte path."""
     runner = InMemoryRunner(agent=agent)
     session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
@@ -84,7 +84,7 @@ async def turn(agent: LlmAgent, *, streaming: bool = True, **options: Unpack[Con
     assert body == [*map(encode_sse, chunks), SSE_DONE]
     message, error = folded(chunks)
     failure = failures[0] if failures else None
-    return Told(events, failure, chunks, message, error, list(by_event(events, options)))
+    return TurnResponse(events, failure, chunks, message, error, list(by_event(events, options)))
 
 
 async def recorded(
@@ -141,7 +141,7 @@ def without_raw_input(part: Any) -> dict[str, Any]:
     return {key: value for key, value in part.items() if key not in {"rawInput", "input"} or "errorText" not in part}
 
 
-def check_streamed_arguments(told: Told) -> None:
+def check_streamed_arguments(told: TurnResponse) -> None:
     """Every call's deltas concatenate to its input, and with the last fragment only brackets are still to be closed."""
     calls = {chunk["toolCallId"]: chunk["input"] for chunk in told.of_type("tool-input-available")}
     assert calls

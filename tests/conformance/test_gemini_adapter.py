@@ -6,7 +6,7 @@ import pytest
 import respx
 
 from stream_protocol.serving import explain_error
-from tests.conformance.adapter_runs import Told, check_streamed_arguments, turn
+from tests.conformance.adapter_runs import TurnResponse, check_streamed_arguments, turn
 from tests.conformance.gemini_replies import (
     MODEL,
     WHOLE,
@@ -76,7 +76,7 @@ BOOKING = [
 ]
 
 
-def check_masked(told: Told) -> None:
+def check_masked(told: TurnResponse) -> None:
     assert told.error == "An error occurred."
 
 

@@ -96,8 +96,8 @@ class Gate(asyncio.Event):
         return await super().wait()
 
 
-class House:
-    """One app for each scene, with a door for the readers to be let in by."""
+class SceneApps:
+    """One app for each scene, with an endpoint that lets the readers in."""
 
     def __init__(self, ai_sdk: AiSdkVersion) -> None:
         self._services: list[ChatService] = []
@@ -156,14 +156,14 @@ def where(question: str) -> None:
 @pytest.fixture(scope="module", params=VERSIONS, ids=["ai@6", "ai@7"])
 def seen(request: pytest.FixtureRequest) -> dict[str, Any]:
     """The result of each scene, by one version of the client."""
-    house = House(request.param)
-    with served(house.app) as url:
+    scene_apps = SceneApps(request.param)
+    with served(scene_apps.app) as url:
         asked = [
             {"ai": request.param, "url": f"{url}/{number}", "texts": ["hi"], **scene.does}
             for number, scene in enumerate(SCENES)
         ]
         told = run_script("resume-chats.mjs", asked)
-    return {scene.name: {**tale, "ran": house.ran[scene.name]} for scene, tale in zip(SCENES, told, strict=True)}
+    return {scene.name: {**tale, "ran": scene_apps.ran[scene.name]} for scene, tale in zip(SCENES, told, strict=True)}
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=[scene.name for scene in SCENES])

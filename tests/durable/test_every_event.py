@@ -39,7 +39,7 @@ from stream_protocol.serving import create_app
 from stream_protocol.serving.engine import Engine
 from stream_protocol.testing import Call, ScriptedLlm, Step, Turn
 from tests.comparable_messages import comparable
-from tests.durable.world import USER, World
+from tests.durable.shared_state import USER, SharedState
 from tests.serving.chat_client import Page
 from tests.serving.support import HANG
 from tests.serving.test_sign_in import Provider, oauth2
@@ -280,7 +280,7 @@ ANSWERS: Final[Mapping[str, Any]] = {"where": "Oslo", "adk_request_input": {"nam
 """The client's answers by call."""
 
 
-class Told(NamedTuple):
+class Conversation(NamedTuple):
     """A conversation. ``events``: without ids, in any order, as those of parallel agents are. ``ran``: what tools have
     done."""
 
@@ -289,14 +289,14 @@ class Told(NamedTuple):
 
 
 async def conversation(
-    world: World, engine: Engine, kind: str, number: int, *, after: bool = False
-) -> tuple[Told, bool]:
+    shared: SharedState, engine: Engine, kind: str, number: int, *, after: bool = False
+) -> tuple[Conversation, bool]:
     """Begins it, and ends the server at this event; in the next one the page asks again. Returns also whether the first
     server came so far."""
     ran.clear()
-    sessions = EndingSessions(world.chats, number, after=after)
+    sessions = EndingSessions(shared.chats, number, after=after)
     chat_id = f"{number}{after}"
-    async with world.service(
+    async with shared.service(
         AGENTS[kind](), sessions=sessions, engine=engine, launched=False, run_config=RUN_CONFIGS.get(kind)
     ) as service:
         page = Page(create_app(service, identify=lambda _: USER), chat_id=chat_id)
@@ -306,7 +306,7 @@ async def conversation(
             await asyncio.wait([sending, reached], return_when="FIRST_COMPLETED")
         reached.cancel()
     await asyncio.gather(sending, return_exceptions=True)  # it was cut off
-    async with world.service(
+    async with shared.service(
         AGENTS[kind](), engine=engine, launched=False, run_config=RUN_CONFIGS.get(kind)
     ) as service:
         page.app = create_app(service, identify=lambda _: USER)
@@ -329,7 +329,7 @@ async def conversation(
             )
     assert session is not None
     said = [without_ids(event) for event in session.events if event.content and event.content.parts]
-    return Told(sorted(said), sorted(ran)), sessions.reached.is_set()
+    return Conversation(sorted(said), sorted(ran)), sessions.reached.is_set()
 
 
 def assert_same(shown: list[Any], stored: list[Any]) -> None:
@@ -347,15 +347,15 @@ def without_ids(event: Event) -> str:
 async def test_the_next_server_goes_on_as_if_nothing_had_been(
     kind: str, tmp_path: Path, engine_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World(tmp_path, engine_url)
-    engine = world.engine()
+    shared = SharedState(tmp_path, engine_url)
+    engine = shared.engine()
     leave = engine.aclose
     monkeypatch.setattr(engine, "aclose", no_end)  # to begin one takes a second
     try:
-        whole, _ = await conversation(world, engine, kind, NEVER)
+        whole, _ = await conversation(shared, engine, kind, NEVER)
         for number in count(1):
             for after in (False, True):
-                told, was_reached = await conversation(world, engine, kind, number, after=after)
+                told, was_reached = await conversation(shared, engine, kind, number, after=after)
                 assert told.events == whole.events, (number, after)
                 most = whole.ran * 2 if kind in AT_ONCE else whole.ran
                 assert Counter(whole.ran) <= Counter(told.ran) <= Counter(most), (number, after)

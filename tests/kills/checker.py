@@ -10,9 +10,9 @@ from stream_protocol.serving.engine._recovery import CRASHES_TEXT
 from stream_protocol.serving.requests._stored_response import INTERRUPTED_TEXT
 from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
-from tests.kills.house import AFTERMATH, GIVEN_UP, SLOW_STARTS, House, moment
+from tests.kills.deployment import AFTERMATH, GIVEN_UP, SLOW_STARTS, Deployment, moment
 from tests.kills.kinds import KINDS, SAME_ID, unlike
-from tests.kills.visitor import ACCEPTED, CONFLICT, TERMINALS, Deletion, Reading, Said, Visitor
+from tests.kills.visitor import ACCEPTED, CONFLICT, TERMINALS, Deletion, Reading, SentMessage, Visitor
 
 ONCE: Final = frozenset({"book", "pay", "draw"})
 """Tools that are not declared idempotent."""
@@ -22,20 +22,20 @@ WAITING: Final = frozenset({"input-available", "approval-requested"})
 
 RUN_LOGGER: Final = "stream_protocol.serving.runs._run"
 LEFT: Final = "The session store is away: the run is left"
-"""The logger of a run that fails, and what it says of one that does not."""
+"""The logger of a failed run, and its text for a run that has not failed."""
 
 END_SECONDS: Final = 1.0
-"""Seconds within which others know that a run has ended."""
+"""Seconds within which other workers know that a run has ended."""
 
 LONG: Final = 28.0
-"""Seconds that nobody may wait for an answer: a little less than a page waits for a run to be taken up."""
+"""Seconds that no response may take: a little less than a page waits for a recovered run."""
 
 
 class Checker:
     """``stored``: the history when nothing runs any more; ``None`` if the chat is not there."""
 
-    def __init__(self, house: House, visitor: Visitor, readings: Sequence[Reading], stored: Any) -> None:
-        self._house = house
+    def __init__(self, deployment: Deployment, visitor: Visitor, readings: Sequence[Reading], stored: Any) -> None:
+        self._deployment = deployment
         self._visitor = visitor
         self._readings = readings
         self._stored: list[Any] = stored or []
@@ -84,7 +84,7 @@ class Checker:
                 self._misses_a_store(reading.begun, reading.ended or reading.begun)
                 or (errors == [INTERRUPTED_TEXT] and self._was_superseded(reading))
                 or (errors == [NOTHING_NEW_TEXT] and (self._was_superseded(reading) or self._was_stopped(reading)))
-                or (errors == [CRASHES_TEXT] and self._house.is_given_up(self._visitor.id))
+                or (errors == [CRASHES_TEXT] and self._deployment.is_given_up(self._visitor.id))
             )
             if reading.ends_in == "error" and not excused:
                 yield f"error: {reading.told()}"
@@ -92,7 +92,7 @@ class Checker:
                 yield f"abort: {reading.told()}"
 
     def _reloads(self) -> Iterator[str]:
-        """A page that is reloaded shows what was answered with 200."""
+        """A reloaded page shows every message that was answered with 200."""
         asked = [each for each in self._readings if each.is_post and each.status == 200]
         expected, is_sure = self._expected()
         for said in self._visitor.said:
@@ -106,7 +106,10 @@ class Checker:
 
     def _excused(self, begun: float, ended: float) -> bool:
         """True if a fault had effects in this time."""
-        return any(trouble.begun <= ended and begun <= trouble.ended + AFTERMATH for trouble in self._house.troubles)
+        return any(
+            fault_seen.begun <= ended and begun <= fault_seen.ended + AFTERMATH
+            for fault_seen in self._deployment.fault_records
+        )
 
     def _was_superseded(self, reading: Reading) -> bool:
         """True if it repeats a request that another one has interrupted: both end in the same way."""
@@ -118,8 +121,8 @@ class Checker:
 
     def _misses_a_store(self, begun: float, ended: float) -> bool:
         return any(
-            trouble.worker is None and trouble.begun <= ended and begun <= trouble.ended + AFTERMATH
-            for trouble in self._house.troubles
+            fault_seen.worker is None and fault_seen.begun <= ended and begun <= fault_seen.ended + AFTERMATH
+            for fault_seen in self._deployment.fault_records
         )
 
     def _was_stopped(self, reading: Reading) -> bool:
@@ -181,7 +184,7 @@ class Checker:
                 yield f"file: {said.words!r} has no file any more: {message['parts']}"
             answers = self._stored[index + 1 :]
             answer = answers[0] if answers and answers[0]["role"] == "assistant" else {"parts": []}
-            is_given_up = self._house.is_given_up(self._visitor.id)
+            is_given_up = self._deployment.is_given_up(self._visitor.id)
             is_ended = any(each.ends_in in {"error", "abort"} for each in self._readings) or self._has_failed()
             whole = not said.disturbed and not is_ended and not is_given_up and not self._is_overtaken(said)
             found = unlike(KINDS[said.kind], said.key, answer, whole=whole)
@@ -193,12 +196,12 @@ class Checker:
         """True if a run of the chat ended in an error. Its page may have left, and not seen the error."""
         told = [
             record["message"]
-            for record in self._house.logged()
+            for record in self._deployment.logged()
             if record.get("chat_id") == self._visitor.id and record.get("logger") == RUN_LOGGER
         ]
         return bool(told) and not any(message.startswith(LEFT) for message in told)
 
-    def _is_overtaken(self, said: Said) -> bool:
+    def _is_overtaken(self, said: SentMessage) -> bool:
         """True if a message that was sent before this one was accepted after it: that message has ended this answer."""
         accepted = {
             each.words: min(
@@ -229,7 +232,7 @@ class Checker:
         }
         return len(words) > 1
 
-    def _says(self, reading: Reading, said: Said) -> bool:
+    def _says(self, reading: Reading, said: SentMessage) -> bool:
         message = reading.said["message"]
         return message["role"] == "user" and any(part.get("text") == said.words for part in message["parts"])
 
@@ -253,7 +256,7 @@ class Checker:
                 continue
             text = next(part["text"] for part in said["message"]["parts"] if part["type"] == "text")
             again = said["message"]["id"] if said["trigger"] == "regenerate-message" else said["messageId"]
-            if again in words:  # what came after it is taken back
+            if again in words:  # later messages are taken back
                 ids = [*words]
                 for taken_back in ids[ids.index(again) :]:
                     del words[taken_back]
@@ -266,7 +269,7 @@ class Checker:
         return [*words.values()], not at_once
 
     def _answers(self) -> Iterator[str]:
-        """An answer that was taken counts: no call waits that was answered with 200."""
+        """An accepted answer is final: no call waits whose answer got 200."""
         stored = {
             part["toolCallId"]: part for message in self._stored for part in message["parts"] if "toolCallId" in part
         }
@@ -318,19 +321,19 @@ class Checker:
         if reading.ends_in != "abort" or reading.ended is None:
             return False
         kills = [
-            trouble.begun
-            for trouble in self._house.troubles
-            if trouble.harm == "kill"
-            and trouble.worker is not None
-            and self._house.ports[trouble.worker] == reading.port
-            and reading.ended <= trouble.begun < reading.ended + END_SECONDS
+            fault_seen.begun
+            for fault_seen in self._deployment.fault_records
+            if fault_seen.harm == "kill"
+            and fault_seen.worker is not None
+            and self._deployment.ports[fault_seen.worker] == reading.port
+            and reading.ended <= fault_seen.begun < reading.ended + END_SECONDS
         ]
         return bool(kills) and not any(
             stop.status == ACCEPTED and reading.begun < stop.answered < min(kills) for stop in self._visitor.stops
         )
 
     def _tools(self) -> Iterator[str]:
-        begun = [each for each in self._house.begun() if each["chat"] == self._visitor.id]
+        begun = [each for each in self._deployment.begun() if each["chat"] == self._visitor.id]
         for (tool, call), times in Counter((each["tool"], each["call"]) for each in begun).items():
             if tool in ONCE and call != SAME_ID and times > 1:
                 yield f"ran twice: {tool} of call {call} began {times} times"
@@ -348,13 +351,13 @@ class Checker:
                 if part.get("approval", {}).get("approved"):
                     key = part["input"]["key"]
                     approved[key] = min(reading.begun, approved.get(key, reading.begun))
-        for each in self._house.begun():
+        for each in self._deployment.begun():
             mine = each["chat"] == self._visitor.id and each["tool"] == "pay"
             if mine and each["at"] < approved.get(each["key"], inf):
                 yield f"bypassed: {each} began without an approval"
 
     def _stopped(self) -> Iterator[str]:
-        """No tool begins once a stop was answered, unless something was asked for the first time since."""
+        """No tool begins after an answered stop, unless a new request came since."""
         for stop in self._visitor.stops:
             if stop.status != ACCEPTED:
                 continue
@@ -362,7 +365,7 @@ class Checker:
             posts = [
                 each for each in self._readings if each.is_post and each.begun > stop.sent and each.body not in accepted
             ]
-            for each in self._house.begun():
+            for each in self._deployment.begun():
                 later = each["at"] > stop.answered and each["key"].startswith(f"{stop.said.key}.")
                 if later and not posts:
                     yield f"stopped: {each} began {each['at'] - stop.answered:.2f} s after the stop was answered"
@@ -414,19 +417,21 @@ def parts(message: Any) -> list[Any]:
     ]
 
 
-def errors_logged(house: House) -> Iterator[str]:
+def errors_logged(deployment: Deployment) -> Iterator[str]:
     """The logged errors that no fault explains."""
-    for record in house.logged():
+    for record in deployment.logged():
         at = moment(record)
         is_of_crashes = GIVEN_UP in record["message"] or record["message"] == CRASHES_TEXT
-        if is_of_crashes and house.is_given_up(record["chat_id"]):
+        if is_of_crashes and deployment.is_given_up(record["chat_id"]):
             continue
         if record["message"].startswith("adk-ui-stream: ") and any(each in record["message"] for each in SLOW_STARTS):
             continue
         explained = any(
-            trouble.harm != "kill"
-            and (trouble.worker is None if at is None else trouble.begun - 1 <= at <= trouble.ended + AFTERMATH)
-            for trouble in house.troubles
+            fault_seen.harm != "kill"
+            and (
+                fault_seen.worker is None if at is None else fault_seen.begun - 1 <= at <= fault_seen.ended + AFTERMATH
+            )
+            for fault_seen in deployment.fault_records
         )
         if not explained:
             yield f"log: {json.dumps(record)[:1500]}"

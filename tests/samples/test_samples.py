@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
-from tests.conformance.chat_house import Room, house, shown
+from tests.conformance.chat_apps import ChatApp, combined_app, shown
 from tests.conformance.node_scripts import run_script
 from tests.samples.agents import SAMPLES
 from tests.samples.sample import Sample, Turn
@@ -105,7 +105,7 @@ def visits(request: pytest.FixtureRequest) -> dict[str, Visit]:
     """All samples, visited by one version of the client in one process."""
     ai_sdk: AiSdkVersion = request.param
     with services() as at:
-        app = house(Room(WatchedService(sample.build(at), ai_sdk=ai_sdk)) for sample in SAMPLES.values())
+        app = combined_app(ChatApp(WatchedService(sample.build(at), ai_sdk=ai_sdk)) for sample in SAMPLES.values())
         app.add_middleware(Named)
         with served(app) as url, logged() as log:
             asked = [

@@ -40,7 +40,7 @@ class Execution:
     is_live: bool = True
 
 
-class Kept:
+class StoredRuns:
     """The runs that the engines of all workers store."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class KeepingEngine:
 
     is_shared = False
 
-    def __init__(self, kept: Kept, *, version: str = "") -> None:
+    def __init__(self, kept: StoredRuns, *, version: str = "") -> None:
         self.kept = kept
         self.version = version
         self.is_dead = False

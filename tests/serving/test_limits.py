@@ -611,7 +611,7 @@ def where(question: str) -> None:
     """Only the page knows."""
 
 
-class Digging:
+class BusyChat:
     """A chat whose agent asks the page and digs: an answer to the question has to wait for the end of the run."""
 
     def __init__(self, *turns: Any, **options: Any) -> None:
@@ -649,27 +649,27 @@ class Digging:
 async def test_an_answer_that_waits_takes_no_slot_and_is_refused_in_its_response() -> None:
     """The run goes on at another worker, which has a slot. This one has none, and the answer comes here."""
     log, sessions = MemoryRunLog(), InMemorySessionService()
-    digging = Digging(HALF, "I dug.", "Oslo, then.", run_log=log, session_service=sessions)
-    agent: Any = digging.service.runner.agent
+    busy_chat = BusyChat(HALF, "I dug.", "Oslo, then.", run_log=log, session_service=sessions)
+    agent: Any = busy_chat.service.runner.agent
     limits = ServiceLimits(max_runs_per_user=1)
     full = WatchedService(agent, run_log=log, session_service=sessions, limits=limits, stopping_wait=0.01)
-    async with digging.ask() as answer, running(create_app(full), words("b")):
+    async with busy_chat.ask() as answer, running(create_app(full), words("b")):
         async with begin(create_app(full), answer("Oslo")) as waiting:
             assert await waiting.status() == 200
-            digging.may_end.set()
+            busy_chat.may_end.set()
             assert await waiting.chunk() == {"type": "error", "errorText": OWN[1]}
-        assert text(await stream(digging.app, answer("Oslo"))) == "Oslo, then."
+        assert text(await stream(busy_chat.app, answer("Oslo"))) == "Oslo, then."
         await full.stop("b", user_id="local")
 
 
 async def test_so_many_requests_of_a_user_wait() -> None:
-    digging = Digging("I dug.", "Oslo, then.", limits=ServiceLimits(max_runs_per_user=1, max_waiting_per_user=2))
-    async with digging.ask() as answer, AsyncExitStack() as stack:
+    busy_chat = BusyChat("I dug.", "Oslo, then.", limits=ServiceLimits(max_runs_per_user=1, max_waiting_per_user=2))
+    async with busy_chat.ask() as answer, AsyncExitStack() as stack:
         for city in ("Oslo", "Rome"):
-            waiting = await stack.enter_async_context(begin(digging.app, answer(city)))
+            waiting = await stack.enter_async_context(begin(busy_chat.app, answer(city)))
             assert await waiting.status() == 200
-        assert told(await post(digging.app, answer("Bonn"))) == OWN
-    await digging.service.runs.free()
+        assert told(await post(busy_chat.app, answer("Bonn"))) == OWN
+    await busy_chat.service.runs.free()
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])

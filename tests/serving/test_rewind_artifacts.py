@@ -40,7 +40,7 @@ def written(words: str, name: str = "draft.txt") -> Call:
     return Call("draft", {"words": words, "name": name})
 
 
-class Studio:
+class DraftChat:
     """A chat in which every turn saves a draft."""
 
     def __init__(self, artifacts: BaseArtifactService, *calls: Call) -> None:
@@ -87,25 +87,25 @@ class Studio:
 async def test_a_regenerated_turn_finds_the_artifact_and_the_state_of_the_turn_before(
     artifacts: BaseArtifactService,
 ) -> None:
-    studio = Studio(artifacts, written("one"), written("two"), written("three"), written("other"))
+    draft_chat = DraftChat(artifacts, written("one"), written("two"), written("three"), written("other"))
     for words in ("first", "second", "third"):
-        await studio.page.send(words)
-    assert await studio.linked() == ["one", "two", "three"]
-    await studio.page.regenerate()
-    assert studio.found() == {"found": "two", "drafts": 3}
-    assert await studio.linked() == ["one", "two", "other"]
-    assert await studio.newest() == "other"
-    assert await studio.state() == {"drafts": 3, "last": "draft.txt", "user:last": "other", OWN_TITLE_KEY: "first"}
+        await draft_chat.page.send(words)
+    assert await draft_chat.linked() == ["one", "two", "three"]
+    await draft_chat.page.regenerate()
+    assert draft_chat.found() == {"found": "two", "drafts": 3}
+    assert await draft_chat.linked() == ["one", "two", "other"]
+    assert await draft_chat.newest() == "other"
+    assert await draft_chat.state() == {"drafts": 3, "last": "draft.txt", "user:last": "other", OWN_TITLE_KEY: "first"}
 
 
 async def test_an_edited_first_turn_finds_nothing(artifacts: BaseArtifactService) -> None:
-    studio = Studio(artifacts, written("one"), written("two"), written("three"), written("new"))
+    draft_chat = DraftChat(artifacts, written("one"), written("two"), written("three"), written("new"))
     for words in ("first", "second", "third"):
-        await studio.page.send(words)
-    await studio.page.edit(studio.page.ids()[0], "otherwise")
-    assert studio.found() == {"found": "", "drafts": 1}
-    assert await studio.linked() == ["new"]
-    assert await studio.newest() == "new"
+        await draft_chat.page.send(words)
+    await draft_chat.page.edit(draft_chat.page.ids()[0], "otherwise")
+    assert draft_chat.found() == {"found": "", "drafts": 1}
+    assert await draft_chat.linked() == ["new"]
+    assert await draft_chat.newest() == "new"
 
 
 async def test_an_artifact_of_a_turn_that_was_taken_back_is_gone_and_the_users_own_stays(
@@ -113,27 +113,27 @@ async def test_an_artifact_of_a_turn_that_was_taken_back_is_gone_and_the_users_o
 ) -> None:
     if OLD_ADK and isinstance(artifacts, FileArtifactService):
         pytest.skip("ADK 2.11 leaves an empty file of an artifact that a rewind takes back")
-    studio = Studio(
+    draft_chat = DraftChat(
         artifacts, written("one"), written("two", "extra.txt"), written("mine", "user:me.txt"), written("x")
     )
     for words in ("first", "second", "third"):
-        await studio.page.send(words)
-    assert await studio.newest("extra.txt") == "two"
-    await studio.page.edit(studio.page.ids()[2], "otherwise")
-    assert studio.found() == {"found": "one", "drafts": 2}
-    assert (await studio.newest("extra.txt"), await studio.newest("user:me.txt")) == (404, "mine")
-    assert await studio.linked() == ["one", "x"]
-    assert await studio.state() == {"drafts": 2, "last": "draft.txt", "user:last": "x", OWN_TITLE_KEY: "first"}
+        await draft_chat.page.send(words)
+    assert await draft_chat.newest("extra.txt") == "two"
+    await draft_chat.page.edit(draft_chat.page.ids()[2], "otherwise")
+    assert draft_chat.found() == {"found": "one", "drafts": 2}
+    assert (await draft_chat.newest("extra.txt"), await draft_chat.newest("user:me.txt")) == (404, "mine")
+    assert await draft_chat.linked() == ["one", "x"]
+    assert await draft_chat.state() == {"drafts": 2, "last": "draft.txt", "user:last": "x", OWN_TITLE_KEY: "first"}
 
 
 async def test_versions_go_on_counting_and_what_is_stored_is_what_is_shown(artifacts: BaseArtifactService) -> None:
     """The rewind saves the old content as a new version, so the link of each message names its own."""
-    studio = Studio(artifacts, *(written(words) for words in ("one", "two", "again", "and again")))
-    await studio.page.send("first")
-    await studio.page.send("second")
-    await studio.page.regenerate()
-    await studio.page.regenerate()
-    parts = [part for message in await studio.page.stored() for part in message["parts"]]
+    draft_chat = DraftChat(artifacts, *(written(words) for words in ("one", "two", "again", "and again")))
+    await draft_chat.page.send("first")
+    await draft_chat.page.send("second")
+    await draft_chat.page.regenerate()
+    await draft_chat.page.regenerate()
+    parts = [part for message in await draft_chat.page.stored() for part in message["parts"]]
     versions = [part["data"]["version"] for part in parts if part["type"] == "data-adk-artifact"]
     assert versions == [0, 5]
-    assert await studio.linked() == ["one", "and again"]
+    assert await draft_chat.linked() == ["one", "and again"]

@@ -36,7 +36,7 @@ from stream_protocol.testing import Call, ScriptedLlm, Wait, token_usage
 from tests.processes import FORKS, HANG
 from tests.serving.http.test_allowed_hosts import listener
 from tests.serving.http.test_limited_http import Server
-from tests.serving.keeping_engine import KeepingEngine, Kept
+from tests.serving.keeping_engine import KeepingEngine, StoredRuns
 from tests.serving.support import JSON_TYPE, Exchange, begin, chat, client, post, said, stream
 
 SECRET: Final = "xylophone"
@@ -229,7 +229,7 @@ async def _interrupted_stopped_and_lost() -> None:
 
 
 async def _recovered_and_given_up() -> None:
-    kept, stores = Kept(), {"session_service": InMemorySessionService(), "run_log": MemoryRunLog()}
+    kept, stores = StoredRuns(), {"session_service": InMemorySessionService(), "run_log": MemoryRunLog()}
     for turn in (HALF, "Whole."):
         service = _service(turn, **stores, engine=KeepingEngine(kept))
         await stream_until(create_app(service), _words("recovered"), "text-delta" if turn is HALF else "finish")

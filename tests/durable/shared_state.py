@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 USER = "somebody"
 
 
-class World:
+class SharedState:
     """The state that successive servers share: files, and counts of past actions."""
 
     def __init__(self, folder: Path, kept: str | None) -> None:
@@ -78,7 +78,7 @@ class World:
         times: ServiceTimes = DEFAULT_TIMES,
     ) -> AsyncIterator[ChatService]:
         """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on.
-        ``sessions``, ``engine``: in place of those in the world's files."""
+        ``sessions``, ``engine``: in place of those in the shared files."""
         sessions = sessions or SqliteSessionService(self.chats)
         service = ChatService(
             agent,
@@ -127,11 +127,11 @@ class World:
 
 
 class Gate(asyncio.Event):
-    """In a model's answer: waits at the gate of the world."""
+    """In a model's answer: waits at the shared gate."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, shared: SharedState) -> None:
         super().__init__()
-        self._world = world
+        self._world = shared
 
     async def wait(self) -> Any:
         await self._world.wait()

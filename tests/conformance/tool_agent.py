@@ -26,7 +26,7 @@ HELD = object()
 
 
 @dataclass(slots=True)
-class Desk:
+class ToolAgent:
     """An agent with one tool of each kind, and what has run of them."""
 
     turns: Sequence[Any]

@@ -16,7 +16,7 @@ from tests.serving.watched import WatchedService
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ChatApp:
     """A service of its own. ``ran``: what its tools write down. ``go_on``: lets a model that is held go on.
     ``max_body_bytes``: a larger request is refused."""
 
@@ -25,7 +25,7 @@ class Room:
     go_on: Callable[[], None] = lambda: None
     max_body_bytes: int = MAX_BODY_BYTES
 
-    def door(self, path: str) -> Mount:
+    def mount(self, path: str) -> Mount:
         async def at_rest(_request: Request) -> JSONResponse:
             """Waits until all runs have ended, and returns them: a server learns late that a client has left."""
             await self.service.runs.free()
@@ -35,21 +35,21 @@ class Room:
             self.go_on()
             return Response(status_code=204)
 
-        doors = [Route("/at-rest", at_rest), Route("/go-on", go_on, methods=["POST"])]
-        return Mount(path, routes=[*doors, *chat_routes(self.service, max_body_bytes=self.max_body_bytes)])
+        routes_of_tests = [Route("/at-rest", at_rest), Route("/go-on", go_on, methods=["POST"])]
+        return Mount(path, routes=[*routes_of_tests, *chat_routes(self.service, max_body_bytes=self.max_body_bytes)])
 
 
-def house(rooms: Iterable[Room]) -> Starlette:
-    """One app of all rooms: the first is at ``/0``."""
-    rooms = list(rooms)
+def combined_app(apps: Iterable[ChatApp]) -> Starlette:
+    """One app with all chat apps: the first is at ``/0``."""
+    apps = list(apps)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
-        for room in rooms:
-            await room.service.aclose()
+        for app in apps:
+            await app.service.aclose()
 
-    return Starlette(routes=[room.door(f"/{number}") for number, room in enumerate(rooms)], lifespan=lifespan)
+    return Starlette(routes=[app.mount(f"/{number}") for number, app in enumerate(apps)], lifespan=lifespan)
 
 
 def shown(message: Mapping[str, Any]) -> str:
