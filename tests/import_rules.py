@@ -1,20 +1,20 @@
-"""A contract of import-linter that it does not have itself."""
+"""A contract that import-linter lacks: imports go through the interface of a package."""
 
 from grimp import ImportGraph
 from importlinter.application import output
 from importlinter.domain.contract import Contract, ContractCheck
 
 
-class FrontsContract(Contract):
-    """A module whose name begins with an underscore is imported by its own folder, and by the folders in it, alone.
+class PackageInterfaces(Contract):
+    """Only the same folder, and the folders in it, import a module whose name begins with an underscore.
 
-    All others go through the front of that folder: what its ``__init__.py`` exports.
+    All other modules import from the interface of that package: the names that its ``__init__.py`` exports.
     """
 
-    type_name = "fronts"
+    type_name = "package_interfaces"
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        """Finds the imports that go around a front."""
+        """Finds the imports that bypass a package's interface."""
         broken = [
             f"{importer} imports {imported}"
             for imported in graph.modules
@@ -25,6 +25,6 @@ class FrontsContract(Contract):
         return ContractCheck(kept=not broken, metadata={"broken": sorted(broken)})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Names them, a line each."""
+        """Prints one line for each broken import."""
         for line in check.metadata["broken"]:
             output.print_error(line)

@@ -65,7 +65,7 @@ def why_unknown_text(text: str) -> str:
     if _PAGE.match(text):
         return "this is an HTML page, not a stream: check the URL that was captured"
     if _ERROR_BODY.match(text):
-        return f"this is the answer of a server that refused or failed, not a stream{_quoted(text)}"
+        return f"this is an error response of a server, not a stream{_quoted(text)}"
     if (hint := python_hint(text)) is not None:
         return f"neither chunks nor ADK events: {hint}"
     known = "neither an event stream, nor chunks, nor ADK events"

@@ -63,7 +63,7 @@ def schema_problem(chunk: Any, refused: Refusal) -> Problem:
         case "no chunk" if isinstance(chunk, str) and chunk.lstrip().startswith("{") and is_json(chunk):
             return Problem(Rule.NOT_A_CHUNK, "The data is JSON in a JSON string: it was encoded twice.")
         case "no chunk":
-            return Problem(Rule.NOT_A_CHUNK, f"{short_json(chunk)} is no object with a type.")
+            return Problem(Rule.NOT_A_CHUNK, f"{short_json(chunk)} is not an object with a type.")
         case "unknown type" if (refused_by_v7 := refusal(chunk, ai_sdk=7)) and refused_by_v7.why == "unknown type":
             return Problem(Rule.UNKNOWN_TYPE, f"No client knows chunks of type {kind}.")
         case "unknown type":
@@ -73,5 +73,7 @@ def schema_problem(chunk: Any, refused: Refusal) -> Problem:
         case "null":
             return Problem(Rule.NULL_KEY, f"{key} of {kind} is null, which is not the same as absent.")
         case "value" if refused.key == "finishReason":
-            return Problem(Rule.FINISH_REASON, f"{short_json(chunk[refused.key])} is no finish reason of the client.")
+            return Problem(
+                Rule.FINISH_REASON, f"{short_json(chunk[refused.key])} is not a finish reason of the client."
+            )
     return Problem(Rule.WRONG_VALUE, f"{key} of {kind} cannot be {short_json(chunk[refused.key])}.")

@@ -180,7 +180,7 @@ class ResponseChecker:
             case "tool-invocation":
                 return Problem(Rule.UNKNOWN_CALL, f"{kind} for call {part_id}, which is not in the message.")
             case "tool-approval-response":
-                return Problem(Rule.UNKNOWN_APPROVAL, f"{kind} for approval {part_id}, which nothing asked for.")
+                return Problem(Rule.UNKNOWN_APPROVAL, f"{kind} for approval {part_id}, which no chunk requested.")
             case "tool-input-delta":
                 return Problem(Rule.INPUT_NOT_STARTED, f"{kind} for call {part_id}, whose input has not been started.")
             case None:
@@ -190,7 +190,7 @@ class ResponseChecker:
     def _check_keys(self, chunk: ChunkFields) -> Iterator[Problem]:
         """Finds keys that early versions of the client refuse."""
         for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
-            text = f"The key {short_json(key)} of {chunk_type(chunk)} kills clients before 6.0.231 and 7.0.32."
+            text = f"The key {short_json(key)} of {chunk_type(chunk)} is fatal in clients before 6.0.231 and 7.0.32."
             yield Problem(Rule.UNKNOWN_KEY, text)
 
     def _check_after_terminal(self, chunk: Any) -> Iterator[Problem]:

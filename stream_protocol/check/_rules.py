@@ -57,7 +57,7 @@ class Rule(StrEnum):
     BARE_CR = "bare-cr", Severity.WARNING, "A line that ends in a CR alone: the client loses the last event."
 
     # schema
-    NOT_A_CHUNK = "not-a-chunk", Severity.ERROR, "Data that is no object with a `type` is fatal."
+    NOT_A_CHUNK = "not-a-chunk", Severity.ERROR, "Data that is not an object with a `type` is fatal."
     UNKNOWN_TYPE = "unknown-type", Severity.ERROR, "A type that neither v6 nor v7 has is fatal."
     V7_ONLY_TYPE = "v7-only-type", Severity.ERROR, "A type that v6 does not have is fatal there."
     MISSING_KEY = (
@@ -87,7 +87,7 @@ class Rule(StrEnum):
         "An output, denial or approval request for no call of the message is fatal.",
     )
     UNKNOWN_APPROVAL = "unknown-approval", Severity.ERROR, "An answer to no approval request of the message is fatal."
-    METADATA = "metadata", Severity.ERROR, "Metadata that cannot be merged into what was there is fatal."
+    METADATA = "metadata", Severity.ERROR, "Metadata that cannot be merged into the message's metadata is fatal."
     DYNAMIC_MISMATCH = (
         "dynamic-mismatch",
         Severity.ERROR,

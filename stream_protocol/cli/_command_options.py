@@ -118,7 +118,7 @@ class Seconds(click.FloatRange):
         """Returns the seconds. Raises ``click.BadParameter`` for a value that is not a time."""
         seconds = float(super().convert(value, param, ctx))
         if math.isnan(seconds):
-            self.fail(f"{value!r} is no time", param, ctx)
+            self.fail(f"{value!r} is not a time", param, ctx)
         return seconds
 
 
@@ -126,14 +126,14 @@ def refuse_beside(option: str, allowed: Container[str]) -> None:
     """Refuses the command if it has an option or argument that is not ``allowed`` together with ``option``."""
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:
-            refuse(f"{parameter.opts[0]} means nothing beside {option}")
+            refuse(f"{parameter.opts[0]} cannot be combined with {option}")
 
 
 def refuse_without(option: str, needing: Container[str]) -> None:
     """Refuses the command if it has one of the options that need ``option``."""
     for parameter in _parameters_on_command_line():
         if parameter.name in needing:
-            refuse(f"{parameter.opts[0]} means nothing without {option}")
+            refuse(f"{parameter.opts[0]} needs {option}")
 
 
 def _parameters_on_command_line() -> Iterator[click.Parameter]:

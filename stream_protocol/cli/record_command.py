@@ -48,7 +48,7 @@ _EXAMPLES: Final = {
 
 @click.command(cls=DocumentedCommand, short_help="Talk with an agent and record it.", examples=_EXAMPLES)
 @click.argument("target", type=FOLDER)
-@click.option("--say", "texts", multiple=True, required=True, help="What the user says; repeatable, one turn each.")
+@click.option("--say", "texts", multiple=True, required=True, help="The user's message; repeatable, one turn each.")
 @click.option("--to", "file", required=True, type=click.Path(path_type=Path), help="The recording; it must not exist.")
 @click.option(
     "--approve/--deny", default=None, help="Answer each call that needs approval.  [default: it stays unanswered]"

@@ -30,11 +30,11 @@ OutputFormat = Literal["text", "sse", "chunks", "messages"]
 
 _EXAMPLES: Final = {
     "The conversation, to be read": "adk-ui-stream replay weather.jsonl --to text",
-    "What a browser would get": "adk-ui-stream replay weather.jsonl --to sse",
-    "The messages that the page would show, of one session of a store": (
+    "The stream for a browser": "adk-ui-stream replay weather.jsonl --to sse",
+    "The messages of a client, for one session of a store": (
         "adk-ui-stream replay sessions.db --session c1 --to messages"
     ),
-    "The second turn alone, as fast as it was": "adk-ui-stream replay weather.jsonl --turn 2 --pace recorded",
+    "Only the second turn, at its recorded pace": "adk-ui-stream replay weather.jsonl --turn 2 --pace recorded",
 }
 
 
@@ -42,7 +42,7 @@ _EXAMPLES: Final = {
     cls=DocumentedCommand, short_help="Print recorded events as a conversation or a stream.", examples=_EXAMPLES
 )
 @click.argument("file", type=FILE)
-@click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
+@click.option("--session", metavar="ID", help="Session to use, in a store or an evalset with several.")
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="This turn only, counted from 1.")
 @click.option(
     "--ai-sdk", type=AI_SDK_VERSIONS, help="Major version of the client's `ai`.  [default: as recorded, or 6]"
@@ -50,7 +50,7 @@ _EXAMPLES: Final = {
 @click.option(
     "--to",
     type=click.Choice(get_args(OutputFormat)),
-    help="What is printed: a transcript, or what a client gets.  [default: text on a terminal, else sse]",
+    help="Output format: a transcript, or the client's data.  [default: text on a terminal, else sse]",
 )
 @click.option(
     "--pace",

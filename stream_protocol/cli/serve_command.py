@@ -19,10 +19,10 @@ from stream_protocol.cli._serve_options import (
 )
 
 _EXAMPLES: Final = {
-    "An ADK agent folder, and its page in the browser; anew whenever its files change": (
+    "An ADK agent folder, and its page in the browser; reloaded whenever its files change": (
         "adk-ui-stream serve my_agent --open --reload"
     ),
-    "An agent by its name, with chats that are kept": (
+    "An agent by its name, with stored chats": (
         "adk-ui-stream serve my_package.agent:root_agent --session-service-uri sqlite:///chats.db"
     ),
     "For a page of your own at another address": "adk-ui-stream serve my_agent --no-page --cors-origin http://localhost:3000",

@@ -19,8 +19,8 @@ from stream_protocol.cli._program import DocumentedCommand, refuse
 
 _EXAMPLES: Final = {
     "The types of an agent's chats": "adk-ui-stream types my_agent > chat-types.ts",
-    "Whether that file is up to date, for CI": "adk-ui-stream types my_agent --check chat-types.ts",
-    "With zod schemas that check what comes": "adk-ui-stream types my_agent --schemas > chat-schemas.ts",
+    "Check that the file is up to date, for CI": "adk-ui-stream types my_agent --check chat-types.ts",
+    "With zod schemas for validation": "adk-ui-stream types my_agent --schemas > chat-schemas.ts",
 }
 
 
@@ -31,7 +31,7 @@ _EXAMPLES: Final = {
     "--check",
     "file",
     type=click.Path(path_type=Path),
-    help="Print no types: exit with 1 if FILE is not what they would be. For CI.",
+    help="Print no types; exit with 1 if FILE differs from them. For CI.",
 )
 def types(target: str, *, schemas: bool, file: Path | None) -> None:
     """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata.

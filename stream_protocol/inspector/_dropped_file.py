@@ -73,7 +73,7 @@ class Budget:
         """Counts ``size`` more bytes."""
         self.bytes_left -= size
         if self.bytes_left < 0:
-            raise UnreadableError(f"it becomes more than {MAX_SHOWN_BYTES // 2**20} MiB, too much for one page")
+            raise UnreadableError(f"its result has more than {MAX_SHOWN_BYTES // 2**20} MiB, too much for one page")
 
 
 def shown_file(path: Path, session: str | None) -> bytes:

@@ -31,7 +31,7 @@ MAX_FILES_IN_FLIGHT: Final = 4
 """The number of largest files that are in memory at one time, while they arrive and wait."""
 
 _FILE_WAY_OUT: Final = "convert it with adk-ui-stream replay, or choose one session of it."
-_NOTHING_KEPT: Final = "Nothing is kept of this chat: it ran before the server was started, or long ago."
+_NOTHING_KEPT: Final = "The Inspector does not have this chat: it ran before the server was started, or long ago."
 
 
 class InspectorEndpoints:

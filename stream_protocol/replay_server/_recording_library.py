@@ -90,7 +90,7 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
     by_name: dict[str, LibraryEntry] = {}
     for entry in entries:
         if (other := by_name.setdefault(entry.name, entry)) is not entry:
-            raise RecordingError(f"{other.file} and {entry.file} have the same name but for its ending")
+            raise RecordingError(f"{other.file} and {entry.file} have the same name except for the suffix")
     if not by_name:
         raise RecordingError("no recordings in it")
     return RecordingLibrary(by_name)

@@ -148,11 +148,11 @@ async def _read_step(request: Request) -> StepRequest:
 async def _release(chats: Chats, chat_id: str, step: StepRequest) -> dict[str, Any]:
     """Releases chunks. Returns them, the next one, and the number of chunks that are left."""
     if chats.pace != HELD:
-        raise ChatRequestError("Nothing is held here: the server was not started with --pace held.", status=409)
+        raise ChatRequestError("This server sends chunks at once: it was not started with --pace held.", status=409)
     playback = await chats.wait_for_response(chat_id, step.wait)
     if playback is None:
         raise ChatRequestError(
-            f"Nothing is held in chat {chat_id}: no request came within {step.wait:g} seconds.", status=409
+            f"No response is waiting in chat {chat_id}: no request came within {step.wait:g} seconds.", status=409
         )
     released = playback.release(step.count_chunks(playback.unreleased))
     left = playback.unreleased

@@ -34,7 +34,7 @@ class StepRequest:
         types = [chunk["type"] for chunk in left]
         if self.to not in types:
             held = ", ".join(dict.fromkeys(types))
-            raise ChatRequestError(f"No {self.to} is held. What is: {held}.", status=409)
+            raise ChatRequestError(f"No {self.to} is waiting. Waiting: {held}.", status=409)
         return types.index(self.to) + 1
 
 

@@ -73,11 +73,11 @@ class StreamMatcher:
         expected = _read_expectation(path)
         if chunks is None:
             found = describe_difference(expected, _normalise(_convert(recording, **options)))
-            hint = f"If it is right as it is now, {_UPDATE_HINT}."
+            hint = f"If the present stream is right, {_UPDATE_HINT}."
         else:
             received = _normalise(_split_responses(parse_sse(chunks) if isinstance(chunks, bytes) else chunks))
             found = describe_difference(_without_model_details(expected), _without_model_details(received))
-            hint = f"If it is right as it is now, record the conversation anew, {_UPDATE_HINT}."
+            hint = f"If the present stream is right, record the conversation anew, {_UPDATE_HINT}."
         if found:
             raise AssertionError(f"The stream is not that of {path.name}: {found}\n{hint}")
 
@@ -140,7 +140,7 @@ def _parse_chunk(path: Path, number: int, line: str) -> Json:
     try:
         chunk: Json = json.loads(line)
     except json.JSONDecodeError:
-        raise AssertionError(f"Line {number} of {path} is no chunk: {_UPDATE_HINT}.") from None
+        raise AssertionError(f"Line {number} of {path} is not a chunk: {_UPDATE_HINT}.") from None
     return chunk
 
 

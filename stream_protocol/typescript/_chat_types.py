@@ -67,11 +67,11 @@ async def chat_types(target: Target, parts: Iterable[DataPart[Any]] = (), *, sch
         'import type { UIMessage } from "ai";\n' + ('import { z } from "zod/v4";\n' if schemas else ""),
         _MESSAGE,
         "/** The parts `data-…` of a message. */\n" + _exported("ChatDataParts", _table(data)),
-        "/** The tools whose calls the page is shown. */\n" + _exported("ChatTools", _tool_table(tools)),
+        "/** The tools whose calls the client receives. */\n" + _exported("ChatTools", _tool_table(tools)),
     ]
     if outputs:
         sections.append(
-            "/** Agents that answer in JSON: what their text holds. */\n" + _exported("ChatOutputs", _table(outputs))
+            "/** Agents that answer in JSON: the type of their text. */\n" + _exported("ChatOutputs", _table(outputs))
         )
     sections += [comment(named.text, "") + _exported(name, named.type) for name, named in sorted(reader.named.items())]
     if schemas:

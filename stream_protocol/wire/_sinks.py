@@ -335,4 +335,4 @@ def _checked(item: object) -> AnyChunk:
     match item:
         case {"type": str()}:
             return cast(AnyChunk, item)
-    raise StreamProtocolError(f"`transform` returned {type(item).__name__}, which is no chunk")
+    raise StreamProtocolError(f"`transform` returned {type(item).__name__}, which is not a chunk")

@@ -23,7 +23,7 @@ REDIS = ("--run-log", "redis://127.0.0.1:1/0")
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ((), "--workers means nothing without --run-log"),
+        ((), "--workers needs --run-log"),
         (("--run-log", "postgresql://127.0.0.1:1/db", "--reload"), "--reload takes one worker"),
         ((*REDIS, "--reload"), "--reload takes one worker"),
         ((*REDIS, "--inspect"), "--inspect takes one worker"),
@@ -43,7 +43,7 @@ def test_there_is_one_worker_at_least() -> None:
 def test_recordings_have_one_worker(tmp_path: Path) -> None:
     write_recordings(tmp_path, "text")
     done = CliRunner().invoke(main, ["serve", "--replay", str(tmp_path), "--workers", "2"])
-    assert (done.exit_code, done.stderr) == (2, "adk-ui-stream: --workers means nothing beside --replay\n")
+    assert (done.exit_code, done.stderr) == (2, "adk-ui-stream: --workers cannot be combined with --replay\n")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ export type ChatDataParts = {
   "shopping-list": ShoppingList;
 };
 
-/** The tools whose calls the page is shown. */
+/** The tools whose calls the client receives. */
 export type ChatTools = {
   /** Puts an item on the shopping list. */
   add_item: {
