@@ -20,7 +20,7 @@ from tests.postgres import postgres_server
 ROUNDS: Final = 30
 WARM_UP: Final = 5
 SETTLING: Final = 2.0
-"""Seconds until PostgreSQL has counted what was written."""
+"""Seconds until PostgreSQL has counted the written rows."""
 
 TOOLS: Final = 4
 """Of a run with tools, one after the other: each is a call of the tool, and one more of the model."""

@@ -25,7 +25,7 @@ from google.genai.types import Part
 
 
 async def floor_async(events: AsyncIterable[Event], counts: Sequence[int]) -> AsyncIterator[bytes]:
-    """The yardstick of ``stream_sse``. ``counts`` holds one number per event, and one for the end."""
+    """The yardstick of ``stream_sse``. ``counts`` has one number per event, and one for the end."""
     count = iter(counts)
     async for event in events:
         for line in _lines(event, next(count)):
@@ -43,7 +43,7 @@ def floor_sync(events: Iterable[Event], counts: Sequence[int]) -> Iterator[bytes
 
 
 def text_floor(events: Iterable[Event]) -> Iterator[bytes]:
-    """The yardstick of ``iter_sse`` and ``iter_chunks`` where events hold nothing but text."""
+    """The yardstick of ``iter_sse`` and ``iter_chunks`` for events with nothing but text."""
     for event in events:
         content = event.content
         if content is not None:

@@ -23,7 +23,7 @@ BACKLOG = 200_000
 
 
 class Growth(NamedTuple):
-    """Microseconds per delta in the first and in the last tenth of one part, or of what a reader reads."""
+    """Microseconds per delta in the first and in the last tenth of one part, or of a reader's stream."""
 
     name: str
     deltas: int

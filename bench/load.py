@@ -107,7 +107,7 @@ class Server(Protocol):
 
 
 class Ours:
-    """``adk-ui-stream serve``. Its limits are those of one user who may do all of it."""
+    """``adk-ui-stream serve``. Its limits allow one user to send all requests."""
 
     workers = 1
     settings: Mapping[str, object] = {}
@@ -229,14 +229,16 @@ class _Told:
     end: float = 0.0
 
     def add(self, data: bytes, now: float) -> None:
-        """Takes the chunks in this data that are new: the aggregate says all again, and so do the bytes read before."""
+        """Takes the new chunks in this data: the aggregate repeats all of them, and so do the bytes that were read
+        before.
+        """
         for number, due in MARK.findall(data):
             if int(number) == len(self.late):
                 self.late.append(now - float(due))
 
 
 async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Told:
-    """Reads a stream to its end. One that fails has told fewer chunks."""
+    """Reads a stream to its end. A failed stream has fewer chunks."""
     told = _Told()
     *before, (path, body) = server.requests(chat, f"{shape.chunks} {shape.per_second}")
     for each in before:
@@ -317,7 +319,7 @@ def _own_cpu_seconds(pid: int) -> float:
 
 
 def _memory(pid: int) -> int:
-    """Bytes in memory of the process and those below it. What they share counts for each."""
+    """Bytes in memory of the process and those below it. Shared memory counts for each process."""
     pages = sum(int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in _with_children(pid))
     return pages * os.sysconf("SC_PAGE_SIZE")
 

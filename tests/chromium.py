@@ -41,7 +41,7 @@ addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI })
 
 
 class Screen(TypedDict, total=False):
-    """In CSS pixels; 1100 by 900 and light if nothing else is said."""
+    """In CSS pixels; by default 1100 by 900, and light."""
 
     width: int
     height: int
@@ -50,7 +50,7 @@ class Screen(TypedDict, total=False):
 
 @contextmanager
 def opened_tab(browser: Browser, **screen: Unpack[Screen]) -> Iterator[Page]:
-    """A tab with storage of its own. Fails the test if a page in it fails, or does what its policy forbids."""
+    """A tab with its own storage. Fails the test if a page in it fails, or violates its policy."""
     viewport: ViewportSize = {"width": screen.get("width", 1100), "height": screen.get("height", 900)}
     colors = screen.get("colors", "light")
     # Without motion: a click may miss what is being scrolled.

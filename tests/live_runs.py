@@ -101,7 +101,7 @@ class _LiveLlm(BaseLlm):
 
 
 async def live_run(*messages: Message, model: str = NATIVE_AUDIO) -> tuple[list[Event], Session]:
-    """The events of the run, and what ADK has stored of it."""
+    """The events of the run, and ADK's stored events."""
     agent = LlmAgent(name="root", model=_LiveLlm(model=model, messages=list(messages)), tools=[look])
     runner = InMemoryRunner(agent, app_name="app")
     await runner.session_service.create_session(app_name="app", user_id="ann", session_id="s")

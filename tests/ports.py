@@ -1,4 +1,4 @@
-"""Ports for servers that must be told theirs."""
+"""Ports for servers that cannot choose their own."""
 
 import socket
 from random import SystemRandom
@@ -11,7 +11,7 @@ moment before the server listens.
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on."""
+    """A free port of loopback."""
     while True:
         port = SystemRandom().choice(PORTS)
         try:

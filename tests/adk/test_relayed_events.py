@@ -1,4 +1,4 @@
-"""Events of ADK's ``RemoteA2aAgent``, as it makes them of what an agent behind A2A sends."""
+"""Events that ADK's ``RemoteA2aAgent`` makes from the messages of an agent behind A2A."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from tests.stream.running import Fields, kinds, message_of, only, outputs, run, 
 Json = dict[str, Any]
 
 ADK = {"adk_app_name": "far", "adk_author": "far"}
-"""By what an ADK agent names itself."""
+"""The metadata by which an ADK agent names itself."""
 
 
 def said(*texts: str, message_id: str = "m1", **more: Any) -> Json:
@@ -51,7 +51,7 @@ def piece(value: str, **fields: Any) -> Event:
 
 
 def shown(events: Sequence[Event], **options: Any) -> list[Fields]:
-    """The parts of the message, without steps and what all of them have."""
+    """The parts of the message, without steps and without keys that all of them have."""
     message = cast("Json", message_of(run(events, **options)))
     own = (
         "type",
@@ -182,7 +182,7 @@ def test_its_sources_are_shown() -> None:
 
 
 def relayed_by_a_peer(*parts: Part, behind: Event, as_text: bool = True, **fields: Any) -> Event:
-    """An event of an ADK peer that made its own event of what an agent behind it said."""
+    """An event of an ADK peer that relays a text of an agent behind it."""
     own: Any = json.dumps(behind.custom_metadata) if as_text else behind.custom_metadata
     return update(*parts, metadata={**ADK, "adk_custom_metadata": own}, **fields)
 

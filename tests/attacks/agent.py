@@ -177,7 +177,7 @@ async def seed(count: int, tool_context: ToolContext) -> str:
 
 
 def _sign_in() -> AuthConfig:
-    """A provider behind a port where nobody answers: a code that goes there fails at once."""
+    """A provider at a closed port: a code that is sent there fails at once."""
     flow = {"authorizationUrl": "https://provider.example/auth", "tokenUrl": "http://127.0.0.1:9/", "scopes": {"r": ""}}
     scheme: Any = TypeAdapter(AuthScheme).validate_python({"type": "oauth2", "flows": {"authorizationCode": flow}})
     oauth = OAuth2Auth(client_id="app", client_secret="hunter2", redirect_uri=CALLBACK)

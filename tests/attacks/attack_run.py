@@ -19,11 +19,12 @@ HANG: Final = 60.0
 """Seconds after which an attack that waits for answers has hung the server."""
 
 SETTLING: Final = 30.0
-"""Seconds in which a server, also a busy one, gives back what an attack took: connections that are kept last 5."""
+"""Seconds in which a server, even a busy one, releases the resources of an attack: keep-alive connections last 5."""
 
 SPARE_FILES: Final = 48
 """Files that may stay open: of the page's last visitors, and of the database, which SQLite closes once nobody has a
-lock on it."""
+lock.
+"""
 
 LOOK_SECONDS: Final = 0.02
 SETTLING_LOOK: Final = 0.2

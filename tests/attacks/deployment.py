@@ -61,7 +61,7 @@ class Server:
             self._process = None
 
     def forget_peak(self) -> None:
-        """Its peak of memory begins anew."""
+        """Resets its peak of memory."""
         Path(f"/proc/{self.pid}/clear_refs").write_text("5")
 
     def memory(self, key: Literal["VmRSS", "VmHWM"]) -> int:

@@ -1,4 +1,4 @@
-"""Somebody else's chat beside an attack: a stream that says a number each 20 ms, and a probe of ``/healthz``."""
+"""Another user's chat beside an attack: a stream with a number each 20 ms, and a probe of ``/healthz``."""
 
 import json
 import threading
@@ -28,7 +28,7 @@ class VictimReport:
 
 
 def run_victim(port: int, user: str, door: str, has_agent: bool, attack: Connection) -> None:
-    """Tells when it is ready, then watches until told to end, and says what it saw."""
+    """Reports when it is ready, then watches until the end of the attack, and reports its observations."""
     began, stop = threading.Event(), threading.Event()
     ready = threading.Event()
     healthz: list[float] = [0.0]
@@ -51,7 +51,7 @@ def run_victim(port: int, user: str, door: str, has_agent: bool, attack: Connect
 
 
 def _probe(port: int, began: threading.Event, stop: threading.Event) -> float:
-    """The longest that an answer took since the attack began. What is refused counts, too, and is asked again."""
+    """The longest response time since the attack began. A refused request counts, too, and is repeated."""
     longest = 0.0
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     while not stop.is_set():

@@ -29,7 +29,7 @@ OVERDRAWN: Final = r"""
 $$\rlap{\smash{\raisebox{-14em}{\colorbox{white}{\rule{0em}{9em}\text{amount: 1 cent, to a charity}\hspace{30em}}}}}$$
 in a line $$\rlap{\smash{\raisebox{-8em}{\rule{40em}{9em}}}}$$
 """
-"""Formulas that draw over what stands below them."""
+"""Formulas that draw over the text below them."""
 COVERED: Final = """element => {
   const { x, y, width, height } = element.getBoundingClientRect();
   return !element.contains(document.elementFromPoint(x + width / 2, y + height / 2));

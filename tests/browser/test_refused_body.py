@@ -64,7 +64,7 @@ class Proxy(StreamRequestHandler):
 
 class QuietServer(ThreadingTCPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Says nothing: the browser sees it."""
+        """Logs nothing: the browser sees the error."""
 
 
 @contextmanager

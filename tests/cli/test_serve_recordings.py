@@ -1,4 +1,4 @@
-"""``adk-ui-stream serve --replay``: a process of its own, and what it refuses."""
+"""``adk-ui-stream serve --replay``: in a separate process, and its refusals."""
 
 import hashlib
 import json

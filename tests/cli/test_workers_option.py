@@ -1,4 +1,4 @@
-"""``adk-ui-stream serve --workers``: what it refuses. The processes are in ``tests/fleet/test_workers.py``."""
+"""The refusals of ``adk-ui-stream serve --workers``. The processes are in ``tests/fleet/test_workers.py``."""
 
 import socket
 import sys
@@ -48,7 +48,7 @@ def test_recordings_have_one_worker(tmp_path: Path) -> None:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AgentServer]:
-    """The server that several workers would get from these options; without a Redis, which nobody asks here."""
+    """The server that several workers would get from these options; without a Redis, which these tests do not need."""
     (tmp_path / "several_agent.py").write_text(AGENT)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("stream_protocol.cli._workers.prepare_processes", lambda: None)

@@ -1,4 +1,4 @@
-"""One turn of an agent with a real model adapter, driven by ADK's Runner and told by our stream."""
+"""One turn of an agent with a real model adapter, run by ADK's Runner and converted to our stream."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -64,7 +64,7 @@ class TurnResponse:
 
 
 async def turn(agent: LlmAgent, *, streaming: bool = True, **options: Unpack[ConverterOptions]) -> TurnResponse:
-    """Runs one turn and checks what holds for every stream: its order, both clients, and the byte path."""
+    """Runs one turn, and checks the rules of every stream: its order, both clients, and the byte path."""
     runner = InMemoryRunner(agent=agent)
     session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
     config = RunConfig(streaming_mode=StreamingMode.SSE if streaming else StreamingMode.NONE)

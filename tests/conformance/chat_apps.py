@@ -1,4 +1,4 @@
-"""Many apps behind one address, for one process of real pages; and a message as a page shows it, in a line."""
+"""Many apps behind one address, for one process of real clients. Also formats a message on one line."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ from tests.serving.watched import WatchedService
 
 @dataclass(frozen=True, slots=True)
 class ChatApp:
-    """A service of its own. ``ran``: what its tools write down. ``go_on``: lets a model that is held go on.
+    """An app with its own service. ``ran``: the records of its tools. ``go_on``: lets a waiting model continue.
     ``max_body_bytes``: a larger request is refused."""
 
     service: WatchedService
@@ -53,7 +53,7 @@ def combined_app(apps: Iterable[ChatApp]) -> Starlette:
 
 
 def shown(message: Mapping[str, Any]) -> str:
-    """Its texts, its calls with their states, and what else it has, in order."""
+    """Its texts, its calls with their states, and its other parts, in order."""
     return ", ".join(_shown_part(part) for part in message["parts"] if part["type"] != "step-start")
 
 

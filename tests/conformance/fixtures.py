@@ -1,4 +1,4 @@
-"""The fixtures in ``frontend-fixtures/``: recorded turns, what they become, and the text of the files that say so."""
+"""The fixtures in ``frontend-fixtures/``: recorded turns, their streams, and the text of the fixture files."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 
 class RunRaisedError(Exception):
-    """Stands for whatever the recorded run died of."""
+    """Stands for the error of the recorded run."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Turn:
         return {"past": self.past, "message_id": self.message_id, "taken_ids": self.taken_ids}
 
     def run(self) -> Iterator[Event]:
-        """The run as it went: its events, then what it raised."""
+        """The recorded run: its events, then its error."""
         yield from self.events
         if self.raised is not None:
             raise RunRaisedError(self.raised)
@@ -101,7 +101,7 @@ def fixture_options(name: str) -> ConverterOptions:
 
 @cache
 def load_fixture(name: str) -> Fixture:
-    """The fixture, read once: who needs other events makes another fixture."""
+    """The fixture, read once. A test with other events makes another fixture."""
     about = json.loads((FOLDER / name / "fixture.json").read_text(encoding="utf-8"))
     turns: list[Turn] = []
     for number, turn in enumerate(about["turns"], 1):
@@ -256,7 +256,7 @@ def count_deltas(fixture: Fixture) -> int:
 
 
 def readme_with_index() -> str:
-    """The README with its index made anew."""
+    """The README with a new index."""
     text, _, _ = README.read_text(encoding="utf-8").partition(INDEX_HEADING)
     rows = [f"| `{one.name}` | {one.description} | {count_deltas(one)} |" for one in map(load_fixture, fixture_names())]
     return "\n".join([f"{text}{INDEX_HEADING}", "| fixture | shows | deltas |", "|---|---|---|", *rows, ""])

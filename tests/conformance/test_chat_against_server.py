@@ -42,7 +42,7 @@ Seen: TypeAlias = dict[str, Any]
 
 
 class Visits(dict[str, tuple[ToolAgent, list[Seen]]]):
-    """By name: who was visited, and what was seen."""
+    """By name: the agent, and the observed steps."""
 
     def __missing__(self, name: str) -> tuple[ToolAgent, list[Seen]]:
         pytest.skip("it is about earlier messages, which this client does not send")

@@ -32,7 +32,7 @@ BOOKED: dict[str, Any] = {
 
 
 class Tools:
-    """Two tools that keep what they were called with."""
+    """Two tools that record their arguments."""
 
     def __init__(self) -> None:
         self.booked: list[dict[str, Any]] = []

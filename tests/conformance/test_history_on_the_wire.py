@@ -29,7 +29,7 @@ LAST_WORDS = "And now?"
 
 @dataclass(frozen=True)
 class Shape:
-    """A chat: what the user does, and what the model answers."""
+    """A chat: the user's actions, and the model's answers."""
 
     answers: list[Said]
     acts: Callable[[Page], Coroutine[Any, Any, None]]
@@ -85,7 +85,7 @@ SHAPES = {
 
 
 async def ask_with_imported_history(agent: LlmAgent, messages: list[UIMessage]) -> None:
-    """Puts the chat into a fresh session and says the last words there."""
+    """Imports the chat into a new session, and sends the last message there."""
     runner = InMemoryRunner(agent=agent)
     session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
     for event in messages_to_events(messages, agent=agent.name):

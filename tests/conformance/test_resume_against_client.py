@@ -196,7 +196,9 @@ def called_by(step: Any) -> str | None:
 
 
 def without_approvals(messages: Any) -> Any:
-    """Without what a client cannot be told again: a v6 client rebuilds an answered call without its approval."""
+    """The message without parts that a resumed stream cannot have: a v6 client rebuilds an answered call without its
+    approval.
+    """
     return [
         {**message, "parts": [{k: v for k, v in part.items() if k != "approval"} for part in message["parts"]]}
         for message in comparable(messages)

@@ -1,4 +1,4 @@
-"""The routes of docs/chatbot-template.md, as they stand there, between the template's page and a server."""
+"""The routes of docs/chatbot-template.md, unchanged, between the template's page and a server."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The agent that is visited: one tool of each kind."""
+"""An agent with one tool of each kind."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -22,12 +22,12 @@ KEY = AuthConfig(
 )
 
 HELD = object()
-"""In a turn of the model: it waits here until the visit lets it go on."""
+"""In a turn of the model: the model waits here until the visit lets it continue."""
 
 
 @dataclass(slots=True)
 class ToolAgent:
-    """An agent with one tool of each kind, and what has run of them."""
+    """An agent with one tool of each kind, and the record of their runs."""
 
     turns: Sequence[Any]
     asks: Sequence[str] = ()

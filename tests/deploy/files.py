@@ -32,7 +32,7 @@ def compose() -> dict[str, Any]:
 
 
 def entrypoint() -> list[str]:
-    """The words before the arguments of a container."""
+    """The part of a container's command before its arguments."""
     return _instruction("ENTRYPOINT")
 
 
@@ -59,5 +59,5 @@ def serve_options(words: Sequence[str]) -> dict[str, Any]:
 
 
 def words_of(command: str) -> list[str]:
-    """The words of a shell's command."""
+    """The arguments of a shell's command."""
     return shlex.split(command)

@@ -34,7 +34,7 @@ def kept_in(shared: SharedState) -> Iterator[sqlite3.Connection]:
 
 
 def change_kept(shared: SharedState, change: Callable[[dict[str, Any]], None]) -> None:
-    """Changes what is kept of each run."""
+    """Changes the stored record of each run."""
 
     def changed(text: str) -> str:
         whole = json.loads(text)
@@ -50,7 +50,7 @@ def change_kept(shared: SharedState, change: Callable[[dict[str, Any]], None]) -
 
 
 def make_older(shared: SharedState) -> None:
-    """Rewrites all that is kept."""
+    """Rewrites all stored records."""
     change_kept(shared, _make_older)
     with kept_in(shared) as database:
         database.create_function("older_id", 1, _older_id)

@@ -139,7 +139,7 @@ class Gate(asyncio.Event):
 
 
 async def begin(service: ChatService, overrides: RunOverrides = NO_OVERRIDES) -> asyncio.Task[list[dict[str, Any]]]:
-    """Says something. Returns who reads, whose chunks end where the server does."""
+    """Sends a message. Returns the reader, whose chunks end when the server ends."""
     events = await service.respond(parse_chat_request(chat(said("go"))), user_id=USER, overrides=overrides)
     return asyncio.create_task(read(events))
 
@@ -159,7 +159,7 @@ async def history(service: ChatService) -> Sequence[dict[str, Any]]:
 
 
 def outline(message: dict[str, Any]) -> list[Any]:
-    """Its texts, and its calls with what they gave."""
+    """Its texts, and its calls with their outputs."""
     return [
         part.get("text") or (part["type"], part["state"], part.get("output") or part.get("errorText"))
         for part in message["parts"]

@@ -1,4 +1,4 @@
-"""Runs that are ended in place of being recovered: what their page and the history show, and what is logged."""
+"""Runs that are ended instead of recovered: their page, the history, and the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that ends when it has just stored an event, or is about to: the next one goes on as if nothing had been."""
+"""A server that ends just before or after storing an event: the next server continues as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def where() -> None:
 
 
 def read_diary(credential: AuthCredential) -> str:
-    """Reads what only its user may read."""
+    """Reads data that only its user may read."""
     return f"Dear diary, {credential}"
 
 
@@ -137,7 +137,7 @@ def farewell(callback_context: CallbackContext) -> types.Content:
 
 
 async def draw(tool_context: ToolContext) -> types.Part:
-    """Draws, and keeps what it has drawn."""
+    """Draws, and saves the picture."""
     drawn = types.Part.from_bytes(data=f"drawing {len(ran)}".encode(), mime_type="image/png")
     ran.append("draw")
     await tool_context.save_artifact("drawing.png", drawn)
@@ -281,8 +281,9 @@ ANSWERS: Final[Mapping[str, Any]] = {"where": "Oslo", "adk_request_input": {"nam
 
 
 class Conversation(NamedTuple):
-    """A conversation. ``events``: without ids, in any order, as those of parallel agents are. ``ran``: what tools have
-    done."""
+    """A conversation. ``events``: without ids, in any order, as those of parallel agents are. ``ran``: the runs of
+    tools.
+    """
 
     events: list[str]
     ran: list[str]

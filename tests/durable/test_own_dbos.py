@@ -1,4 +1,4 @@
-"""An app that has a DBOS of its own: runs are kept in that."""
+"""An app with its own DBOS, which stores the runs."""
 
 from __future__ import annotations
 

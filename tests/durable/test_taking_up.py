@@ -1,4 +1,4 @@
-"""A server that ends leaves its runs, and the next one goes on with them."""
+"""A server that ends leaves its runs, and the next one recovers them."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Shown:
 
 
 class Page:
-    """A page of a chat. What begins a response does not wait for its end."""
+    """A page of a chat. Methods that begin a response do not wait for its end."""
 
     def __init__(self, browser: "Browser", name: str) -> None:
         self._browser = browser
@@ -108,7 +108,7 @@ class Pages:
         self._reading = asyncio.create_task(self._read())
 
     async def ask(self, **command: Any) -> Any:
-        """Returns what is done. A command that is waited for no longer is done all the same."""
+        """Returns the result. A command runs to its end even if nobody waits for it any more."""
         assert self._process.stdin is not None
         assert not self._reading.done(), f"the pages have gone at {command}"
         number = next(self._numbers)
@@ -150,7 +150,7 @@ class Browser:
         self._opened = 0
 
     async def page(self, chat: str, *, worker: int | None = None, stored: bool = False) -> Page:
-        """A new page, with what is stored or with nothing, that asks this worker."""
+        """A new page that uses this worker, with the stored messages or empty."""
         self._opened += 1
         name = str(self._opened)
         where = {

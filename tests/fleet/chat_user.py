@@ -82,21 +82,21 @@ class ChatUser:
             await asyncio.sleep(REST)
 
     async def say(self, text: str, *, at: int | None = None, leave: bool = False, with_last: bool = False) -> Reading:
-        """Says it and reads the answer. ``with_last``: at the same time as the last words."""
+        """Sends the message and reads the answer. ``with_last``: at the same time as the last message."""
         self.sent.append(text)
         self.moments[text] = len(self.moments) if not with_last else self.moments[self.sent[-2]]
         said = {"id": f"{self.chat}-u{len(self.sent)}", "role": "user", "parts": [{"type": "text", "text": text}]}
         return await self._read(self._reading("send"), "POST", {"id": self.chat, "messages": [said]}, at, leave=leave)
 
     async def history(self, worker: int) -> list[Any]:
-        """The messages that this worker says are stored."""
+        """The stored messages, as this worker returns them."""
         answer = await self._http.get(self._url(worker, f"/{self.chat}"))
         assert answer.status_code == 200, answer.text
         messages: list[Any] = answer.json()["messages"]
         return messages
 
     async def take_turn(self) -> None:
-        """Says something, and does what people do then: reads, leaves and comes back, stops, or says something else."""
+        """Sends a message, and acts like a person: reads, leaves and comes back, stops, or sends another message."""
         kind = self._rng.choice(self._kinds)
         text = f"{kind} {self.chat}.{len(self.sent)}"
         at = self._rng.randrange(1, 12)
@@ -163,7 +163,7 @@ class ChatUser:
         leave: bool = False,
         message: Any = None,
     ) -> Reading:
-        """Reads to the end, or until so many chunks are there. What breaks it is written down, and judged later."""
+        """Reads to the end, or until so many chunks are there. Errors are recorded, and checked later."""
         url = self._url(reading.worker, "" if method == "POST" else f"/{self.chat}/stream")
         reducer = MessageReducer(ai_sdk=6, message=copy.deepcopy(message), replay=method == "GET")
         try:

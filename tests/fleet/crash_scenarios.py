@@ -106,7 +106,7 @@ class CrashScenario:
         return shown
 
     async def _mend(self) -> None:
-        """Starts workers again that die, as whoever supervises them does."""
+        """Restarts workers that die, as a supervisor does."""
         while True:
             await asyncio.to_thread(self._house.mend)
             await asyncio.sleep(LOOK_SECONDS)

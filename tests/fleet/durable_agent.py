@@ -73,7 +73,7 @@ class Asked:
 
 
 def asked(request: LlmRequest) -> Asked:
-    """Reads it from the last words of the user, and what came since."""
+    """Reads it from the user's last message, and from later events."""
     answered, last = 0, request.contents[-1].parts or []
     for content in reversed(request.contents):
         parts = content.parts or []

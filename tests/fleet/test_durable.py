@@ -15,7 +15,7 @@ CONVERSATIONS = [
     ("durable_agent:root_agent", "transfer"),
     ("durable_agent:loop_agent", "loop"),
 ]
-"""The agent, and what it is told."""
+"""The agent, and its message."""
 
 
 @pytest.mark.parametrize(("durable_house", "kind"), CONVERSATIONS, indirect=["durable_house"])

@@ -1,4 +1,4 @@
-"""Workers whose engine's database goes away, or says nothing any more, and comes back."""
+"""Workers whose engine's database becomes unreachable, or stops responding, and recovers."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Workers whose engine's database is read-only for a while, as during a fail-over: no run goes on that has ended."""
+"""Workers whose engine's database is read-only for a while, as during a fail-over: no ended run continues."""
 
 import time
 from collections.abc import Callable, Iterator

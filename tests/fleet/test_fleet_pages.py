@@ -1,4 +1,4 @@
-"""The real clients before two real servers, without sticky sessions: what one began, the other serves."""
+"""The real clients with two real servers, without sticky sessions: one server continues the other's responses."""
 
 import asyncio
 import signal
@@ -46,7 +46,7 @@ async def shows_what_is_stored(page: Page) -> Shown:
 
 
 async def asks_again(page: Page) -> None:
-    """The chat goes on."""
+    """The chat continues."""
     await page.send("say again")
     shown = await page.settled()
     assert (shown.status, shown.error, shown.text()) == ("ready", None, "Said again.")
@@ -205,7 +205,7 @@ async def test_a_worker_that_is_killed_frees_its_chat_and_its_readers_are_told(
 async def test_a_rolling_restart_loses_no_message_and_shows_no_error(
     deployment: Fleet, pages: Browser, chat: str
 ) -> None:
-    """Each worker in turn is told to end while it runs and reads, and others send all the time."""
+    """Each worker in turn is stopped while it runs and reads, and other users send all the time."""
     opened = {f"{chat}.{number}": await pages.page(f"{chat}-{number}") for number in range(6)}
     turns = 0
     for worker in deployment.workers:

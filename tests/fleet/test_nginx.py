@@ -206,7 +206,7 @@ async def test_a_worker_that_is_not_there_is_passed_over(deployment: Fleet, fron
 
 
 async def test_a_new_version_ends_no_chat(deployment: Fleet, pages: Browser, chat: str) -> None:
-    """One worker after the other is told to end, while it runs and others send."""
+    """One worker after the other is stopped, while it runs and other users send."""
     opened = [await pages.page(f"{chat}-{number}") for number in range(4)]
     for turn, worker in enumerate(deployment.workers):
         for page in opened:

@@ -1,4 +1,4 @@
-"""The nginx of ``examples/deploy`` before one worker: what it waits for, which names are answered, and who chats."""
+"""The nginx of ``examples/deploy`` in front of one worker: its timeouts, its host names, and its users."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ class Lone:
 
 @contextmanager
 def worker(folder: Path, *options: str) -> Iterator[Lone]:
-    """One that keeps all in memory."""
+    """A worker with all data in memory."""
     process = Worker(folder, AGENT, *options)
     process.start()
     try:

@@ -1,4 +1,4 @@
-"""The table of docs/durable.md, each of whose cells is what real servers have done here."""
+"""The table of docs/durable.md: real servers confirm each cell."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ def column(name: str) -> Mapping[str, str]:
 
 @dataclass
 class Deployment:
-    """Workers, the last of which stays when others are broken. ``column``: where the table tells of it."""
+    """Workers, the last of which stays when others are broken. ``column``: its column of the table."""
 
     column: str
     workers: list[Worker]
@@ -65,7 +65,7 @@ class Deployment:
         return f"http://127.0.0.1:{self.workers[worker].port}/api/chat/{chat}{what}"
 
     async def begin(self, stack: AsyncExitStack, kind: str, chat: str, *, seen: str, worker: int = 0) -> "Reading":
-        """Says something, and reads the answer until this is seen."""
+        """Sends a message, and reads the answer until this text appears."""
         message = {"id": f"{kind}-{chat}", "role": "user", "parts": [{"type": "text", "text": f"{kind} {chat}"}]}
         body = {"id": chat, "message": message}
         sent = self.http.stream("POST", self.url("", worker)[:-1], json=body)

@@ -140,7 +140,7 @@ async def test_a_log_in_json_has_a_line_for_a_worker_that_dies(tmp_path: Path) -
 
 
 async def begun(server: Served, seconds: float, count: int = 8) -> tuple[list[AsyncIterator[str]], set[str]]:
-    """Streams that have begun, and who writes them."""
+    """Streams that have begun, and their workers."""
     streams = [server.tell(seconds) for _ in range(count)]
     heads = ["" for _ in streams]
     for number, stream in enumerate(streams):

@@ -21,11 +21,11 @@ LEASE: Final = 3.0
 """Seconds. Short, because tests wait for it; long enough for a machine that is busy."""
 
 DRAIN: Final = 5.0
-"""Seconds that runs go on in a worker that is told to end: longer than a stroll, and tests wait for it."""
+"""Seconds that runs continue in a worker that is stopped: longer than a stroll, and tests wait for it."""
 
 
 class Worker:
-    """``adk-ui-stream serve``. It keeps its port when it is killed and started again."""
+    """``adk-ui-stream serve``. A restart uses the same port."""
 
     def __init__(self, folder: Path, agent: str, *options: str) -> None:
         self.port = free_port()

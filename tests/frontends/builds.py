@@ -163,7 +163,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _put_in(other: Path, packages: Path) -> None:
-    """Puts each package of another project in the place of the example's, or beside what it has."""
+    """Replaces the example's packages with those of another project, and adds the missing ones."""
     require_node_project(other)
     for package in (other / "node_modules").glob("[!.]*"):
         for part in package.iterdir() if package.name.startswith("@") else [package]:

@@ -1,4 +1,4 @@
-"""The table of docs/frontends.md, made of what the tests run: ``python -m tests.frontends.matrix`` prints it."""
+"""The table of docs/frontends.md, made from the tests: ``python -m tests.frontends.matrix`` prints it."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ COLUMNS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """``tests``: the names of those that hold it; without any, ``reason`` says why it can't be."""
+    """``tests``: the names of its tests; without any, ``reason`` explains why."""
 
     frontend: str
     ai: AiSdkVersion

@@ -69,7 +69,7 @@ PASSING_ON: Final = ("app/api/[...path]/route.ts", "lib/agent.ts", "lib/chat-mes
 
 
 def asking(chat_id: str, words: str, *earlier: dict[str, Any]) -> dict[str, Any]:
-    """A request that says something after these messages."""
+    """A request with a new message after these messages."""
     message = {"id": words, "role": "user", "parts": [{"type": "text", "text": words}]}
     return {"id": chat_id, "messages": [*earlier, message]}
 
@@ -154,7 +154,9 @@ def tab(browser: Browser) -> Iterator[Page]:
 @pytest.mark.browser
 @pytest.mark.node
 class TestPages:
-    """The pages, in one app that is made, built and started as Next.js says. The quick start's is at ``/``."""
+    """The pages, in one app that is made, built and started by the commands of Next.js. The quick start's is at
+    ``/``.
+    """
 
     def test_the_page_of_the_quick_start_talks_with_its_server(self, tab: Page) -> None:
         tab.goto(PAGE)
@@ -194,7 +196,7 @@ class TestPages:
 @pytest.mark.browser
 @pytest.mark.node
 class TestTheChatComponent:
-    """The component to copy does what it says, in the same app."""
+    """The component to copy works, in the same app."""
 
     @pytest.fixture
     def chat(self, tab: Page, backend: Backend) -> ChatPage:
@@ -273,7 +275,7 @@ class TestTheChatComponent:
 
 
 class TestCommands:
-    """Shell commands, in a folder that has what they name."""
+    """Shell commands, in a folder with the files that they need."""
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:

@@ -44,7 +44,7 @@ LOADS: Final[Mapping[str, str]] = {
         "font": "new FontFace('f', `url(${url})`).load().then(loaded, refused)",
     }.items()
 }
-"""Scripts that load a URL, and tell what came of it."""
+"""Scripts that load a URL, and return the result."""
 
 NO_BOOM: Final = """
 const { canParse } = URL;

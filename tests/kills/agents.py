@@ -67,7 +67,7 @@ class Asked(NamedTuple):
 
 
 def asked(request: LlmRequest) -> Asked:
-    """Reads it from the last words of the user, and what came since."""
+    """Reads it from the user's last message, and from later events."""
     answered, last = 0, request.contents[-1].parts or []
     for content in reversed(request.contents):
         parts = content.parts or []
@@ -121,7 +121,7 @@ async def tell(key: str, tool_context: ToolContext) -> str:
 
 
 async def draw(key: str, tool_context: ToolContext) -> types.Part:
-    """Draws, something else each time, and keeps what it has drawn."""
+    """Draws something else each time, and saves the picture."""
     began("draw", key, tool_context)
     await asyncio.sleep(PACE)
     drawn = types.Part.from_bytes(data=f"drawing {key} {uuid4()}".encode(), mime_type="image/png")
@@ -135,7 +135,7 @@ def where(key: str) -> None:
 
 
 def read_diary(credential: AuthCredential) -> str:
-    """Reads what only its user may read."""
+    """Reads data that only its user may read."""
     return f"Dear diary, {credential}"
 
 
@@ -314,7 +314,7 @@ def agent(name: str, model: ScriptedLlm | None = None, tools: Sequence[Any] = (n
 
 
 async def linger(callback_context: CallbackContext) -> None:
-    """The run goes on for a while when all is said and asked."""
+    """The run continues for a while after its last output."""
     await asyncio.sleep(SLOW)
 
 
@@ -388,7 +388,7 @@ ROOTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
 
 
 def runner(root: str) -> Runner:
-    """With files and sessions that all workers share. Files of users are kept as artifacts."""
+    """With files and sessions that all workers share. Files of users are saved as artifacts."""
     app = App(name="kills", root_agent=ROOTS[root](), plugins=[SaveFilesAsArtifactsPlugin()])
     return Runner(
         app=app,

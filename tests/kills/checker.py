@@ -56,7 +56,7 @@ class Checker:
             yield f"{self._visitor.id}: {found}"
 
     def _streams(self) -> Iterator[str]:
-        """Each has one end, or was cut off by a fault; what ends in ``abort`` was stopped."""
+        """Each stream has one end, or was cut off by a fault. A stream that ends in ``abort`` was stopped."""
         for reading in self._readings:
             allowed = {200, 204, 202, 404, 503, 0} if not reading.is_post else {200, 503, 0}
             if reading.is_post and (

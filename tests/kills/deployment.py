@@ -105,7 +105,7 @@ class Deployment:
     postgres: Postgres | None
     redis: RedisServer | None
     databases: dict[str, str]
-    """The URI of each store in PostgreSQL, by what is in it."""
+    """The URI of each store in PostgreSQL, by its content."""
     engine: str
     fault_records: list[FaultRecord] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""The kinds of conversations, as the test knows them: which agent has them, and what a page shows at their end."""
+"""The kinds of conversations: the agent of each, and the page's messages at its end."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""An agent that says at once what its user's first word names: each kind of part that a page can be given."""
+"""An agent whose answer is named by the user's first word: each kind of part that a page can get."""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Tool cards and what the page answers: forms by their schema, approvals, the page's own tools."""
+"""Tool cards and the page's answers: forms by their schema, approvals, the page's own tools."""
 
 import json
 import re

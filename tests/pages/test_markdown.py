@@ -47,7 +47,7 @@ FENCES: Final = {
     "with HTML in it": ("```\n<b>x</b> <script>y</script>\n```", "<b>x</b> <script>y</script>"),
     "with a line of 20,000 characters": (f"```\n{'x' * 20_000}\n```", "x" * 20_000),
 }
-"""Blocks of code, and what must be seen of each."""
+"""Blocks of code, and the visible text of each."""
 
 UNFINISHED: Final = """Before **it** [all](https://x.example/a_b).
 
@@ -281,7 +281,7 @@ FORMULAS: Final = {
     "a fence": ("```sh\necho $A $B$ \\(x\\)\n```", 0, "echo $A $B$ \\(x\\)"),
     "a link": ("[a \\[1\\]](https://x.example/)", 0, "a [1]"),
 }
-"""Formulas and prices as models write them: how many formulas are drawn, and some words that stand beside them."""
+"""Formulas and prices as models write them: the number of drawn formulas, and some words beside them."""
 
 
 @batch(written=FORMULAS)

@@ -1,4 +1,4 @@
-"""JSON in pieces: what a model writes, and what adapters make of it."""
+"""JSON in pieces: a model's fragments, and the adapters' results."""
 
 import json
 from collections.abc import Iterator
@@ -114,7 +114,7 @@ def ended_too_early(fragments: list[PartialArg]) -> bool:
 
 @st.composite
 def grown_states(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """An object as a model repeats it: each state is what a lenient parser makes of the text so far."""
+    """An object as a model repeats it: each state is a lenient parser's result for the text so far."""
     text = json.dumps(draw(ANY_OBJECTS), ensure_ascii=False)
     cuts = sorted(draw(st.lists(st.integers(1, len(text)), max_size=8)))
     return [lenient(text[:cut]) for cut in [*cuts, len(text)]]

@@ -63,13 +63,13 @@ ANSWERED_BESIDE_A_TASK = [
     [Call("adk_request_input", {"message": "Who?"}, id="c0-1"), Call("look", {"city": "Oslo"}, id="c0-2")],
     Call("booker", {"request": "a table"}, id="c1-1"),
 ]
-"""A question is answered while an agent in task mode talks: ADK keeps the answer where the caller does not read it."""
+"""A question is answered while an agent in task mode talks: ADK stores the answer where the caller does not read it."""
 
 ONE_OF_TWO_ASKS = [[Call("pay", {"amount": 1}, id="0"), Call("look", {"city": "Oslo"}, id="0")]]
 """Under one id. A store that sorts by time has ADK's question after the event which says that its call waits."""
 
 ENDED_BEFORE_IT_WAITS = [["."], [".", Call("report", id="c1-1", streamed=False)]]
-"""A run comes to its limit when its tool has begun to wait, and before the page is told."""
+"""A run reaches its limit after its tool has begun to wait, and before the page knows."""
 
 TWO_WAIT_UNDER_ONE_ID = [
     [Call("pay_if_small", {"amount": 1}, id="1")],

@@ -59,7 +59,7 @@ acts = st.lists(st.sampled_from([*ACTS, "send", "approve elsewhere", "reload"]),
 
 
 async def act(page: EagerPage, action: str) -> None:
-    """Does what can be done now; what cannot becomes a text."""
+    """Does an action if it is possible now; otherwise sends a text."""
     asked = page.messages and page.parts("approval-requested")
     match action.split():
         case ["approve" | "deny" as answer, *last] if asked and last != ["elsewhere"]:

@@ -26,7 +26,7 @@ def converted(events: Iterable[Event], ai_sdk: AiSdkVersion, **options: Any) -> 
 
 
 def folded(chunks: list[AnyChunk], ai_sdk: AiSdkVersion, message: Any = None) -> dict[str, Any]:
-    """The message that the chat keeps: as it was after the last chunk that changed it."""
+    """The message that the chat stores: its state after the last chunk that changed it."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=message)
     kept: dict[str, Any] = {"parts": []}
     for chunk in chunks:
@@ -213,7 +213,7 @@ def test_one_agent_says_the_same_with_and_without_streaming(run: Run) -> None:
 
 
 def comparable(part: dict[str, Any]) -> str:
-    """The part without its id, which only fragments may have told, and its numbers as JavaScript has them."""
+    """The part without its id, which only fragments may have, and with JavaScript's numbers."""
     said = {key: value for key, value in part.items() if key not in {"toolCallId", "rawInput"}}
     return json.dumps(as_client_reads(said), sort_keys=True)
 

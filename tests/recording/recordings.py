@@ -83,7 +83,7 @@ async def drained(events: AsyncIterable[Event]) -> list[Event]:
 
 
 class Ticks:
-    """A clock that goes on by half a second each time that it is looked at."""
+    """A clock that advances by half a second with each reading."""
 
     def __init__(self) -> None:
         self._now = 1000.0

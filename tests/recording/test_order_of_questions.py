@@ -136,7 +136,7 @@ class AnsweringPage(Page):
     """The stored messages of the chat at the end."""
 
     async def converse(self, *, approves: bool = True) -> None:
-        """Says something, and answers whatever is asked."""
+        """Sends a message, and answers all calls."""
         await self.send("go")
         while waiting := [*self.parts("approval-requested"), *self.parts("input-available")]:
             for part in waiting:

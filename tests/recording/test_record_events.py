@@ -260,7 +260,7 @@ async def test_more_runs_at_once_than_files_are_not_recorded(
 
 @contextmanager
 def disk_of(size: int) -> Iterator[None]:
-    """No file can grow beyond so many bytes: what comes then is written in part, and then refused."""
+    """Limits the size of all files to so many bytes: the next write is partial, and later ones fail."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

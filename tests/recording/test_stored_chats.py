@@ -1,4 +1,4 @@
-"""A replay of a chat that our own endpoint has stored shows what its page shows."""
+"""A replay of a chat that our own endpoint has stored shows its page's messages."""
 
 import json
 from collections.abc import Sequence

@@ -66,7 +66,7 @@ def written(folder: Path, document: Any) -> Path:
 
 
 def told(path: Path, session: str | None = None) -> list[Any]:
-    """The messages as lists of what stands in them."""
+    """The messages as lists of their contents."""
     recording = load_recording(path, session=session)
     messages: list[Any] = replay_messages(recording.stream_turns(), delegated=recording.delegated)
     return [

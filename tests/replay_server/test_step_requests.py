@@ -1,4 +1,4 @@
-"""Responses that wait until somebody lets their chunks go."""
+"""Responses that wait until a request releases their chunks."""
 
 import asyncio
 from collections.abc import Mapping

@@ -45,7 +45,7 @@ class Sample:
 
 
 def scripted(name: str, *turns: Any, **more: Any) -> LlmAgent:
-    """An agent whose model says ``turns``, as ``ScriptedLlm`` takes them."""
+    """An agent whose model answers with ``turns`` of ``ScriptedLlm``."""
     return LlmAgent(name=name, model=ScriptedLlm(turns=turns), **more)
 
 

@@ -14,7 +14,7 @@ from tests.served import served
 
 
 def shop_spec(at: str) -> dict[str, Any]:
-    """The web service as OpenAPI tells of it."""
+    """The web service's OpenAPI description."""
     item = {"name": "item", "in": "path", "required": True, "schema": {"type": "string"}}
     order = {"type": "object", "properties": {"item": {"type": "string"}, "count": {"type": "integer"}}}
     answer = {"200": {"description": "ok", "content": {"application/json": {"schema": {"type": "object"}}}}}

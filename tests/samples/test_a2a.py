@@ -67,7 +67,7 @@ def alone(remote: RemoteA2aAgent) -> BaseAgent:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """``agent``: the peer, and whoever works with it."""
+    """``agent``: the peer, and its team."""
 
     peer: Callable[[], AbstractAsyncContextManager[RemoteA2aAgent]]
     steps: Steps
@@ -359,7 +359,7 @@ FAILING = {name for name in TALKS if "raises" in name or name.startswith("a task
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The page after a step, what is stored then, and how the response ended."""
+    """The page after a step, the stored messages, and the end of the response."""
 
     messages: Sequence[Any]
     stored: Sequence[Any]
@@ -469,7 +469,7 @@ async def test_what_cannot_be_shown_is_known() -> None:
 
 
 async def test_a_stopped_chat_shows_what_it_showed_and_the_peer_is_told_only_what_the_user_says_next() -> None:
-    """ADK's A2A client goes on when a run is stopped. It is cancelled some seconds later."""
+    """ADK's A2A client continues after a stop. It is cancelled some seconds later."""
     far = ToolAgent([["I dig. ", Call("dig")], "Whole."])
     far.agent.name = NAME
     async with peer(far.agent) as remote:

@@ -65,7 +65,7 @@ WITHOUT_THOUGHTS = {"OpenAILlm"}
 
 
 class Tools:
-    """A tool that keeps what it was asked."""
+    """A tool that records its arguments."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -54,7 +54,7 @@ class Visit:
 
 
 def steps(sample: Sample) -> list[list[Mapping[str, Any]]]:
-    """Of each turn: what is said, a reload in mid-turn if answers follow, the answers, and a reload."""
+    """The actions of each turn: the message, a reload in mid-turn if answers follow, the answers, and a reload."""
     return [
         [{"text": turn.text, "files": turn.files}, *([RELOAD, *turn.answers] if turn.answers else []), RELOAD]
         for turn in sample.turns
@@ -88,7 +88,7 @@ def logged() -> Iterator[Log]:
 
 
 class Named:
-    """Says of each request whose it is: the sample at ``/<number>``."""
+    """Assigns each request to its sample, by the path ``/<number>``."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -129,7 +129,7 @@ each_sample = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
 
 
 def turns_of(sample: Sample, visits: Mapping[str, Visit]) -> list[tuple[Turn, Sequence[Seen]]]:
-    """Each turn with what was seen, before the reload that ends it."""
+    """Each turn with the observed steps, before the reload that ends it."""
     return [(turn, seen[:-1]) for turn, seen in zip(sample.turns, visits[sample.name].turns, strict=True)]
 
 

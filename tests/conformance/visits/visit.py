@@ -1,4 +1,4 @@
-"""A visit: what the model says, what is done on the page, and what must come of it."""
+"""A visit: the model's answers, the actions on the page, and the expected results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -19,11 +19,11 @@ KEY = AuthConfig(
 
 
 def ask_manager(amount: int) -> None:
-    """Is answered by somebody on the page."""
+    """A call that a user answers on the page."""
 
 
 def order_parts(part: str) -> dict[str, str]:
-    """Takes days, and says so at once."""
+    """Takes days, and returns a placeholder at once."""
     return {"status": "ordered", "part": part}
 
 

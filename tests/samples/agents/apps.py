@@ -24,7 +24,7 @@ NOTE = {"type": "file", "mediaType": "text/plain", "filename": "note.txt", "url"
 
 
 async def draw(name: str, tool_context: ToolContext) -> dict[str, str]:
-    """Draws, and keeps the picture."""
+    """Draws, and saves the picture."""
     picture = types.Part.from_bytes(data=b"\x89PNG", mime_type="image/png")
     version = await tool_context.save_artifact(f"{name}.png", picture)
     return {"saved": f"{name}.png", "version": str(version)}
@@ -124,7 +124,7 @@ class Counter(BaseAgent):
 
 
 class Router(BaseAgent):
-    """Chooses by itself who answers, and says nothing."""
+    """Chooses the answering agent by itself, without a text."""
 
     @override
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
