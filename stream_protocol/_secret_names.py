@@ -63,7 +63,7 @@ _ABOUT: Final = re.compile(
 """Found at the end of a name that describes a secret and does not contain it."""
 
 _HOLDS_SECRET: Final = re.compile(r"\b(?:auth ?response ?uri|id token hint)$")
-"""Names that hold a secret in spite of their last word."""
+"""Names of secrets in spite of their last word."""
 
 _PLACE: Final = re.compile(r"\b(?:page|continuation|sync|cancellation|cursor|resume) ?token$|\baccount key (?!s?$)")
 """A place in a list or the like is called a token, too."""

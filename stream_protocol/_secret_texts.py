@@ -60,7 +60,7 @@ _URL_SECRETS: Final = re.compile(
     r"(?:x-(?:amz|goog)-)?(?:signature|credential|security-token)|sig|hmac|awsaccesskeyid|googleaccessid|auth|hash-?key",
     re.IGNORECASE,
 )
-"""Parameters that sign a URL, or hold a credential."""
+"""Parameters that sign a URL, or have a credential."""
 
 _LONG: Final = 20
 """Characters of a machine-readable value: the ``key`` of a URL, or a user name alone in it."""

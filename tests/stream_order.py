@@ -1,4 +1,4 @@
-"""The order of a stream, told apart from what it says: a second judge beside the reducer, and a stricter one."""
+"""Checks the order of a stream, without its content: a second and stricter check besides the reducer."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class CallOrder:
 
 @dataclass
 class StreamOrder:
-    """Reads chunk by chunk; an ``AssertionError`` names what is out of place."""
+    """Reads chunk by chunk; an ``AssertionError`` names the misplaced chunk."""
 
     calls: dict[str, CallOrder] = field(default_factory=dict)
     open_parts: set[tuple[str, str]] = field(default_factory=set)

@@ -84,7 +84,7 @@ def terminal(*arguments: str, cwd: Path, **env: str) -> Iterator[Terminal]:
 
 
 def in_terminal(*arguments: str, cwd: Path, **env: str) -> tuple[int, str]:
-    """The exit code of ``adk-ui-stream``, and what it prints on a terminal."""
+    """The exit code of ``adk-ui-stream``, and its output on a terminal."""
     with terminal(*arguments, cwd=cwd, **env) as shown:
         text = shown.read()
         return shown.wait(), text

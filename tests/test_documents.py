@@ -1,4 +1,4 @@
-"""Every code block of our Markdown files is run by a test, or says here why not. So does a new one."""
+"""Every code block of our Markdown files is run by a test, or has a reason here. A new block needs one of both."""
 
 import ast
 import json
@@ -17,7 +17,7 @@ from tests.documents import Block, all_blocks, block, install_my_package, our_fi
 from tests.processes import ROOT
 
 Place = tuple[str, str]
-"""A file, and a text that one block of it holds."""
+"""A file, and a text that is in one block of it."""
 
 _MAKE: Final = "targets of the Makefile, which CI runs"
 _INSTALL: Final = (

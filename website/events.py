@@ -13,7 +13,7 @@ from website.paths import DOCS, ROOT
 
 PAGE: Final = ROOT / DOCS / "events.md"
 FRAME: Final = frozenset({"start", "start-step", "finish-step", "finish"})
-"""Chunks that are in every stream: the page says so once."""
+"""Chunks that are in every stream: the page mentions them once."""
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def _last_response(text: str) -> _Response | None:
 
 
 def _quoted(body: str) -> str:
-    """The beginning of the body, safe to print: JSON as it is, text in quotes. The beginning of an HTML page is not
+    """The beginning of the body, safe to print: JSON unchanged, text in quotes. The beginning of an HTML page is not
     informative.
     """
     body = body.strip()

@@ -81,8 +81,8 @@ class HeaderName(TextParam):
 class Pace(FloatParam):
     """``--pace``: ``instant``, ``recorded`` or a factor (4, 4x, 0.5).
 
-    The value is how many times as fast as recorded. The values of ``INSTANT`` and ``HELD`` are written here again:
-    importing them would load ADK.
+    The value is a factor of the recorded speed. The values of ``INSTANT`` and ``HELD`` are repeated here: importing
+    them would load ADK.
     """
 
     name = "pace"

@@ -41,7 +41,7 @@ def print_at_once(output: Iterable[bytes | str]) -> None:
 def shown_on_terminal(output: Iterable[bytes]) -> Iterable[bytes]:
     """The lines of JSON in the output. On a terminal, control characters are written as JSON escapes.
 
-    A pipe and a file get each byte as it is.
+    A pipe and a file get each byte unchanged.
     """
     return map(_printable_lines, output) if sys.stdout.isatty() else output
 

@@ -39,7 +39,7 @@ class RunLines:
 
 
 class RunLine:
-    """Counts what one run does."""
+    """Counts the tools, tokens and seconds of one run."""
 
     def __init__(self, chat_id: str, agent: str) -> None:
         self._chat_id = chat_id

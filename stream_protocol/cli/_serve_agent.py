@@ -168,7 +168,7 @@ class AgentServer:
             click.echo(text)
 
     def _prints_runs(self) -> bool:
-        """Return True on a terminal. A log has its own records, and a pipe that nobody reads would block the server."""
+        """Return True on a terminal. A log has its own records, and an unread pipe would block the server."""
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
 
     def _run_log(self, url: str) -> RunLog:

@@ -41,8 +41,8 @@ def _option(
 ) -> Any:
     """Declare an option. ``names``: names that do not follow from the field's name. ``declared``: arguments for click.
 
-    ``section``: the heading above it in the help. ``beside_replay``: it can stand beside ``--replay``. ``in_file``: it
-    is in the file, and not on the command line. ``common``: it is in the short help.
+    ``section``: the heading above it in the help. ``beside_replay``: it can be combined with ``--replay``. ``in_file``:
+    it is in the file, and not on the command line. ``common``: it is in the short help.
     """
     about = {"names": names, "section": section, "beside_replay": beside_replay, "common": common, "in_file": in_file}
     return field(metadata={_DECLARED: about, "click": declared})

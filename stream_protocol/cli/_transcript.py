@@ -141,7 +141,7 @@ def _arrow() -> str:
 
 
 def _short(value: Any) -> str:
-    """Return a value as JSON on a line, or a text as it is; its beginning if it is long."""
+    """Return a value as JSON on one line, or a text unchanged; only the beginning of a long value."""
     if isinstance(value, Mapping) and set(value) == {"result"}:
         value = value["result"]
     text = printable(value if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode())

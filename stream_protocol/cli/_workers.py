@@ -43,7 +43,7 @@ else:
 
 
 def prepare_processes() -> None:
-    """Starts a process that loads the servers' modules, while this process goes on."""
+    """Starts a process that loads the servers' modules, while this process continues."""
     if sys.platform != "win32":
         PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
         forkserver.ensure_running()

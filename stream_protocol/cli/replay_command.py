@@ -1,4 +1,4 @@
-"""``adk-ui-stream replay``: prints the stream of a recording. Exit code 2 if the file is no recording."""
+"""``adk-ui-stream replay``: prints the stream of a recording. Exit code 2 if the file is not a recording."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _EXAMPLES: Final = {
 def types(target: str, *, schemas: bool, file: Path | None) -> None:
     """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata.
 
-    stdout has the types alone. What the agent's code prints goes to stderr.
+    stdout has only the types. The output of the agent's code goes to stderr.
     """
     with data_on_stdout() as print_data:
         text = _types(target, schemas=schemas)

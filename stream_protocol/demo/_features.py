@@ -167,7 +167,7 @@ def calendar(question: Question) -> list[Step]:
 
 
 def hand_over(_: Question) -> list[Step]:
-    """Another agent goes on."""
+    """Another agent continues."""
     return ["That is a question for the foodie.", Call("transfer_to_agent", {"agent_name": "foodie"})]
 
 

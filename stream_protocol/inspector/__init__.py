@@ -1,12 +1,12 @@
 """Shows each ADK event beside the chunks that were made from it. For developers; off unless an app enables it.
 
-``Inspector`` is a recorder that keeps the newest turns in memory. ``inspector_routes`` shows them to their user, and
+``Inspector`` is a recorder that stores the newest turns in memory. ``inspector_routes`` shows them to their user, and
 also the content of a recording or a capture that is dropped on the page. Importing this package loads ADK and
 Starlette.
 
 Where to change what:
 
-- ``_inspector``: keeps live chats.
+- ``_inspector``: stores live chats.
 - ``_dropped_file``: converts dropped files.
 - ``_pytest_text``: the copied test.
 - ``_inspector_endpoints``: routes. The panel is in ``server/page/src/inspector``.

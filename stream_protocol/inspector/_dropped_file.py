@@ -1,4 +1,4 @@
-"""Reads a file that somebody drops on the page: a recording in any form, or a capture of a stream.
+"""Reads a file that a user drops on the page: a recording in any form, or a capture of a stream.
 
 ``Budget`` bounds the size of the result. The caller bounds the file's bytes, its time and its memory.
 """

@@ -1,4 +1,4 @@
-"""Converts a file that somebody drops on the page, in a separate process.
+"""Converts a file that a user drops on the page, in a separate process.
 
 A parser in C may take minutes and gigabytes for some megabytes, and only the end of its process stops it. Other slow
 work is done there, too: in a thread it would block the event loop for about 100 ms at a time.

@@ -50,7 +50,7 @@ class PlayedChat:
 
 
 class Chats:
-    """All chats of a server. Tests that run at the same time use different chats, and share nothing.
+    """All chats of a server. Concurrent tests use different chats, and share nothing.
 
     ``pace``: a factor of the recorded speed, ``INSTANT`` or ``HELD``.
     """

@@ -29,7 +29,7 @@ class RecordingFinder:
     def __call__(self, name: str, *, session: str | None = None) -> Recording:
         """Loads the recording from the first folder that has the file ``name``, with or without its last suffix.
 
-        ``session`` chooses one of a file that holds several. Raises ``RecordingNotFoundError``, and ``RecordingError``
+        ``session`` chooses one of several in a file. Raises ``RecordingNotFoundError``, and ``RecordingError``
         for a file that is not a recording.
         """
         check_text("name", name, empty=False, expected="the name of a recording")

@@ -45,7 +45,7 @@ from stream_protocol.wire import (
 
 
 class ScriptExhaustedError(RuntimeError):
-    """The agent asked for one more answer than ``turns`` holds."""
+    """The agent asked for one more answer than ``turns`` has."""
 
 
 @dataclass(frozen=True, slots=True)

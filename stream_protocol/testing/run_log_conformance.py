@@ -70,7 +70,7 @@ def delta(word: str) -> bytes:
 
 
 async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[FakeOwner, Lease]:
-    """Starts a run that holds the lease of a chat, and has written the beginning of a text."""
+    """Starts a run that has the lease of a chat, and has written the beginning of a text."""
     owner = FakeOwner(EventBuffer(worker.bounds))
     lease = await worker.claim(chat, request, owner)
     lease.open()
@@ -391,7 +391,7 @@ async def _phase(worker: RunLog, phase: str, chat: str = CHAT) -> None:
 
 
 async def _refused(worker: RunLog) -> RunInfo:
-    """Claims a chat whose lease another run holds. Returns that run."""
+    """Claims a chat whose lease another run has. Returns that run."""
     try:
         await worker.claim(CHAT, "another", FakeOwner(EventBuffer()))
     except ChatTakenError as taken:

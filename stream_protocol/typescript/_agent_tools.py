@@ -36,7 +36,7 @@ _AGENT_STARTED: Final = WireForm({"type": "object", "properties": {"agent": {"ty
 
 
 class ToolsError(ValueError):
-    """The tools of an agent cannot be read. ``str(error)`` is one line that says why."""
+    """The tools of an agent cannot be read. ``str(error)`` is one line with the reason."""
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class SchemaReader:
         return self._read(schema, schema)
 
     def members(self, node: Node) -> Iterator[Node]:
-        """The possible types of a value, without names, so that objects can be told from other types."""
+        """The possible types of a value, without names, so that objects can be distinguished from other types."""
         match node:
             case Named(name) if not isinstance(self.named[name].type, Object):
                 yield from self.members(self.named[name].type)

@@ -230,7 +230,7 @@ class ResetStepChunk(TypedDict):
 
 
 class SteeringMessageChunk(TypedDict):
-    """Since 7.0.163. ``parts`` holds text and file parts."""
+    """Since 7.0.163. ``parts``: text and file parts."""
 
     type: Literal["steering-message"]
     id: str

@@ -46,7 +46,7 @@ class UnrepresentableValueError(ValueError):
 
 
 def json_value(value: Any, *, lossy: bool = False) -> Any:
-    """Returns the value as plain JSON that shares nothing with it.
+    """Returns a copy of the value as plain JSON.
 
     - not a number and infinities -> ``None``; integers beyond 64 bits and ``Decimal`` -> their digits as text
     - bytes -> standard base64; date and time -> ISO 8601; ``timedelta`` -> seconds; UUID, path -> text; enum -> its

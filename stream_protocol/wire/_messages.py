@@ -21,7 +21,7 @@ from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._sdk_4 import SDK_4_REQUEST, is_of_sdk_4
 
 MAX_CHAT_ID_LENGTH: Final = 128
-"""Characters in a chat id. It becomes the id of an ADK session, and ADK's database column holds 128."""
+"""Characters in a chat id. It becomes the id of an ADK session, and ADK's database column has 128."""
 
 MAX_MESSAGES: Final = 20_000
 """Messages in a request: some years of a busy chat."""
@@ -36,7 +36,7 @@ PARTS_PER_SLICE: Final = 1_000
 """Parts and messages that are checked between two pauses: about 2 ms."""
 
 WAY_OUT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
-"""For a body that is too large: clients send the whole chat again, with all of its files. The README says more."""
+"""For a body that is too large: clients send the whole chat again, with all of its files. See the README."""
 
 Trigger = Literal["submit-message", "regenerate-message"]
 
@@ -286,7 +286,9 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
 
 
 def parse_chat_id(value: object) -> str:
-    """Returns the chat id, if it can name a session and stand in a path; else raises ``ChatRequestError`` (400)."""
+    """Returns the chat id, if it can be a session id and a part of a path. Otherwise raises ``ChatRequestError``
+    (400).
+    """
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):

@@ -13,7 +13,9 @@ which no file accepts, are among them. Joiners stay: letters and emoji need them
 
 
 def printable(text: str) -> str:
-    r"""Returns the text with such characters as JSON escapes them: ``\u202e``. JSON on one line keeps its meaning."""
+    r"""Returns the text with such characters as JSON escapes, such as ``\u202e``. The value of JSON on one line does
+    not change.
+    """
     return _CONTROLS.sub(_escape, text)
 
 

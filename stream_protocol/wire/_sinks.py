@@ -1,8 +1,8 @@
-"""Sinks: the converter writes to one. Chunks are built nowhere else.
+"""Sinks, to which the converter writes. Chunks are built only here.
 
-A ``Sink`` has one method per chunk type; each builds the chunk, with the keys that ``_chunks`` types, and hands it to
-``emit``. ``ChunkSink`` keeps the dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first.
-All values given to a sink are plain JSON already.
+A ``Sink`` has one method per chunk type. Each method builds the chunk, with the keys that ``_chunks`` types, and passes
+it to ``emit``. ``ChunkSink`` stores dictionaries, and ``SseSink`` bytes. ``TransformedSink`` passes each chunk to a
+hook first. All values given to a sink are plain JSON already.
 
 Nearly all chunks of a stream are deltas. So each part has a function that makes its deltas (``delta_maker``).
 ``text_start``, ``reasoning_start`` and ``tool_input_start`` return a function that writes them. ``SseSink`` encodes the
@@ -47,7 +47,7 @@ MakeDelta: TypeAlias = Callable[[str], T]
 
 
 class Sink(ABC, Generic[T]):
-    """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` are kept."""
+    """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` stay."""
 
     def __init__(self, queue: deque[T] | None = None) -> None:
         self.queue: deque[T] = deque() if queue is None else queue
@@ -258,7 +258,7 @@ class _PlainSink(Sink[T]):
 
 
 class ChunkSink(_PlainSink[AnyChunk]):
-    """Keeps chunks as dictionaries."""
+    """Stores chunks as dictionaries."""
 
     def emit(self, chunk: AnyChunk) -> None:
         self.queue.append(chunk)
@@ -269,7 +269,7 @@ class ChunkSink(_PlainSink[AnyChunk]):
 
 
 class SseSink(_PlainSink[bytes]):
-    """Keeps each chunk as the bytes of one SSE event."""
+    """Stores each chunk as the bytes of one SSE event."""
 
     def emit(self, chunk: AnyChunk) -> None:
         self.queue.append(encode_sse(chunk))

@@ -52,7 +52,7 @@ class EagerPage(Page):
         """True if ``onToolCall`` answers the page's tool."""
 
     async def submit(self, **more: Any) -> None:
-        """Posts the chat, and again while the predicate says so."""
+        """Posts the chat, and again while the predicate is true."""
         while True:
             self.posts += 1
             assert self.posts <= TOO_OFTEN, "posts for ever"

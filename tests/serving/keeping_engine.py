@@ -1,4 +1,6 @@
-"""An engine that keeps records in memory, for workers in one process. It keeps no results: models are asked again."""
+"""An engine that stores records in memory, for workers in one process. It stores no results: models are called
+again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A response begins when what its request says is stored. Until then a failure is a status, and a stop refuses it."""
+"""A response begins when the content of its request is stored. Until then a failure is a status, and a stop refuses
+it.
+"""
 
 import asyncio
 import copy
@@ -36,7 +38,7 @@ pytestmark = [
 
 
 class GatedSessions(InMemorySessionService):
-    """Stores nothing of ``says`` until ``may_store`` is set. ``error``: raised in its place then."""
+    """Stores nothing of ``says`` until ``may_store`` is set. ``error``: raised then instead."""
 
     def __init__(self, says: Callable[[Event], bool]) -> None:
         super().__init__()

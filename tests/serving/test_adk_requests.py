@@ -214,7 +214,7 @@ def api_key() -> AuthConfig:
 
 
 class Calendar:
-    """A tool that needs a credential, and keeps what it was given."""
+    """A tool that needs a credential, and records the credential."""
 
     def __init__(self, config: AuthConfig) -> None:
         self.config = config

@@ -1,4 +1,6 @@
-"""Answers that a page held when the user said something new: a denial and an output count, an approval runs nothing."""
+"""Unsent answers of a page when the user sends a new message: a denial and an output count, an approval runs
+nothing.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -46,7 +48,7 @@ class ManualPage(Page):
         return {"paid": amount}
 
     async def book(self, tool_context: ToolContext) -> dict[str, Any]:
-        """Books, once the user has said which seat."""
+        """Books, once the user has chosen a seat."""
         if tool_context.tool_confirmation is None:
             tool_context.request_confirmation(hint="Which seat?", payload={"seat": "12A"})
             return {"status": "The user is choosing."}
@@ -54,7 +56,7 @@ class ManualPage(Page):
         return {"booked": tool_context.tool_confirmation.confirmed}
 
     async def calls(self) -> list[Any]:
-        """The state of each stored call, with why it was denied or what it gave."""
+        """The state of each stored call, with the reason of its denial or its output."""
         parts = [part for message in await self.stored() for part in message["parts"] if "state" in part]
         return [
             (part["state"], part.get("errorText", part.get("output", part.get("approval", {}).get("reason"))))
@@ -220,7 +222,7 @@ async def test_what_a_tool_of_the_page_gave_counts_with_words() -> None:
 
 
 async def test_an_error_of_a_tool_of_the_page_counts_with_words() -> None:
-    """assistant-ui ends so what is open, before it sends new words."""
+    """assistant-ui ends open calls in this way before it sends a new message."""
     manual = ManualPage(WHERE, "Well.")
     await manual.send("go")
     manual.refuse("where", "User cancelled tool call by sending a new message.")

@@ -1,4 +1,4 @@
-"""Artifacts: who gets them, and that nothing in them runs."""
+"""Artifacts: only their user gets them, and no code in them runs."""
 
 from typing import Any
 

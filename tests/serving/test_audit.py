@@ -1,4 +1,4 @@
-"""The audit trail: who decided, stopped or deleted what, and who was refused; nothing of what they said."""
+"""The audit trail: the users' decisions, stops and deletions, and refusals, without texts of messages."""
 
 import asyncio
 import copy
@@ -49,7 +49,7 @@ def bearer(tool_context: ToolContext) -> str:
 
 
 class AuditedPage(Page):
-    """A page before an agent that asks, and the records of what its user does."""
+    """A page with an agent that asks, and the audit records of its user."""
 
     def __init__(self, *turns: Any, tools: Any = (), **options: Any) -> None:
         offered: list[Any] = [client_tool("where", "Where."), request_input, bearer, *tools]

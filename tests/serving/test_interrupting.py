@@ -1,4 +1,4 @@
-"""Requests that find their chat busy: new words win, retries join, answers wait, what is refused disturbs nothing."""
+"""Requests for a busy chat: new messages win, retries join, answers wait, and refusals change nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ from tests.serving.watched import WatchedService
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
 HALF = ["Half ", Wait(3600), "and whole."]
-"""An answer that ends only if somebody ends it."""
+"""An answer that ends only when a test ends it."""
 
 BUSY = "This chat is still answering. Wait for the answer, or stop it."
 

@@ -64,7 +64,7 @@ pytestmark = pytest.mark.usefixtures("patient_clock")
 
 SECOND = 10**9
 HALF: list[Any] = ["Half ", Wait(3600), "and whole."]
-"""An answer that ends only if somebody ends it."""
+"""An answer that ends only when a test ends it."""
 
 OWN = (429, "Too many of your messages are being answered at once. Wait for an answer, or stop one.", "5")
 ALL = (503, "The server is busy with other chats. Try again in a moment.", "5")
@@ -501,7 +501,7 @@ def test_whatever_comes_and_goes_no_more_are_taken_than_may_be_and_none_is_left(
 
 
 class Sessions(InMemorySessionService):
-    """A store that fails when it is told to."""
+    """A store that fails on demand."""
 
     fails = False
     holds: asyncio.Event | None = None
@@ -629,7 +629,7 @@ class BusyChat:
 
     @asynccontextmanager
     async def ask(self) -> AsyncIterator[Callable[[str], dict[str, Any]]]:
-        """Begins the chat. Yields what makes an answer to its question."""
+        """Begins the chat. Yields the function that makes an answer to its question."""
         async with begin(self.app, words("c1")) as exchange:
             assert await exchange.status() == 200
             start = await exchange.until("start")
@@ -647,7 +647,7 @@ class BusyChat:
 
 
 async def test_an_answer_that_waits_takes_no_slot_and_is_refused_in_its_response() -> None:
-    """The run goes on at another worker, which has a slot. This one has none, and the answer comes here."""
+    """The run continues on another worker, which has a slot. This worker has no slot, and gets the answer."""
     log, sessions = MemoryRunLog(), InMemorySessionService()
     busy_chat = BusyChat(HALF, "I dug.", "Oslo, then.", run_log=log, session_service=sessions)
     agent: Any = busy_chat.service.runner.agent
@@ -720,7 +720,7 @@ def look() -> str:
 
 
 async def goes_on(app: Any, agent: list[Any]) -> None:
-    """The page shows what is stored of the answer, and the next words are answered."""
+    """The page shows the stored part of the answer, and the next message is answered."""
     page = Page(app)
     page.messages = await page.stored()
     assert [message["role"] for message in page.messages] == ["user", "assistant"]

@@ -106,7 +106,7 @@ class GatedWorkers:
         await until(lambda: self.asked[chat_id] >= times)
 
     async def forgotten(self) -> None:
-        """Waits until no run is kept."""
+        """Waits until no run is stored."""
         await until(lambda: not self.kept.runs)
 
 
@@ -117,7 +117,7 @@ class Worker:
         self._office = gated
 
     async def say(self, chat_id: str, words: str = "go to", message: str = "u1") -> asyncio.Task[list[Any]]:
-        """Returns who reads the response."""
+        """Returns the reader of the response."""
         body = chat(said(f"{words} {chat_id}", message), chat_id=chat_id)
         events = await self.service.respond(parse_chat_request(body), user_id=USER)
         return asyncio.create_task(read(events))
@@ -129,7 +129,7 @@ class Worker:
         return "".join(str(part.get("text", "")) for part in messages[-1]["parts"])
 
     def crash(self) -> None:
-        """Nothing that it does from now on is kept."""
+        """Crashes the worker: its later work is not stored."""
         self.engine.is_dead = True
 
     async def die(self) -> None:
@@ -937,7 +937,7 @@ async def test_the_error_that_a_page_was_told_is_stored_by_another_worker_if_its
 
 
 async def test_a_run_that_has_finished_is_not_recorded_as_stopped() -> None:
-    """Another execution finishes, too, with the answers that are kept."""
+    """Another execution finishes, too, with the stored answers."""
     gated = GatedWorkers()
     gated.gate("c1").set()
     async with gated.worker(launched=False) as worker:
@@ -988,7 +988,7 @@ async def test_a_run_that_has_finished_and_could_not_be_forgotten_is_not_execute
 
 
 async def test_a_failure_before_the_words_are_stored_leaves_nothing_to_end() -> None:
-    """The request was refused. The same words begin anew when they are sent again."""
+    """The request was refused. The message starts a new run when it is sent again."""
     gated = GatedWorkers()
     async with gated.worker(launched=False) as worker:
         worker.crash()

@@ -51,7 +51,7 @@ class RestartingServer:
 
     @asynccontextmanager
     async def process(self, *turns: Any) -> AsyncIterator[Page]:
-        """The page, before a service that has nothing but the database; its model says these turns."""
+        """The page, with a service that has only the database; its model answers with these turns."""
         sessions = await asyncio.to_thread(load_session_service, self.uri)
         self.model = ScriptedLlm(turns=turns)
         tools: list[Any] = [FunctionTool(self.pay, require_confirmation=True), LongRunningFunctionTool(where)]
@@ -65,7 +65,7 @@ class RestartingServer:
                 await sessions.close()
 
     async def stop_in_text(self, words: str) -> None:
-        """Says something, and stops the answer in mid-text, as the page's button does."""
+        """Sends a message, and stops the answer in mid-text, as the page's button does."""
         page, app = self.page, self.page.app
         page.messages.append({"id": words, "role": "user", "parts": [{"type": "text", "text": words}]})
         async with begin(app, page.body()) as exchange, client(app) as http:
@@ -153,7 +153,7 @@ async def test_what_was_taken_back_stays_taken_back(uri: str) -> None:
 
 
 async def test_nothing_that_a_chat_can_do_makes_a_session_stale(uri: str) -> None:
-    """A service that keeps revisions refuses to append to a session that somebody else has appended to."""
+    """A service with revisions refuses to append to a session that another writer has changed."""
     half = ["Half", Wait(asyncio.Event())]
     failed = RuntimeError("hunter2")
     server = RestartingServer(uri)

@@ -26,7 +26,7 @@ def artifacts(request: pytest.FixtureRequest, tmp_path: Path) -> BaseArtifactSer
 
 
 async def draft(words: str, name: str, tool_context: ToolContext) -> dict[str, Any]:
-    """Saves a draft, and counts how often that was done; tells what it found."""
+    """Saves a draft, counts the saves, and returns the earlier values."""
     found = await tool_context.load_artifact(name)
     written = found.inline_data.data if found is not None and found.inline_data is not None else None
     tool_context.state["drafts"] = count = (tool_context.state.get("drafts") or 0) + 1

@@ -235,7 +235,7 @@ async def test_a_reader_that_does_not_read_stalls_neither_the_agent_nor_its_tool
     used = asyncio.Event()
 
     def use() -> str:
-        """Says that it ran."""
+        """Records that it ran."""
         used.set()
         return "used"
 

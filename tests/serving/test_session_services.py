@@ -1,4 +1,4 @@
-"""Chats in session services that keep them, and that watch who writes."""
+"""Chats in persistent session services with checks of concurrent writers."""
 
 import asyncio
 import os
@@ -84,7 +84,7 @@ def pay(amount: int) -> dict[str, int]:
 
 
 async def test_nul_is_stored_as_the_replacement_character(sessions: BaseSessionService) -> None:
-    """PostgreSQL refuses JSON with U+0000, whoever says it, and wherever."""
+    """PostgreSQL refuses JSON with U+0000, from any author and at any place."""
     tools: list[Any] = [client_tool("where", "Where."), FunctionTool(pay, require_confirmation=True)]
     turns = (Call("where", {}), Call("pay", {"amount": 5}), "Paid.")
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=tools)

@@ -1,4 +1,4 @@
-"""Credentials that the page's user gives: what the tool gets of them, and what the browser never does."""
+"""Credentials of the page's user: the tool gets them, and the browser never gets secrets."""
 
 import json
 import threading
@@ -138,7 +138,7 @@ class Calendar:
         await self.page.submit()
 
     async def assert_kept(self, *secrets: str) -> None:
-        """Neither an answer of the server nor a request to the model has ever held one of these."""
+        """No response of the server and no request to the model has ever had one of these."""
         assert comparable(await self.page.stored()) == comparable(self.page.messages)
         async with client(self.app) as http:
             await http.get("/api/chats")

@@ -212,7 +212,7 @@ async def test_the_next_prompt_has_what_was_streamed() -> None:
 
 
 async def test_a_message_goes_on_after_words_that_were_only_streamed() -> None:
-    """They are no reason to lose the call that waits, nor its answer."""
+    """They must not lose the waiting call, nor its answer."""
     chat = Chat(broken("Paid.", callback=fall_back_to_a_payment, tools=[FunctionTool(pay, require_confirmation=True)]))
     await chat.page.send("go")
     chat.page.messages = await chat.page.stored()

@@ -1,4 +1,4 @@
-"""Every recorded conversation: what its live client had folded is what history shows of the stored events."""
+"""Every recorded conversation: the live client's folded messages equal the history of the stored events."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""UI messages become events that ADK takes: what each part turns into, and what is left out."""
+"""UI messages become events that ADK accepts: the result of each part, and the omitted ones."""
 
 import base64
 from itertools import pairwise

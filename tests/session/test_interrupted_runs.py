@@ -1,4 +1,4 @@
-"""The events that are appended after a run: when, by whom, and what page and model read of them."""
+"""The events that are appended after a run: their time, their author, and their effect on page and model."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -56,7 +56,7 @@ class LoopWatch:
 
 
 def _name(task: asyncio.Task[Any]) -> str:
-    """Of what it runs."""
+    """The measurements of the event loop that it runs in."""
     return getattr(task.get_coro(), "__qualname__", "")
 
 

@@ -1,4 +1,4 @@
-"""Those who chat: many at once, each in one chat after the other; and some with the real client."""
+"""Concurrent users, each in one chat after the other; some have the real client."""
 
 import asyncio
 import time
@@ -31,7 +31,7 @@ DELETED: Final = 0.5
 
 @dataclass
 class Crowd:
-    """``broken``: what was promised to somebody and not kept. ``fleet``: its workers take the user from ``USER``."""
+    """``broken``: violated guarantees. ``fleet``: its workers take the user from ``USER``."""
 
     fleet: Fleet
     fault_injector: FaultInjector
@@ -142,7 +142,7 @@ class RealClient:
             self._complain(f"{chat}: {shown} is not what is stored", begun)
 
     async def _answered(self, page: Page, shown: Shown) -> Shown:
-        """After what the agent asks has been answered."""
+        """Returns after the agent's questions have been answered."""
         parts = shown.messages[-1]["parts"] if shown.messages else []
         match [(part["type"], part["state"]) for part in parts if "state" in part][-1:]:
             case [("tool-pay", "approval-requested")]:

@@ -11,10 +11,12 @@ from typing import Any, Final
 from tests.soak.watch import BUSY, Look, Moment
 
 WARM_UP: Final = 0.25
-"""The part of the time in which memory may grow: what is loaded lazily, pools, arenas."""
+"""The part of the time in which memory may grow: lazy imports, pools, arenas."""
 
 WINDOWS: Final = 5
-"""Of equal length, in the rest of the time. Memory is judged by their medians: a single look says little."""
+"""Of equal length, in the rest of the time. Memory is assessed by their medians: a single measurement is not
+reliable.
+"""
 
 MAX_GROWTH: Final = 10.0
 """MiB from the first window to the last."""

@@ -1,4 +1,4 @@
-"""Chats by the thousand before two workers: what they leave behind.
+"""Thousands of chats with two workers: the resources that are not released.
 
 ``SOAK_MINUTES`` says for how long. One worker stays from the beginning to the end, the other one is killed again and
 again. ``SOAK_RECORD`` names a file for what was seen.
@@ -45,7 +45,7 @@ MOST_STORES: Final = 1 + 32 + 15 + PEOPLE
 """Connections of a worker: docs/redis.md has those to Redis; SQLAlchemy's pool has 5 and up to 10 more."""
 
 EXPECTED: Final = "the model has failed"
-"""In the log, of those who ask for it."""
+"""Lines in the log for refused users."""
 
 LOGGED: Final = 8000
 """Characters of the workers' logs that are shown."""
@@ -87,7 +87,7 @@ async def test_a_soak_leaves_nothing_behind(
 
 
 async def soak(deployment: Fleet, rng: Random) -> Outcome:
-    """The whole of it, and what is wrong with what is left."""
+    """Runs the soak, and returns its problems."""
     fault_injector = FaultInjector(
         deployment, rng, kinds=["worker_is_killed"], workers=deployment.workers[1:], pause=DEATHS
     )

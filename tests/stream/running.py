@@ -58,7 +58,7 @@ def kinds(chunks: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def only(chunks: Iterable[Mapping[str, Any]], *prefixes: str) -> list[Fields]:
-    """The chunks whose type begins so, without what all of them carry: who speaks."""
+    """The chunks whose type begins so, without the author, which all of them have."""
     return [
         {key: value for key, value in chunk.items() if key != "providerMetadata"}
         for chunk in chunks
@@ -132,7 +132,7 @@ def decided(message: UIMessage, answers: Mapping[str, bool]) -> UIMessage:
 
 
 def judge(chunks: list[AnyChunk], *, onto: UIMessage | None = None, ai_sdk: Any = 6) -> None:
-    """Holds a stream to the rules of the client and to our own."""
+    """Checks a stream against the client's rules and our own."""
     assert [chunk["type"] for chunk in chunks].count("start") == 1
     assert chunks[0]["type"] == "start"
     assert [index for index, chunk in enumerate(chunks) if chunk["type"] in TERMINAL] == [len(chunks) - 1]

@@ -1,4 +1,4 @@
-"""Events that no sane agent sends: what a model makes up, what an adapter forgets, and very many of anything."""
+"""Events that no sane agent sends: a model's inventions, an adapter's omissions, and huge numbers of anything."""
 
 from functools import partial
 from typing import Any

@@ -130,7 +130,7 @@ async def stream_model() -> AsyncGenerator[Weather, None]:
 
 
 async def stream_events() -> AsyncGenerator[Event | dict[str, Any], None]:
-    """Says how far it is."""
+    """Reports its progress."""
     yield Event(content=types.UserContent("half"))
     yield {"done": True}
 

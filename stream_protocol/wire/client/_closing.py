@@ -46,7 +46,7 @@ def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unan
 
 
 class _UnfinishedStream:
-    """A stream, folded to find what is open in it."""
+    """A stream, folded to find its open parts."""
 
     def __init__(self) -> None:
         self.ended = False

@@ -308,7 +308,9 @@ def _set_provider(part: MutablePart, chunk: Mapping[str, Any]) -> None:
 
 
 def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
-    """The citation with the keys that the schema names. The schema strips all others, which it keeps in a chunk."""
+    """The citation with the keys that the schema names. The schema removes all other keys, though it allows them in a
+    chunk.
+    """
     source = citation["source"]
     own = ("url",) if source["sourceType"] == "url" else ("mediaType", "filename")
     keys = ("type", "sourceType", "id", "title", "providerMetadata", *own)

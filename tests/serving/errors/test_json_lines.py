@@ -1,4 +1,4 @@
-"""The log in JSON: what is written of a record, and what is left out."""
+"""The log in JSON: the fields of a record, and the omitted ones."""
 
 import io
 import json
@@ -128,7 +128,7 @@ def test_a_trusted_record_whose_arguments_do_not_fit_is_a_line_without_them() ->
 
 @pytest.fixture
 def pythons_own_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a process that nobody tests."""
+    """The hooks of a normal process."""
     for module, name in HOOKS:
         monkeypatch.setattr(module, name, getattr(module, f"__{name}__"))
     log_lost_errors()

@@ -38,7 +38,7 @@ REFUSED = {
     "%2E%2E": "The chat id must not be a path or hold control characters.",
     "x" * 129: "The chat id is longer than 128 characters.",
 }
-"""As it stands in a path -> what the refusal says."""
+"""The id in a path -> the error text."""
 
 ROUTES = [
     ("GET", ""),

@@ -90,7 +90,7 @@ class ToolsApp:
             return await http.post("/api/chat", content=content, headers={**JSON_TYPE, "x-user": user})
 
     async def refuses(self, body: Mapping[str, Any] | bytes, status: int, user: str = "ann") -> None:
-        """The request is refused in one plain sentence, stores nothing, runs nothing, and the server goes on."""
+        """The request is refused in one plain sentence, stores nothing, runs nothing, and the server continues."""
         before = (await self.events(), list(self.ran), len(self.model.requests))
         sessions = await self.sessions()
         response = await self.post(body, user)

@@ -28,7 +28,7 @@ POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
 
 
 class Transport(asyncio.Transport):
-    """Keeps what is written. ``unread`` of it waits for the client."""
+    """Collects the written bytes. ``unread``: the bytes that wait for the client."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""``/metrics``: who may read it, and how often it is made."""
+"""``/metrics``: its readers, and the number of times that it is made."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Responses that nobody reads: what they hold in memory is bounded, and dropped when the client leaves."""
+"""Unread responses: their memory is bounded, and freed when the client leaves."""
 
 from __future__ import annotations
 
@@ -383,7 +383,7 @@ def ended(size: int) -> EventBuffer:
 
 
 class SlowClient:
-    """Takes the head of a response, and then a piece whenever it is told to."""
+    """Reads the head of a response, and then one piece for each call."""
 
     def __init__(self) -> None:
         self.sent: list[Message] = []

@@ -1,4 +1,4 @@
-"""An app that does not say who its visitors are, before visitors from other machines."""
+"""An app that does not identify its users, with users from other machines."""
 
 import logging
 from typing import Any

@@ -25,7 +25,7 @@ ROOMY = 3 * LEASE
 
 
 class Wire(Redis):
-    """A worker's way to Redis, which a test holds up or cuts. It knows what has gone over it."""
+    """A worker's connection to Redis, which a test can delay or cut. It records all commands."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -483,7 +483,7 @@ async def test_a_log_that_is_closed_leaves_no_connection_to_those_who_still_ask_
 
 
 async def test_a_burst_waits_for_its_turn_and_renewals_go_first(url: str) -> None:
-    """Statements that keep all connections for longer than one statement may take, together."""
+    """Statements that together block all connections for longer than one statement may take."""
     async with logs(url, 1, lease=LEASE) as [log]:
         await log.ping()
         connections_of = store(log)._connections  # noqa: SLF001 - as above

@@ -1,4 +1,4 @@
-"""Chats of all kinds in a process that records them, and what an operator sees of these chats.
+"""Chats of all kinds in a process with telemetry, and the operator's view of these chats.
 
 OpenTelemetry's providers are set once for a whole process: other tests are those of a process where none is.
 """
@@ -40,7 +40,7 @@ from tests.serving.keeping_engine import KeepingEngine, StoredRuns
 from tests.serving.support import JSON_TYPE, Exchange, begin, chat, client, post, said, stream
 
 SECRET: Final = "xylophone"
-"""A word that is in all that is said, asked for, called, answered and raised."""
+"""A word that is in all messages, calls, answers and errors."""
 
 CALLER_TRACE: Final = "0af7651916cd43dd8448eb211c80319c"
 CALLER_SPAN: Final = "b7ad6b7169203331"

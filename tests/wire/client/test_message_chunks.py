@@ -167,7 +167,7 @@ def test_only_the_assistants_message_becomes_chunks() -> None:
 
 
 def sayable(message: Any) -> Any:
-    """The message without what the documentation says is lost."""
+    """The message without the parts that are lost according to the documentation."""
     parts = []
     for part in message["parts"]:
         kept = {key: value for key, value in part.items() if key not in NEVER_SAID}

@@ -40,7 +40,7 @@ def clear_list(tool_context: ToolContext) -> dict[str, list[str]]:
 
 
 def _keep(items: list[str], tool_context: ToolContext) -> dict[str, list[str]]:
-    """Keeps the list in the session, and shows it on the page."""
+    """Stores the list in the session, and shows it on the page."""
     tool_context.state["items"] = items
     emit_data(tool_context, shopping_list, {"items": items}, id="list")
     return {"items": items}
