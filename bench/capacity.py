@@ -283,7 +283,7 @@ def checks_table(model: Model) -> str:
         for resource, label in CHECKED.items():
             predicted = turns * model.costs[resource].of(kind)
             lines.append(_compared(load["name"], label, predicted, turns * per_turn(measured, resource)))
-        # The workers have not the machine for themselves: what they could do follows from the time that they got.
+        # The workers share the machine: their capacity is computed from the processor time that they got.
         share = measured["use"]["worker_cpu"] / measured["seconds"]
         possible = share / model.costs["worker_cpu"].of(kind) * load["chunks"]
         label = f"chunks a second, with {share:.1f} cores"

@@ -94,7 +94,7 @@ async def _cost(service: ChatService, tools: int) -> RunCost:
             first = perf_counter() - begun
     whole = perf_counter() - begun
     await service.history(request.id, user_id="somebody")  # waits until the run has ended
-    await asyncio.sleep(0.1)  # what the engine forgets of it
+    await asyncio.sleep(0.1)  # the rows that the engine deletes
     return RunCost(first, whole, process_time() - cpu)
 
 

@@ -164,10 +164,10 @@ class Adks:
     def requests(self, chat: str, words: str) -> list[tuple[str, dict[str, object]]]:
         """See ``Server``."""
         names: dict[str, object] = {"app_name": "paced", "user_id": "u", "session_id": chat}
-        said = {"role": "user", "parts": [{"text": words}]}
+        message = {"role": "user", "parts": [{"text": words}]}
         return [
             (f"/apps/paced/users/u/sessions/{chat}", {}),
-            ("/run_sse", names | {"new_message": said, "streaming": True}),
+            ("/run_sse", names | {"new_message": message, "streaming": True}),
         ]
 
 
@@ -207,21 +207,21 @@ async def _load(server: Server, shape: Shape, pid: int, port: int) -> Load:
     while not all(stream.done() for stream in streams):
         await asyncio.sleep(0.5)
         most = max(most, _memory(pid))
-    told = [stream.result() for stream in streams]
-    end = max(stream.end for stream in told)
-    late = [seconds for stream in told for seconds in stream.late]
+    times = [stream.result() for stream in streams]
+    end = max(stream.end for stream in times)
+    late = [seconds for stream in times for seconds in stream.late]
     return Load(
         cpu_per_chunk=(_cpu_seconds(pid) - cpu) / max(1, len(late)),
         late=late,
-        first_chunk=median(stream.first_chunk for stream in told),
+        first_chunk=median(stream.first_chunk for stream in times),
         memory=(most - memory) / shape.streams,
         per_second=len(late) / (end - start),
-        errors=sum(len(stream.late) != shape.chunks for stream in told),
+        errors=sum(len(stream.late) != shape.chunks for stream in times),
     )
 
 
 @dataclass
-class _Told:
+class _StreamTimes:
     """The times of a stream: the delay of each chunk, the time to the first, and the time of the last."""
 
     late: list[float] = field(default_factory=list)
@@ -237,9 +237,9 @@ class _Told:
                 self.late.append(now - float(due))
 
 
-async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Told:
+async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _StreamTimes:
     """Reads a stream to its end. A failed stream has fewer chunks."""
-    told = _Told()
+    times = _StreamTimes()
     *before, (path, body) = server.requests(chat, f"{shape.chunks} {shape.per_second}")
     for each in before:
         async for _ in _post(port, *each):
@@ -248,12 +248,12 @@ async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Told:
     rest = b""
     async for data in _post(port, path, body):
         now = monotonic()
-        told.add(rest + data, now)
+        times.add(rest + data, now)
         rest = (rest + data)[-MARK_BYTES:]
-        if not told.first_chunk and told.late:
-            told.first_chunk = now - start
-    told.end = monotonic()
-    return told
+        if not times.first_chunk and times.late:
+            times.first_chunk = now - start
+    times.end = monotonic()
+    return times
 
 
 async def _post(port: int, path: str, body: dict[str, object]) -> AsyncGenerator[bytes]:

@@ -32,7 +32,7 @@ class _Response:
         return f" with {short_json(kind)[1:-1]}" if kind else ""
 
 
-def why_no_stream(text: str) -> str | None:
+def non_stream_reason(text: str) -> str | None:
     """Return a sentence for a response that is not a stream; ``None`` for one that may be, and for other texts.
 
     ``text``: the beginning of the output of ``curl --include``.
@@ -60,7 +60,7 @@ def later_error(line: str) -> str | None:
     return f"the response is HTTP {found[1]}, not a stream"
 
 
-def why_unknown_text(text: str) -> str:
+def unknown_text_reason(text: str) -> str:
     """Return a sentence for a text that is neither a stream nor a recording."""
     if _PAGE.match(text):
         return "this is an HTML page, not a stream: check the URL that was captured"

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
-from stream_protocol.check._captured_response import later_error, python_hint, why_no_stream, why_unknown_text
+from stream_protocol.check._captured_response import later_error, non_stream_reason, python_hint, unknown_text_reason
 from stream_protocol.check._rules import Finding, Problem, Rule
 from stream_protocol.check._stream_checker import StreamChecker
 from stream_protocol.recording.read import (
@@ -96,7 +96,7 @@ def _check(
     form = detect_form(head)
     if not text:
         raise UnreadableError("the file is empty")
-    if (reason := why_no_stream(text)) is not None:
+    if (reason := non_stream_reason(text)) is not None:
         raise UnreadableError(reason)
     if form is Form.CAPTURE and not _begins_with_event(text):
         yield from _check_sse(event_lines(pieces), StreamChecker(versions))
@@ -110,7 +110,7 @@ def _check(
     elif "\0" not in text and _V4_LINE.match(text):
         raise UnreadableError("this is the data stream of AI SDK 4, which later clients do not read")
     else:
-        raise UnreadableError(why_unknown_text(text))
+        raise UnreadableError(unknown_text_reason(text))
 
 
 def _begins_with_event(text: str) -> bool:

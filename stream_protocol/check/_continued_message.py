@@ -24,10 +24,10 @@ class ContinuedMessage:
     waited: Mapping[str, ToolPart]
     """Call id -> the call as it waited for its answer, an approval or an output."""
 
-    def holds(self, chunk: Mapping[str, Any]) -> bool:
+    def contains(self, chunk: Mapping[str, Any]) -> bool:
         """Returns True if the chunk is about a call of the message, or about its approval."""
         if "toolCallId" in chunk:
-            return holds_call(self.message, chunk["toolCallId"])
+            return has_call(self.message, chunk["toolCallId"])
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
 
     def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
@@ -37,7 +37,7 @@ class ContinuedMessage:
         about. If these are all new and a single call waited, that call was answered: otherwise there would be no
         response.
         """
-        if len(self.waited) == 1 and not any(holds_call(self.message, call_id) for call_id in used):
+        if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message
         still_open = {call_id: call for call_id, call in self.waited.items() if call_id not in used}
         parts = [still_open.get(part["toolCallId"], part) if is_tool_part(part) else part for part in message["parts"]]
@@ -50,7 +50,7 @@ def calls_only(message: UIMessage) -> UIMessage:
     return {**message, "parts": kept[-MAX_PARTS:]}
 
 
-def holds_call(message: UIMessage, call_id: str | None) -> bool:
+def has_call(message: UIMessage, call_id: str | None) -> bool:
     """Returns True if the message has a call with this id."""
     return any(is_tool_part(part) and part["toolCallId"] == call_id for part in message["parts"])
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from stream_protocol.check._continued_message import ContinuedMessage, call_of_approval, has_ended, holds_call
+from stream_protocol.check._continued_message import ContinuedMessage, call_of_approval, has_call, has_ended
 from stream_protocol.check._problem_texts import chunk_type, schema_problem
 from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import (
@@ -164,7 +164,7 @@ class ResponseChecker:
         """Continues the last message if the first content of the response is about one of its calls."""
         if self._last is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
             return
-        if self._last.holds(chunk):
+        if self._last.contains(chunk):
             self._continue(self._last)
         self._last = None
 
@@ -172,7 +172,7 @@ class ResponseChecker:
         """Describes the error that the client raises on the chunk."""
         kind, part_id = chunk["type"], short_json(error.chunk_id)
         match error.chunk_type:
-            case "tool-invocation" if any(holds_call(message, error.chunk_id) for message in self._earlier):
+            case "tool-invocation" if any(has_call(message, error.chunk_id) for message in self._earlier):
                 text = (
                     f"{kind} for call {part_id}, which is in an earlier message: `start` must carry that message's id."
                 )

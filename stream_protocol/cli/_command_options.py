@@ -122,14 +122,14 @@ class Seconds(click.FloatRange):
         return seconds
 
 
-def refuse_beside(option: str, allowed: Container[str]) -> None:
+def refuse_combination(option: str, allowed: Container[str]) -> None:
     """Refuses the command if it has an option or argument that is not ``allowed`` together with ``option``."""
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:
             refuse(f"{parameter.opts[0]} cannot be combined with {option}")
 
 
-def refuse_without(option: str, needing: Container[str]) -> None:
+def require_option(option: str, needing: Container[str]) -> None:
     """Refuses the command if it has one of the options that need ``option``."""
     for parameter in _parameters_on_command_line():
         if parameter.name in needing:

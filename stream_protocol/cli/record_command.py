@@ -103,16 +103,16 @@ def _record(
             loaded = load_or_refuse(target, "record {} --say …")  # it may have a logging of its own
             log_to_terminal(verbose=verbose)
             service = ChatService(loaded, ai_sdk=version, recorder=FileRecorder(file))
-        talk = _Talk(service, version, show)
-        asyncio.run(talk.hold(texts, approve=approve))
+        conversation = _Conversation(service, version, show)
+        asyncio.run(conversation.run(texts, approve=approve))
     except (StreamProtocolError, ChatRequestError) as error:
         refuse(str(error))
     if not file.exists():
         refuse(f"{file} could not be written")
-    return talk.turns, talk.failed
+    return conversation.turns, conversation.failed
 
 
-class _Talk:
+class _Conversation:
     """A conversation as in a client: the next message is sent when the answer to the message before has ended."""
 
     def __init__(self, service: ChatService, ai_sdk: AiSdkVersion, show: Callable[[str], None]) -> None:
@@ -124,7 +124,7 @@ class _Talk:
         self.turns = 0
         self.failed = 0
 
-    async def hold(self, texts: Iterable[str], *, approve: bool | None) -> None:
+    async def run(self, texts: Iterable[str], *, approve: bool | None) -> None:
         """Send each text. After an answer with calls that need approval, send the answers unless ``approve`` is
         ``None``.
         """

@@ -112,15 +112,15 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
     recording, turns = _load(path, session, turn, pace)
     transcript = Transcript()
     for head, items in select_turn(turns, turn):
-        heard = _Heard(items, transcript)
-        for event in replay_sse([(head, heard)], delegated=recording.delegated, **options):
-            said = heard.take()
+        turn_items = _TurnItems(items, transcript)
+        for event in replay_sse([(head, turn_items)], delegated=recording.delegated, **options):
+            said = turn_items.take()
             chunks = "".join(map(transcript.chunk, parse_sse(event)))
             yield said + chunks
-        yield heard.take() + transcript.end()
+        yield turn_items.take() + transcript.end()
 
 
-class _Heard:
+class _TurnItems:
     """The items of a turn. Records the user's text in them, and the agent that answers."""
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from stream_protocol.cli._command_options import FOLDER, refuse_beside, refuse_without
+from stream_protocol.cli._command_options import FOLDER, refuse_combination, require_option
 from stream_protocol.cli._output import progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.cli._serve_options import (
@@ -55,7 +55,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
     if options.recordings is not None and target is None:
         from stream_protocol.cli._serve_recordings import serve_recordings
 
-        refuse_beside("--replay", BESIDE_REPLAY)
+        refuse_combination("--replay", BESIDE_REPLAY)
         serve_recordings(options.recordings, options, began=began)
         return
     if target is None or options.recordings is not None:
@@ -86,9 +86,9 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
 
 def _check(options: ServeOptions) -> None:
     """Ends the process if options of the command line cannot be combined."""
-    refuse_without("--replay", {"session", "pace"})
+    require_option("--replay", {"session", "pace"})
     if options.run_log_url is None and options.workers > 1:
-        refuse_without("--run-log", {"workers"})
+        require_option("--run-log", {"workers"})
     if options.durable_url is not None and options.durable_url.startswith("postgres"):
         if options.run_log_url is None:
             refuse("--durable on PostgreSQL needs --run-log: other workers must see which runs go on")

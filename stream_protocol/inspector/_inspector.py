@@ -64,11 +64,11 @@ class Inspector:
         self._max_bytes = max_bytes
         self._max_entries = max_entries
         self._max_users = max_users
-        self._users: OrderedDict[str, _KeptTurns] = OrderedDict()
+        self._users: OrderedDict[str, _StoredTurns] = OrderedDict()
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> InspectedTurn:
         """The recorder of the run that answers this request."""
-        kept = self._users.setdefault(user_id, _KeptTurns(self._max_bytes, self._max_entries))
+        kept = self._users.setdefault(user_id, _StoredTurns(self._max_bytes, self._max_entries))
         self._users.move_to_end(user_id)
         if len(self._users) > self._max_users:
             self._users.popitem(last=False)
@@ -85,7 +85,7 @@ class Inspector:
                 self._users[user_id].drop(turn)
 
 
-class _KeptTurns:
+class _StoredTurns:
     """The turns of one user, oldest first."""
 
     def __init__(self, max_bytes: int, max_entries: int) -> None:
@@ -137,7 +137,7 @@ def _size(entry: Entry) -> int:
 class InspectedTurn:
     """Stores one run."""
 
-    def __init__(self, kept: _KeptTurns, request: ChatRequest, options: ConverterOptions) -> None:
+    def __init__(self, kept: _StoredTurns, request: ChatRequest, options: ConverterOptions) -> None:
         self._kept = kept
         self._request = request if request.size <= MAX_REQUEST_BYTES else None
         self._options = options

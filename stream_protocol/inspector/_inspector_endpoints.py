@@ -30,7 +30,7 @@ MAX_FILE_BYTES: Final = 16 * 2**20
 MAX_FILES_IN_FLIGHT: Final = 4
 """The number of largest files that are in memory at one time, while they arrive and wait."""
 
-_FILE_WAY_OUT: Final = "convert it with adk-ui-stream replay, or choose one session of it."
+_FILE_HINT: Final = "convert it with adk-ui-stream replay, or choose one session of it."
 _NOTHING_KEPT: Final = "The Inspector does not have this chat: it ran before the server was started, or long ago."
 
 
@@ -106,7 +106,7 @@ class InspectorEndpoints:
     async def _of_file(self, read: Reading[T], request: Request, user_id: str) -> T:
         """The result of ``read`` for the file in the request."""
         session = request.query_params.get("session") or None
-        async with self._bodies.read_file(request, user_id, MAX_FILE_BYTES, _FILE_WAY_OUT) as body:
+        async with self._bodies.read_file(request, user_id, MAX_FILE_BYTES, _FILE_HINT) as body:
             return await _converted(read, body, session)
 
     def _json(self, body: bytes, user_id: str) -> Response:

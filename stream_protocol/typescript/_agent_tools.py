@@ -80,7 +80,7 @@ async def _tools(agent: LlmAgent, toolsets: AsyncExitStack) -> list[BaseTool]:
         for toolset in agent.tools:
             if isinstance(toolset, BaseToolset):
                 toolsets.push_async_callback(toolset.close)
-                await toolset.get_tools_with_prefix()  # ADK itself goes on without its tools if this fails
+                await toolset.get_tools_with_prefix()  # ADK itself continues without these tools if this fails
         return await agent.canonical_tools()
     except Exception as error:
         raise ToolsError(f"cannot list the tools of agent {agent.name!r}: {error_text(error)}") from error

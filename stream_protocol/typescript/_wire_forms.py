@@ -50,7 +50,7 @@ class _WireSchemas(GenerateJsonSchema):
 def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
     """The JSON schema of a sent value of this type; ``ANYTHING`` if pydantic cannot tell."""
     try:
-        # In a list, so that the type keeps its name: pydantic refers to it then.
+        # In a list, so that the type has its name: pydantic refers to it then.
         schema = TypeAdapter(list[annotation]).json_schema(
             mode="serialization", by_alias=by_alias, schema_generator=_WireSchemas
         )
@@ -79,7 +79,7 @@ def _yielded(members: list[Any]) -> Iterator[WireForm]:
     """
     for member in members:
         if isinstance(member, type) and issubclass(member, (Event, RequestInput)):
-            yield WireForm(ANYTHING)  # whatever the event holds
+            yield WireForm(ANYTHING)  # any data of the event
         else:
             yield WireForm(schema_of(member, by_alias=False))
             if not _is_model(member):

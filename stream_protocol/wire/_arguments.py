@@ -29,7 +29,7 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
     """Returns the error "`name` must be EXPECTED, not VALUE: HINT.", with a hint for a class or a coroutine."""
     if inspect.iscoroutine(value):
-        value.close()  # else Python warns that nobody has awaited it
+        value.close()  # else Python warns that it was never awaited
     hint = hint or _hint(value)
     return InvalidArgumentError(f"`{name}` must be {expected}, not {shown(value)}{f': {hint}' if hint else ''}.")
 

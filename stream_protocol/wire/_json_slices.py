@@ -150,7 +150,7 @@ class _SlicedParser:
                 self._pass_mark(position - 1)
             elif position == before:  # at a string that does not end within a piece
                 position = last_mark = yield from self._read_long_string(position)
-            elif position - last_mark > 4 * PIECE:  # two strings and what is around them may be as long
+            elif position - last_mark > 4 * PIECE:  # two strings and the text around them may be as long
                 raise ValueError("a number or blanks without an end")
         if self._stack:
             raise ValueError("unexpected end")

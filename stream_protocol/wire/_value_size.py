@@ -34,7 +34,7 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
                 continue
             try:
                 members = _members(item)
-            except Exception:  # noqa: BLE001, S112 - foreign code ran: `json_value` says what is wrong with it
+            except Exception:  # noqa: BLE001, S112 - foreign code ran: `json_value` reports its error
                 continue
             if isinstance(members, int):
                 length += members

@@ -100,7 +100,7 @@ def _tool(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
         return
     _input(sink, part)
     if _approval(sink, part, ai_sdk) and state in ("input-streaming", "input-available"):
-        _input(sink, part)  # the call was made anew after the question, which stays on the part
+        _input(sink, part)  # the call was made again after the question, which stays on the part
     match state:
         case "output-available":
             sink.tool_output_available(call_id, part.get("output"), preliminary=part.get("preliminary", False))

@@ -63,7 +63,7 @@ class _Scan:
         self.end = 0
         self.literal_start = 0
         self.hex_digits = 0
-        # ai@6 keeps the first character after "[" whatever it is; ai@7 waits until it begins a value
+        # ai@6 keeps any first character after "["; ai@7 waits until it begins a value
         self.keeps_array_start = ai_sdk == 6
 
     def closed(self) -> str:
