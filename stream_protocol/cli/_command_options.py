@@ -10,15 +10,31 @@ from click.shell_completion import CompletionItem
 
 from stream_protocol._origins import check_origins
 from stream_protocol.cli._program import refuse
-from stream_protocol.wire import AiSdkVersion, StreamProtocolError, check_header_name
+from stream_protocol.wire import AiSdkOption, AiSdkVersion, StreamProtocolError, check_header_name, client_version
 
 if TYPE_CHECKING:
+    AiSdkParam = click.ParamType[AiSdkOption]
     FloatParam = click.ParamType[float]
     TextParam = click.ParamType[str]
 else:
-    FloatParam = TextParam = click.ParamType  # generic only for type checkers before click 8.4
+    AiSdkParam = FloatParam = TextParam = click.ParamType  # generic only for type checkers before click 8.4
 
-AI_SDK_VERSIONS = click.Choice(["6", "7"])
+AI_SDK_MAJORS: Final = click.Choice(["6", "7"])
+
+
+class AiSdk(AiSdkParam):
+    """A major version of the client's ``ai`` package as a number, or a full version as a text."""
+
+    name = "version"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> AiSdkOption:
+        """Returns the version. Raises ``click.BadParameter`` for another text."""
+        ai_sdk: AiSdkOption = major_version(value) if value in AI_SDK_MAJORS.choices else value
+        try:
+            client_version(ai_sdk)
+        except StreamProtocolError:
+            self.fail(f'{value!r} is not 6, 7 or a full version such as "7.0.120".', param, ctx)
+        return ai_sdk
 
 
 class PathText(TextParam):
@@ -44,8 +60,8 @@ FILE: Final = PathText("file")
 FOLDER: Final = PathText("dir")
 
 
-def ai_sdk_version(choice: str) -> AiSdkVersion:
-    """Returns the number of a choice of ``AI_SDK_VERSIONS``."""
+def major_version(choice: str) -> AiSdkVersion:
+    """Returns the number of a choice of ``AI_SDK_MAJORS``."""
     return 7 if choice == "7" else 6
 
 

@@ -11,14 +11,13 @@ from typing import Any, Final, Literal, NoReturn
 import click
 
 from stream_protocol.cli._command_options import (
-    AI_SDK_VERSIONS,
     FILE,
     FOLDER,
+    AiSdk,
     HeaderName,
     Origin,
     Pace,
     Seconds,
-    ai_sdk_version,
 )
 from stream_protocol.cli._program import refuse
 
@@ -108,13 +107,13 @@ class ServeOptions:
     opens_page: bool = _option(
         "--open", common=True, beside_replay=True, is_flag=True, help="Open the page in the browser."
     )
-    ai_sdk: Literal[6, 7] = _option(
+    ai_sdk: Literal[6, 7] | str = _option(
         beside_replay=True,
-        type=AI_SDK_VERSIONS,
+        type=AiSdk(),
         default="6",
         show_default=True,
-        callback=lambda context, option, choice: ai_sdk_version(choice),
-        help="Major version of the client's `ai`.",
+        metavar="VERSION",
+        help="Version of the client's `ai`: 6, 7 or a full one.",
     )
     inspect: bool = _option(
         common=True,

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from stream_protocol.cli._command_options import AI_SDK_VERSIONS, FILE, ai_sdk_version
+from stream_protocol.cli._command_options import AI_SDK_MAJORS, FILE, major_version
 from stream_protocol.cli._output import SPOOL_BYTES, print_at_once, progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 
@@ -30,14 +30,14 @@ _EXAMPLES: Final = {
 @click.command(cls=DocumentedCommand, short_help="Check a stream against the AI SDK's protocol.", examples=_EXAMPLES)
 @click.argument("file", type=FILE)
 @click.option("--session", metavar="ID", help="Session to use, in a store or an evalset with several.")
-@click.option("--ai-sdk", type=AI_SDK_VERSIONS, help="Check only for this major version of `ai`.")
+@click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check only for this major version of `ai`.")
 def check(file: str, *, session: str | None, ai_sdk: str | None) -> None:
     """Check whether FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, chunks on lines, or ADK
     events in any form that `replay` reads.
     """
     from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
 
-    versions = ALL_VERSIONS if ai_sdk is None else (ai_sdk_version(ai_sdk),)
+    versions = ALL_VERSIONS if ai_sdk is None else (major_version(ai_sdk),)
     name = click.format_filename(file)
     with tempfile.SpooledTemporaryFile(SPOOL_BYTES, "w+", encoding="utf-8", newline="\n") as out:
         try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import click
 
-from stream_protocol.cli._command_options import AI_SDK_VERSIONS, FOLDER, ai_sdk_version
+from stream_protocol.cli._command_options import FOLDER, AiSdk
 from stream_protocol.cli._output import data_on_stdout, progress
 from stream_protocol.cli._program import DocumentedCommand, color_choice, refuse
 from stream_protocol.cli._transcript import Transcript
@@ -20,6 +20,7 @@ from stream_protocol.wire import (
     ChatRequestError,
     ClientStreamError,
     StreamProtocolError,
+    client_version,
     is_tool_part,
     parse_chat_request,
 )
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from stream_protocol.serving import ChatService
-    from stream_protocol.wire import AiSdkVersion, UIMessage
+    from stream_protocol.wire import AiSdkOption, AiSdkVersion, UIMessage
 
 CHAT_ID = "recorded"
 """The chat's id in the requests."""
@@ -54,11 +55,16 @@ _EXAMPLES: Final = {
     "--approve/--deny", default=None, help="Answer each call that needs approval.  [default: it stays unanswered]"
 )
 @click.option(
-    "--ai-sdk", type=AI_SDK_VERSIONS, default="6", show_default=True, help="Major version of the client's `ai`."
+    "--ai-sdk",
+    type=AiSdk(),
+    default="6",
+    show_default=True,
+    metavar="VERSION",
+    help="Version of the client's `ai`: 6, 7 or a full one.",
 )
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
 def record(
-    target: str, *, texts: tuple[str, ...], file: Path, approve: bool | None, ai_sdk: str, verbose: bool
+    target: str, *, texts: tuple[str, ...], file: Path, approve: bool | None, ai_sdk: AiSdkOption, verbose: bool
 ) -> None:
     """Talk with TARGET (as in `serve`), print the conversation and record it, for `replay` and tests.
 
@@ -83,7 +89,7 @@ def _record(
     file: Path,
     *,
     approve: bool | None,
-    ai_sdk: str,
+    ai_sdk: AiSdkOption,
     verbose: bool,
     show: Callable[[str], None],
 ) -> tuple[int, int]:
@@ -93,7 +99,6 @@ def _record(
     from stream_protocol.server import log_to_terminal
     from stream_protocol.serving import ChatService
 
-    version = ai_sdk_version(ai_sdk)
     if file.exists():
         refuse(f"{file} already exists: delete it, or name another file with --to")
     if not file.parent.is_dir():
@@ -102,8 +107,8 @@ def _record(
         with progress(f"Loading {target}"):
             loaded = load_or_refuse(target, "record {} --say …")  # it may have a logging of its own
             log_to_terminal(verbose=verbose)
-            service = ChatService(loaded, ai_sdk=version, recorder=FileRecorder(file))
-        conversation = _Conversation(service, version, show)
+            service = ChatService(loaded, ai_sdk=ai_sdk, recorder=FileRecorder(file))
+        conversation = _Conversation(service, client_version(ai_sdk).major, show)
         asyncio.run(conversation.run(texts, approve=approve))
     except (StreamProtocolError, ChatRequestError) as error:
         refuse(str(error))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import click
 import orjson
 
-from stream_protocol.cli._command_options import AI_SDK_VERSIONS, FILE, Pace, ai_sdk_version
+from stream_protocol.cli._command_options import FILE, AiSdk, Pace
 from stream_protocol.cli._output import SPOOL_BYTES, print_at_once, progress, shown_on_terminal
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.wire import SSE_DONE, ChatRequestError, json_value, parse_chat_request
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stream_protocol.cli._transcript import Transcript
     from stream_protocol.recording import Recording, TurnItem, TurnStream
     from stream_protocol.stream import ConverterOptions
-    from stream_protocol.wire import UIMessage
+    from stream_protocol.wire import AiSdkOption, UIMessage
 
 OutputFormat = Literal["text", "sse", "chunks", "messages"]
 
@@ -45,7 +45,10 @@ _EXAMPLES: Final = {
 @click.option("--session", metavar="ID", help="Session to use, in a store or an evalset with several.")
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="This turn only, counted from 1.")
 @click.option(
-    "--ai-sdk", type=AI_SDK_VERSIONS, help="Major version of the client's `ai`.  [default: as recorded, or 6]"
+    "--ai-sdk",
+    type=AiSdk(),
+    metavar="VERSION",
+    help="Version of the client's `ai`: 6, 7 or a full one.  [default: as recorded, or 6]",
 )
 @click.option(
     "--to",
@@ -61,7 +64,13 @@ _EXAMPLES: Final = {
     help="instant; recorded; or a factor: 4 is four times as fast as recorded, 0.5 half as fast.",
 )
 def replay(
-    file: str, *, session: str | None, turn: int | None, ai_sdk: str | None, to: OutputFormat | None, pace: float
+    file: str,
+    *,
+    session: str | None,
+    turn: int | None,
+    ai_sdk: AiSdkOption | None,
+    to: OutputFormat | None,
+    pace: float,
 ) -> None:
     """Convert FILE, recorded ADK events in any form, and print the conversation or the stream, turn by turn.
 
@@ -73,7 +82,7 @@ def replay(
     from stream_protocol.recording.read import rereadable
 
     name = click.format_filename(file)
-    options: ConverterOptions = {} if ai_sdk is None else {"ai_sdk": ai_sdk_version(ai_sdk)}
+    options: ConverterOptions = {} if ai_sdk is None else {"ai_sdk": ai_sdk}
     try:
         with rereadable(file) as path:
             chosen = to or ("text" if sys.stdout.isatty() else "sse")

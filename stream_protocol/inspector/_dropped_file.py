@@ -49,7 +49,7 @@ from stream_protocol.recording.write import (
 )
 from stream_protocol.session import fold_response
 from stream_protocol.stream import Settings
-from stream_protocol.wire import AnyChunk, UIMessage, json_value, parse_json, to_well_formed
+from stream_protocol.wire import AnyChunk, UIMessage, client_version, json_value, parse_json, to_well_formed
 from stream_protocol.wire.client import sse_events
 
 MAX_SHOWN_BYTES: Final = 64 * 2**20
@@ -91,7 +91,7 @@ def shown_file(path: Path, session: str | None) -> bytes:
     if recording is not None:
         entries = list(_event_entries(recording, budget, redacted=False))
         messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
-        versions = {head.options.get("ai_sdk", 6) for head, _ in recording.stream_turns()}
+        versions = {client_version(head.options.get("ai_sdk", 6)).major for head, _ in recording.stream_turns()}
     else:
         entries, messages = _read_capture(path, budget)
         versions = set()

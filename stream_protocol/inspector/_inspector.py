@@ -24,7 +24,7 @@ from stream_protocol.recording.write import (
     turn_line,
     value_line,
 )
-from stream_protocol.wire import check_count
+from stream_protocol.wire import check_count, client_version
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -149,7 +149,7 @@ class InspectedTurn:
         """True if its response continues a message of an earlier turn."""
         self.header = header_line(chat=request.id, options=options)
         """The first line of a recording of it."""
-        self.ai_sdk = options.get("ai_sdk", 6)
+        self.ai_sdk = client_version(options.get("ai_sdk", 6)).major
         self.entries: list[tuple[int, Entry]] = []
         """The entries with their numbers, which grow over all chats of the user."""
         self.is_kept = False

@@ -15,14 +15,14 @@ from stream_protocol.replay_server._turn_matching import LibraryTurn, find_turn
 from stream_protocol.session import fold_response
 from stream_protocol.stream import Settings
 from stream_protocol.wire import (
-    AI_SDK_VERSIONS,
+    AiSdkOption,
     AiSdkVersion,
     AnyChunk,
     ChatRequest,
     UIMessage,
-    check_choice,
     check_instance,
     check_number,
+    client_version,
 )
 from stream_protocol.wire.client import message_to_chunks
 
@@ -55,14 +55,13 @@ class Chats:
     ``pace``: a factor of the recorded speed, ``INSTANT`` or ``HELD``.
     """
 
-    def __init__(self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkVersion) -> None:
+    def __init__(self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkOption) -> None:
         hint = "load_library(path) gives one"
         check_instance("library", library, RecordingLibrary, "a RecordingLibrary", hint=hint)
         check_number("pace", pace, lambda factor: factor >= HELD, "a positive number, INSTANT or HELD")
-        check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
         self.library = library
         self.pace = pace
-        self._ai_sdk = ai_sdk
+        self._ai_sdk: AiSdkVersion = client_version(ai_sdk).major
         self._chats: dict[str, PlayedChat] = {}
         """By id, in the order of their newest responses."""
         self._changed = asyncio.Condition()

@@ -207,7 +207,7 @@ def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, setting
 
     An empty step at its end is left out: the client's list of messages gets a step only with the next change.
     """
-    reducer = MessageReducer(ai_sdk=settings.options["ai_sdk"], message=message)
+    reducer = MessageReducer(ai_sdk=settings.client.major, message=message)
     shown = len(reducer.message["parts"])
     try:
         for chunk in chunks:

@@ -74,7 +74,7 @@ class FunctionResponses:
             if call.state is CallState.APPROVAL_REQUESTED:
                 approved = is_confirmed(result.value)
                 if approved is not None:
-                    call.answer_approval(approved=approved, write_response=self._settings.options["ai_sdk"] == 7)
+                    call.answer_approval(approved=approved, write_response=self._settings.client.major == 7)
 
     def add_response(self, said: EventFacts, result: Result, speaker: SpeakerKey | None) -> None:
         """Takes a function response: a result, or a placeholder for one. ``speaker``: ``None`` for the user."""

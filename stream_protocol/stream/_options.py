@@ -9,14 +9,13 @@ from stream_protocol.adk import Blob
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, RunLimitError
 from stream_protocol.stream._media import ArtifactUrl, DataUrl
 from stream_protocol.wire import (
-    AI_SDK_VERSIONS,
-    AiSdkVersion,
+    AiSdkOption,
     Transform,
     check_callable,
-    check_choice,
     check_flag,
     check_mapping,
     check_texts,
+    client_version,
     json_value,
     to_well_formed,
 )
@@ -33,9 +32,10 @@ CONTROL_TOOLS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop
 class ConverterOptions(TypedDict, total=False):
     """Keyword options of the converter and of all functions over it."""
 
-    ai_sdk: AiSdkVersion
-    """Major version of the client's ``ai`` package. 6 by default: v7 clients take the same chunks. 7 adds chunks that
-    a v6 client dies of (the answer to an approval request), and nothing on the wire negotiates the version."""
+    ai_sdk: AiSdkOption
+    """Version of the client's ``ai`` package: 6, 7, or a full version such as ``"7.0.120"``. 6 by default: v7 clients
+    accept the same chunks. 7 adds chunks on which a v6 client fails (the answer to an approval request). 7 stands for
+    7.0.32: chunks and keys that only later clients know need a full version. The protocol does not negotiate it."""
     send_reasoning: bool
     """Send the model's thoughts as ``reasoning-*``. True by default: Gemini has them off unless it is asked, and
     who asks wants to see them."""
@@ -115,6 +115,8 @@ class Settings:
             _CHECKS[name](name, value)
         self.options: Final[ConverterOptions] = {**DEFAULTS, **options}
         """Every option has a value here."""
+        self.client: Final = client_version(self.options["ai_sdk"])
+        """The version of the client."""
 
     def hides(self, tool: str) -> bool:
         return tool in CONTROL_TOOLS or _selects(self.options["hidden_tools"], tool)
@@ -143,8 +145,12 @@ def _check_tools(name: str, value: object) -> None:
         check_texts(name, value, expected='a list of names, a function of a name, or "all"')
 
 
+def _check_version(_name: str, value: object) -> None:
+    client_version(value)
+
+
 _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
-    "ai_sdk": partial(check_choice, choices=AI_SDK_VERSIONS),
+    "ai_sdk": _check_version,
     "send_reasoning": check_flag,
     "send_sources": check_flag,
     "send_state": check_flag,
@@ -201,7 +207,7 @@ def options_to_json(options: ConverterOptions) -> dict[str, Any]:
 
 def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
     """The options that ``options_to_json`` returned. Unknown names and values of a wrong type are left out."""
-    types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()}
+    types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()} | {"ai_sdk": (int, str)}
     return cast(
         "ConverterOptions", {name: recorded[name] for name in types if isinstance(recorded.get(name), types[name])}
     )

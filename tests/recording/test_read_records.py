@@ -121,7 +121,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "no object": (f"{HEADER}\n3\n", "line 2 has no place in a recording"),
     "options that cannot be": (
         f'{HEADER}\n{{"turn": {{"options": {{"ai_sdk": 5}}}}}}\n',
-        "line 2 has options that cannot be: `ai_sdk` must be 6 or 7, not 5",
+        'line 2 has options that cannot be: `ai_sdk` must be 6, 7, or a full version such as "7.0.120", not 5',
     ),
     "a store that is none": (b"SQLite format 3\0" + b"x" * 4000, "the store cannot be read: file is not a database"),
     "a store cut off": (b"SQLite format 3\0", "the store cannot be read: file is not a database"),

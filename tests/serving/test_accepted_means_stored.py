@@ -15,6 +15,7 @@ from google.adk.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, Seq
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
 from google.adk.errors import StaleSessionError
+from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.events import Event
 from google.adk.plugins import BasePlugin
 from google.adk.sessions import BaseSessionService, InMemorySessionService, Session
@@ -155,6 +156,19 @@ async def test_a_store_that_refuses_the_message_is_a_503_and_the_retry_is_answer
     sessions.error = None
     assert "Hi." in text(await stream(app, chat(said("hi"))))
     assert await stored_texts(sessions, service) == ["hi"]
+
+
+async def test_a_chat_that_another_worker_creates_meanwhile_is_a_503() -> None:
+    class CreatedElsewhere(InMemorySessionService):
+        async def create_session(self, **key: Any) -> Session:
+            _ = await super().create_session(**key)
+            raise AlreadyExistsError("Session with id c1 already exists.")
+
+    service = ChatService(llm(), session_service=CreatedElsewhere())
+    app = create_app(service)
+    refused = await post(app, chat(said("hi")))
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+    assert text(await stream(app, chat(said("hi")))) == "Hi."
 
 
 async def test_a_chat_that_another_worker_changes_before_its_rewind_is_a_503_and_keeps_its_answer() -> None:

@@ -183,7 +183,9 @@ def test_a_transform_that_raises_raises_out_of_convert_and_is_not_called_again()
 
 def test_contradictory_options_are_refused_before_anything_is_converted() -> None:
     version: Any = 5
-    with pytest.raises(StreamProtocolError, match="`ai_sdk` must be 6 or 7, not 5"):
+    with pytest.raises(
+        StreamProtocolError, match=r'`ai_sdk` must be 6, 7, or a full version such as "7\.0\.120", not 5'
+    ):
         StreamProtocolConverter(ai_sdk=version)
 
 

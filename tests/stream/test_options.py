@@ -36,7 +36,7 @@ def test_the_options_that_are_data_can_be_recorded() -> None:
 
 @pytest.mark.parametrize("version", [5, 8, None, "6"])
 def test_only_two_versions_of_the_client_are_known(version: Any) -> None:
-    with pytest.raises(StreamProtocolError, match=r"^`ai_sdk` must be 6 or 7, not "):
+    with pytest.raises(StreamProtocolError, match=r"^`ai_sdk` must be 6, 7, or a full version "):
         Settings(ai_sdk=version)
 
 

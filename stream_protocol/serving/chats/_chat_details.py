@@ -31,6 +31,9 @@ MAX_TITLE_LENGTH: Final = 200
 
 WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
+CHANGED_BY_OTHERS: Final = (AlreadyExistsError, StaleSessionError, SessionNotFoundError)
+"""What a session store raises if another worker has created, changed or deleted the session meanwhile."""
+
 _NOT_IN_A_LINE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Unicode categories of characters that a title cannot have: controls, line breaks, lone surrogates. Some databases
 refuse the first and the last."""
@@ -120,7 +123,7 @@ async def change_details(runner: Runner, chat: Session, changes: ChatChanges) ->
                 await store.create_session(**key, state=state)
             else:
                 await store.append_event(session, Event(author="user", actions=EventActions(state_delta=state)))
-        except (AlreadyExistsError, StaleSessionError, SessionNotFoundError):
+        except CHANGED_BY_OTHERS:
             continue  # another request was faster: one of them always is, so this ends
         return
 

@@ -6,8 +6,6 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from google.adk.errors import StaleSessionError
-
 from stream_protocol.serving.base import (
     ENGINE,
     SESSION_STORE,
@@ -17,7 +15,7 @@ from stream_protocol.serving.base import (
     in_time,
     unreachable_refusal,
 )
-from stream_protocol.serving.chats._chat_details import WITHOUT_EVENTS
+from stream_protocol.serving.chats._chat_details import CHANGED_BY_OTHERS, WITHOUT_EVENTS
 from stream_protocol.serving.chats._sessions import find_session
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.wire import ChatRequestError, check_text, parse_chat_id
@@ -85,7 +83,7 @@ class ChatStore:
             raise unreachable_refusal(of) from error
         except ChatRequestError:
             raise
-        except StaleSessionError as error:
+        except CHANGED_BY_OTHERS as error:
             raise changed_refusal() from error
         except Exception as error:
             if of != ENGINE and not is_unreachable(error):

@@ -126,7 +126,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         history,
         on_finish=given.on_finish,
         hook_timeout=given.hook_timeout,
-        ai_sdk=settings.options["ai_sdk"],
+        ai_sdk=settings.client.major,
         times=given.times,
     )
     executor: Executor = DirectExecutor(runs, work)

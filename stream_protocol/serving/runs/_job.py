@@ -35,7 +35,7 @@ from stream_protocol.session import (
 )
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.stream import ConverterOptions, Settings, sse_conversion
-from stream_protocol.wire import encode_sse
+from stream_protocol.wire import client_version, encode_sse
 from stream_protocol.wire.client import message_to_chunks
 
 if TYPE_CHECKING:
@@ -281,5 +281,7 @@ class Job:
 
     def _past_sse(self) -> bytes:
         """SSE events that rebuild the continued message, without ``start``: the response has its own."""
-        _start, *parts = message_to_chunks(self.continued_message(), ai_sdk=self.options.get("ai_sdk", 6))
+        _start, *parts = message_to_chunks(
+            self.continued_message(), ai_sdk=client_version(self.options.get("ai_sdk", 6)).major
+        )
         return b"".join(map(encode_sse, parts))

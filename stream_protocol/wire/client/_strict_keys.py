@@ -10,26 +10,21 @@ from types import MappingProxyType
 from typing import Any, Final, get_args, get_type_hints
 
 from stream_protocol.wire._chunks import AiSdkVersion, Chunk, DataChunk
+from stream_protocol.wire._client_versions import KEY_VERSIONS, ClientVersion
 
 _CHUNK_KEYS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {get_args(hints["type"])[0]: frozenset(hints) for hints in map(get_type_hints, get_args(Chunk))}
 )
 _DATA_KEYS: Final = frozenset(get_type_hints(DataChunk))
 
-_V7_KEYS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {
-        "tool-input-start": frozenset({"toolMetadata"}),
-        "tool-input-available": frozenset({"toolMetadata"}),
-        "tool-input-error": frozenset({"toolMetadata"}),
-        "tool-approval-request": frozenset({"signature"}),
-        "tool-output-available": frozenset({"providerMetadata", "toolMetadata"}),
-        "tool-output-error": frozenset({"providerMetadata", "toolMetadata"}),
-    }
+_OLDEST: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
+    {6: ClientVersion(6, 0, 39), 7: ClientVersion(7, 0, 0)}
 )
-"""Keys that v6 accepts only since a later version than 6.0.39, and every v7."""
+"""The oldest clients, which are strict."""
 
 
 def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractSet[str]:
     """Returns the keys of a chunk of a known type that the oldest clients of the version refuse."""
-    unknown = chunk.keys() - _CHUNK_KEYS.get(chunk["type"], _DATA_KEYS)
-    return unknown - _V7_KEYS.get(chunk["type"], frozenset()) if unknown and ai_sdk == 7 else unknown
+    kind, oldest = chunk["type"], _OLDEST[ai_sdk]
+    unknown = chunk.keys() - _CHUNK_KEYS.get(kind, _DATA_KEYS)
+    return {key for key in unknown if (kind, key) not in KEY_VERSIONS or not oldest.accepts(kind, key)}

@@ -1,0 +1,108 @@
+"""The versions of the ``ai`` package in the browser, and since which of them it accepts each chunk and key.
+
+The protocol does not negotiate the version, so the app states it: a major version, or a full one such as ``"7.0.120"``.
+A client fails on a chunk of a type that it does not know. Clients before 6.0.231 and 7.0.32 also fail on an unknown
+key. Later clients ignore it.
+
+Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, at its tags and in its changelog.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+
+from stream_protocol.wire._arguments import argument_error
+from stream_protocol.wire._chunks import AiSdkVersion
+
+AiSdkOption: TypeAlias = AiSdkVersion | str
+"""A major version as a number, or a full version as a text."""
+
+_FULL: Final = re.compile(r"([67])\.([0-9]{1,5})\.([0-9]{1,5})")
+
+
+class ClientVersion(NamedTuple):
+    """A version of the client. Versions compare as tuples."""
+
+    major: AiSdkVersion
+    minor: int
+    patch: int
+
+    def accepts(self, kind: str, key: str | None = None) -> bool:
+        """Return True if the client accepts chunks of this type; with ``key``, chunks of this type with this key."""
+        if not _is_since(self, CHUNK_VERSIONS.get(kind)):
+            return False
+        return key is None or self >= IGNORING_KEYS[self.major] or _is_since(self, KEY_VERSIONS.get((kind, key)))
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+OLDEST: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
+    {6: ClientVersion(6, 0, 39), 7: ClientVersion(7, 0, 32)}
+)
+"""The version that a major version stands for."""
+
+IGNORING_KEYS: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
+    {6: ClientVersion(6, 0, 231), 7: ClientVersion(7, 0, 32)}
+)
+"""The first version of each major version that ignores unknown keys."""
+
+Since: TypeAlias = Mapping[AiSdkVersion, ClientVersion]
+"""Major version -> its first version that accepts something. A major version that never does is missing."""
+
+
+def _since(v6: str | None, v7: str | None = "7.0.0") -> Since:
+    found = (client_version(each) for each in (v6, v7) if each is not None)
+    return MappingProxyType({version.major: version for version in found})
+
+
+def client_version(ai_sdk: object) -> ClientVersion:
+    """Return the version that an option names. Raises ``InvalidArgumentError`` for another value."""
+    for version in OLDEST.values():
+        if type(ai_sdk) is int and ai_sdk == version.major:
+            return version
+    if isinstance(ai_sdk, str) and (full := _FULL.fullmatch(ai_sdk)):
+        return ClientVersion(6 if full[1] == "6" else 7, int(full[2]), int(full[3]))
+    raise argument_error("ai_sdk", '6, 7, or a full version such as "7.0.120"', ai_sdk)
+
+
+CHUNK_VERSIONS: Final[Mapping[str, Since]] = MappingProxyType(
+    {
+        "reset-step": _since(None, "7.0.70"),
+        "reasoning-file": _since(None),
+        "custom": _since(None),
+        "tool-approval-response": _since(None),
+        "steering-message": _since(None, "7.0.163"),
+    }
+)
+"""Types of chunks that not all clients accept -> since when. All other types are accepted by all clients."""
+
+KEY_VERSIONS: Final[Mapping[tuple[str, str], Since]] = MappingProxyType(
+    {
+        ("abort", "reason"): _since("6.0.15"),
+        ("tool-input-start", "providerMetadata"): _since("6.0.39"),
+        ("tool-output-available", "providerMetadata"): _since("6.0.120"),
+        ("tool-output-error", "providerMetadata"): _since("6.0.120"),
+        ("tool-input-start", "toolMetadata"): _since("6.0.176"),
+        ("tool-input-available", "toolMetadata"): _since("6.0.176"),
+        ("tool-input-error", "toolMetadata"): _since("6.0.176"),
+        ("tool-output-available", "toolMetadata"): _since("6.0.176"),
+        ("tool-output-error", "toolMetadata"): _since("6.0.176"),
+        ("tool-approval-request", "signature"): _since("6.0.202"),
+        ("tool-approval-request", "approvalDescriptor"): _since("6.0.274", "7.0.87"),
+        ("tool-approval-request", "inputSchemaInput"): _since("6.0.290", "7.0.113"),
+        ("tool-approval-request", "isAutomatic"): _since(None),
+        ("tool-approval-request", "reason"): _since(None, "7.0.82"),
+        ("tool-input-start", "inputEncoding"): _since("6.0.308", "7.0.142"),
+        ("text-end", "citations"): _since(None, "7.0.138"),
+    }
+)
+"""Type of a chunk and key that not all clients know -> since when. All other keys of ``_chunks`` are known to all."""
+
+
+def _is_since(version: ClientVersion, since: Since | None) -> bool:
+    if since is None:
+        return True
+    first = since.get(version.major)
+    return first is not None and version >= first
