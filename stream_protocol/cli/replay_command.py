@@ -74,9 +74,9 @@ def replay(
 ) -> None:
     """Convert FILE, recorded ADK events in any form, and print the conversation or the stream, turn by turn.
 
-    The content decides the form: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
-    DatabaseSessionService), a response of /run or /run_sse, an evalset, traces of agents-cli, a conformance test, a
-    recording of adk-ui-stream.
+    The content decides the form. Events: JSONL, a response of /run or /run_sse, traces of agents-cli, or a recording of
+    adk-ui-stream. Sessions: JSON, YAML, or a store of SqliteSessionService or DatabaseSessionService. Tests: an
+    evalset, or a conformance test.
     """
     from stream_protocol.recording import INSTANT, RecordingError
     from stream_protocol.recording.read import rereadable

@@ -238,8 +238,8 @@ class ChatRequest:
 def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> ChatRequest:
     """Returns the request in a body. A mapping is a body that a framework has parsed already.
 
-    Raises ``ChatRequestError``: 400 for a body that is not JSON or has no usable chat id, and 413 for too many values
-    or parts. 422 means that the messages are not a list of messages. The server must bound the size before it reads.
+    Raises ``ChatRequestError``. 400: the body is not JSON, or has no usable chat id. 413: it has more values or parts
+    than a chat has. 422: the messages are not a list of messages. The server must bound the size before it reads.
     """
     parsing = parse_chat_request_in_slices(body)
     while True:

@@ -28,9 +28,8 @@ def run(
 ) -> list[Fields]:
     """The chunks of a whole response, adjacent deltas joined; ``error`` is raised after the last event.
 
-    The events are fed in several ways: whole, event by event, as bytes, without the fast path of text deltas, and with
-    text cut into characters. The result must not depend on the way. ``onto`` is the client's message that this response
-    continues.
+    The events are fed whole, event by event, as bytes, without the fast path of text deltas, and with text cut into
+    characters. The result must not depend on the way. ``onto`` is the client's message that this response continues.
     """
     events, past = list(events), list(past)
     place: Fields = {"past": past, "message_id": message_id, "taken_ids": taken_ids}

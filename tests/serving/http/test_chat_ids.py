@@ -1,6 +1,4 @@
-"""A chat id in a path follows the rules of one in a body, on every route of the chat endpoint and of a replay
-server.
-"""
+"""A chat id in a path follows the rules of one in a body: on all routes of the chat endpoint and of a replay server."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
