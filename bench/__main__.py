@@ -131,6 +131,7 @@ LOAD_ROWS: Final[Rows] = (
     ("ms late, median", 1e3, attrgetter("late_p50")),
     ("ms late, 99 %", 1e3, attrgetter("late_p99")),
     ("ms to the first chunk", 1e3, attrgetter("first_chunk")),
+    ("ms to the first chunk, 99 %", 1e3, attrgetter("first_chunk_p99")),
     ("KiB per stream", 1 / 1024, attrgetter("memory")),
 )
 

@@ -60,7 +60,7 @@ async def durable_costs() -> list[Compared]:
             )
             for prefix, engine in (("plain", None), ("durable", DbosEngine(url)))
         ]
-        await durable.launch()
+        await durable.start()
         try:
             return [await _compared(plain, durable, url, tools) for tools in (0, TOOLS)]
         finally:

@@ -11,10 +11,10 @@ from stream_protocol.server import (
     AddressError,
     bind_socket,
     exposure_warning,
-    freeze_startup_objects,
     log_to_terminal,
     only_allowed_hosts,
     run_server,
+    tune_gc,
 )
 
 
@@ -56,7 +56,7 @@ def main(
         service,
         listener,
         announce=lambda url: click.echo(f"Talk with the demo agent at {url}"),
-        before_accepting=freeze_startup_objects,
+        before_accepting=tune_gc,
         drain=settings.drain,
     )
 

@@ -68,7 +68,7 @@ def opened_tab(browser: Browser, **screen: Unpack[Screen]) -> Iterator[Page]:
     tab.add_init_script(TELL_VIOLATIONS)
     yield tab
     tab.close()
-    assert failures == []
+    assert failures == [], failures
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 from types import ModuleType
 from typing import Final
 
@@ -15,7 +16,8 @@ from google.adk.agents import BaseAgent
 
 from tests.processes import ROOT
 
-_BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+"""A tab of the site has its block indented."""
 
 
 @dataclass(frozen=True)
@@ -62,4 +64,6 @@ def our_files(*endings: str, folder: Path = ROOT) -> Iterator[Path]:
 def _blocks_of(file: Path) -> Iterator[Block]:
     text = file.read_text(encoding="utf-8")
     for found in _BLOCK.finditer(text):
-        yield Block(file.relative_to(ROOT).as_posix(), text.count("\n", 0, found.start()) + 1, found[1], found[2])
+        yield Block(
+            file.relative_to(ROOT).as_posix(), text.count("\n", 0, found.start()) + 1, found[2], dedent(found[3])
+        )

@@ -1,20 +1,20 @@
-"""A contract that import-linter lacks: imports go through the interface of a package."""
+"""A contract of import-linter that it does not have itself."""
 
 from grimp import ImportGraph
 from importlinter.application import output
 from importlinter.domain.contract import Contract, ContractCheck
 
 
-class PackageInterfaces(Contract):
-    """Only the same folder, and the folders in it, import a module whose name begins with an underscore.
+class InterfacesContract(Contract):
+    """A module whose name begins with an underscore is imported by its own folder, and by the folders in it, alone.
 
-    All other modules import from the interface of that package: the names that its ``__init__.py`` exports.
+    All others go through the interface of that package: what its ``__init__.py`` exports.
     """
 
-    type_name = "package_interfaces"
+    type_name = "interfaces"
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        """Finds the imports that bypass a package's interface."""
+        """Finds the imports that go around an interface."""
         broken = [
             f"{importer} imports {imported}"
             for imported in graph.modules
@@ -25,6 +25,6 @@ class PackageInterfaces(Contract):
         return ContractCheck(kept=not broken, metadata={"broken": sorted(broken)})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Prints one line for each broken import."""
+        """Names them, a line each."""
         for line in check.metadata["broken"]:
             output.print_error(line)

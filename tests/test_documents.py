@@ -37,6 +37,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
     ("docs/approvals.md", "sendAutomaticallyWhen"): _FRAGMENT,
+    ("docs/authentication.md", "--user-header"): "tests/frontends/test_documents.py runs the one of docs/operations.md",
     ("docs/attachments.md", "useRef"): _FRAGMENT,
     ("docs/attachments.md", "video/mp4"): _FRAGMENT,
     ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
@@ -150,7 +151,10 @@ def test_a_project_has_the_scripts_that_are_shown(command: tuple[Block, list[str
 
 
 def test_every_example_sends_what_a_request_is_about_and_not_the_whole_chat() -> None:
-    own = {"assistant-ui": "sends the ids of the other messages, too: by them the server sees what an edit has cut off"}
+    own = {
+        "assistant-ui": "sends the ids of the other messages, too: by them the server sees what an edit has cut off",
+        "nextjs": "has a function for it: the Inspector shows the next request by the same one",
+    }
     stock = {"react": "has nothing that is made for this server; its README shows the lines"}
     ways = re.search(r"prepareSend.*?\}\),", block("docs/large-chats.md", "prepareSendMessagesRequest"), re.DOTALL)
     assert ways is not None

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from textwrap import dedent
 from typing import Final
 
 import pytest
@@ -47,7 +48,7 @@ def published_code() -> Iterator[tuple[str, str]]:
     """File and code: the Python blocks of the pages, the examples and the demo's server."""
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-            yield page.name, block
+            yield page.name, dedent(block)
     for folder in ("examples", "server"):
         for file in (ROOT / folder).glob("*.py"):
             yield f"{folder}/{file.name}", file.read_text(encoding="utf-8")

@@ -6,25 +6,27 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Final
+from typing import Any, Final, is_typeddict
 
 from stream_protocol import ConverterOptions
 from stream_protocol.recording import ChatRecorder
 from stream_protocol.server import ServerLimits
 from stream_protocol.serving import (
     ChatEndpoints,
-    ChatService,
     FilePolicy,
     LogBounds,
     PostgresRunLog,
     RedisRunLog,
+    RouteOptions,
     RunOverrides,
     ServiceLimits,
+    ServiceOptions,
     UIMessageStreamResponse,
-    chat_router,
     create_app,
 )
-from stream_protocol.stream._options import DEFAULTS
+from stream_protocol.serving.http._routes import DEFAULTS as ROUTE_DEFAULTS
+from stream_protocol.serving.requests._service_options import DEFAULTS as SERVICE_DEFAULTS
+from stream_protocol.stream._options import DEFAULTS as CONVERTER_DEFAULTS
 from website.paths import DOCS, ROOT
 
 PAGE: Final = ROOT / DOCS / "options.md"
@@ -34,8 +36,8 @@ Option = tuple[str, str, str]
 
 SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
     "Of the converter": (ConverterOptions, "`stream_sse`, `ChatService` and `replay` accept these, too."),
-    "Of `ChatService`": (ChatService, "In addition to those of the converter."),
-    "Of `chat_router`": (chat_router, ""),
+    "Of `ChatService`": (ServiceOptions, "In addition to those of the converter."),
+    "Of `chat_router`": (RouteOptions, ""),
     "Of `create_app`": (create_app, ""),
     "Of `ChatEndpoints`": (ChatEndpoints, ""),
     "Of `UIMessageStreamResponse`": (UIMessageStreamResponse, ""),
@@ -95,9 +97,10 @@ def page() -> str:
 
 
 def options_of(owner: type | Callable[..., Any]) -> list[Option]:
-    """The documented options, in the order of the docstring."""
-    if owner is ConverterOptions:
-        return [(name, _default(DEFAULTS.get(name)), text) for name, text in _documented_attributes(owner)]
+    """The options, in the order of the docstring. Raises if the docstring lacks a keyword."""
+    if is_typeddict(owner):
+        given = {**CONVERTER_DEFAULTS, **SERVICE_DEFAULTS, **ROUTE_DEFAULTS}
+        return [(name, _default(given.get(name)), text) for name, text in _documented_attributes(owner)]
     if is_dataclass(owner) and (attributes := [*_documented_attributes(owner)]):
         defaults = {field.name: field.default for field in fields(owner)}
         return [(name, _default(defaults[name]), text) for name, text in attributes]

@@ -9,7 +9,7 @@ from typing import Final
 ROOT: Final = Path(__file__).parent.parent
 DOCS: Final = "docs/"
 FIXTURES: Final = "frontend-fixtures/fixtures/"
-_CODE: Final = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+_CODE: Final = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 _LINK: Final = re.compile(r"(?<=\]\()(?![\w+]+:|#|/)(?P<path>[^)\s#]+)(?P<anchor>#[^)\s]*)?(?=\))")
 
 

@@ -31,10 +31,10 @@ from stream_protocol.server import (
     ServerLimits,
     bind_socket,
     exposure_warning,
-    freeze_startup_objects,
     log_to_terminal,
     only_allowed_hosts,
     run_server,
+    tune_gc,
 )
 from stream_protocol.serving import AuditFile, ChatService, ServiceLimits, Suggestion, explain_error
 from stream_protocol.serving.adk_runner import (
@@ -124,8 +124,8 @@ class AgentServer:
                 session_service=sessions,
                 run_log=self._run_log(self.options.run_log_url) if self.options.run_log_url is not None else None,
                 engine=engine,
-                disconnect_grace=self.options.disconnect_grace,
                 limits=ServiceLimits(
+                    disconnect_grace=self.options.disconnect_grace,
                     max_runs=self.options.max_runs,
                     max_runs_per_user=self.options.max_runs_per_user,
                     max_requests_per_minute=self.options.requests_per_minute,
@@ -247,7 +247,7 @@ class AgentServer:
             listener,
             announce=announce,
             limits=limits,
-            before_accepting=freeze_startup_objects,
+            before_accepting=tune_gc,
             drain=0 if self.options.reload else self.options.drain,  # a developer waits for the new agent
         )
 

@@ -117,6 +117,7 @@ class ServeOptions:
     )
     inspect: bool = _option(
         common=True,
+        beside_replay=True,
         is_flag=True,
         help="Add the Inspector to the page: each ADK event and its chunks. For developers.",
     )
@@ -168,7 +169,7 @@ class ServeOptions:
     metrics: bool = _option(
         section="What operators see",
         is_flag=True,
-        help="Serve Prometheus metrics at /metrics, without authentication: see docs/operations.md.",
+        help="Serve Prometheus metrics at /metrics, without authentication: see docs/monitoring.md.",
     )
     log_format: Literal["text", "json"] = _option(
         type=click.Choice(["text", "json"]),

@@ -85,26 +85,45 @@ def shown_file(path: Path, session: str | None) -> bytes:
     file. Raises ``UnreadableError``.
     """
     budget = Budget()
-    found = islice(check_file(path, session=session), MAX_FINDINGS)
-    findings = [(finding, {**finding_json(finding), "line": finding.line}) for finding in found]
     recording = _recording(path, session)
     if recording is not None:
         entries = list(_event_entries(recording, budget, redacted=False))
         messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
-        versions = {client_version(head.options.get("ai_sdk", 6)).major for head, _ in recording.stream_turns()}
+        versions = _versions(recording)
     else:
         entries, messages = _read_capture(path, budget)
         versions = set()
-    for finding, shown in findings:
-        # For a recording, check makes a stream for each version of the client. Only one of them is shown.
-        if finding.chunk > 0 and versions <= set(finding.versions):
-            shown["number"] = finding.chunk
     return b'{"entries":%b,"messages":%b,"findings":%b,"recordable":%b}' % (
         json_array([*_numbered(entries)]),
         _json(messages),
-        _json([shown for _, shown in findings]),
+        _json(_findings(path, session, versions)),
         b"true" if recording is not None else b"false",
     )
+
+
+def numbered_entries(path: Path, session: str | None) -> list[bytes]:
+    """The entries of a recording, each as JSON. Raises ``RecordingError``."""
+    return [*_numbered([*_event_entries(load_recording(path, session=session), Budget(), redacted=False)])]
+
+
+def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
+    """What ``check`` says of a recording, with the numbers of ``numbered_entries``."""
+    return _findings(path, session, _versions(load_recording(path, session=session)))
+
+
+def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
+    """What ``check`` says of a file. ``versions``: of the streams that are shown of a recording."""
+    findings: list[dict[str, Any]] = []
+    for finding in islice(check_file(path, session=session), MAX_FINDINGS):
+        findings.append({**finding_json(finding), "line": finding.line})
+        # For a recording, check makes a stream for each version of the client. Only one of them is shown.
+        if finding.chunk > 0 and versions <= set(finding.versions):
+            findings[-1]["number"] = finding.chunk
+    return findings
+
+
+def _versions(recording: Recording) -> set[int]:
+    return {client_version(head.options.get("ai_sdk", 6)).major for head, _ in recording.stream_turns()}
 
 
 def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:

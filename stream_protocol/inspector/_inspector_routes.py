@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,8 +11,10 @@ from starlette.routing import Route
 
 from stream_protocol._origins import check_origins
 from stream_protocol.inspector._inspector import Inspector
-from stream_protocol.inspector._inspector_endpoints import InspectorEndpoints
+from stream_protocol.inspector._inspector_endpoints import InspectorEndpoints, ReplayEndpoints
+from stream_protocol.inspector._replayed_chats import InspectedChats
 from stream_protocol.serving import ChatService, Identify, local_user
+from stream_protocol.serving.base import response_budget
 from stream_protocol.serving.http import (
     INSPECTOR,
     check_route_path,
@@ -24,6 +27,9 @@ from stream_protocol.serving.http import (
     require_trusted_origin,
 )
 from stream_protocol.wire import check_callable, check_instance
+
+Endpoint: TypeAlias = Callable[[Request, str], Awaitable[Response]]
+"""What answers a request of a user."""
 
 
 def inspector_routes(
@@ -54,9 +60,7 @@ def inspector_routes(
     endpoints = InspectorEndpoints(inspector, service)
     json_endpoints = (endpoints.chat, endpoints.chat_findings, endpoints.agents)
 
-    def route(
-        method: str, path: str, endpoint: Callable[[Request, str], Awaitable[Response]], name: str | None = None
-    ) -> Route:
+    def route(method: str, path: str, endpoint: Endpoint, name: str | None) -> Route:
         async def admitted(request: Request) -> Response:
             async with dropping_body_if_refused(request):
                 user_id = await identify_user(identify, request)
@@ -68,16 +72,41 @@ def inspector_routes(
         answering = json_errors if endpoint in json_endpoints else plain_text_errors
         return Route(path, answering(admitted, service.error_text), methods=[method], name=name)
 
+    routes = _routes(endpoints, path, route)
+    return cross_origin_routes(routes, check_origins("allow_origins", allow_origins))
+
+
+def replay_inspector_routes(chats: InspectedChats) -> list[Route]:
+    """The same routes for the chats of ``create_replay_app``: their entries are those of the turns that were played."""
+    check_instance("chats", chats, InspectedChats, "InspectedChats")
+    endpoints = ReplayEndpoints(chats, response_budget().share)
+
+    def route(method: str, path: str, endpoint: Endpoint, name: str | None) -> Route:
+        async def admitted(request: Request) -> Response:
+            async with dropping_body_if_refused(request):
+                if method != "GET":
+                    require_trusted_origin(request)
+            return await endpoint(request, "")
+
+        return Route(path, plain_text_errors(admitted), methods=[method], name=name)
+
+    return _routes(endpoints, "/api/chat", route)
+
+
+def _routes(
+    endpoints: InspectorEndpoints | ReplayEndpoints,
+    path: str,
+    route: Callable[[str, str, Endpoint, str | None], Route],
+) -> list[Route]:
     chat = path + "/{chat_id}/inspect"
     files = path.rpartition("/")[0] + "/inspect"
-    routes = [
+    return [
         route("GET", chat, endpoints.chat, INSPECTOR),
-        route("GET", chat + "/findings", endpoints.chat_findings),
-        route("GET", chat + "/recording", endpoints.chat_recording),
-        route("GET", chat + "/pytest", endpoints.chat_test),
-        route("GET", files + "/agents", endpoints.agents),
-        route("POST", files, endpoints.file),
-        route("POST", files + "/recording", endpoints.file_recording),
-        route("POST", files + "/pytest", endpoints.file_test),
+        route("GET", chat + "/findings", endpoints.chat_findings, None),
+        route("GET", chat + "/recording", endpoints.chat_recording, None),
+        route("GET", chat + "/pytest", endpoints.chat_test, None),
+        route("GET", files + "/agents", endpoints.agents, None),
+        route("POST", files, endpoints.file, None),
+        route("POST", files + "/recording", endpoints.file_recording, None),
+        route("POST", files + "/pytest", endpoints.file_test, None),
     ]
-    return cross_origin_routes(routes, check_origins("allow_origins", allow_origins))

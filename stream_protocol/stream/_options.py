@@ -51,7 +51,7 @@ class ConverterOptions(TypedDict, total=False):
     Calls that delegate to a task-mode agent are hidden, too, where it is known which they are: ``ChatService`` knows
     the agent; a history, a recording and a finished list hold what followed the call. In a live run it is known only
     after the call has been sent, and a part can't be taken back. So give a converter of a live run their names, which
-    ``stream_protocol.serving.delegation_tools(agent)`` finds; else such a call has the preliminary output
+    ``stream_protocol.serving.task_agent_tools(agent)`` finds; else such a call has the preliminary output
     ``{"agent": NAME}``, and keeps it if the agent is not done within the message."""
     dynamic_tools: ToolSelection
     """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``).

@@ -22,7 +22,7 @@ from google.adk.workflow import BaseNode
 from google.genai import types
 
 from stream_protocol.agents import ClientTool
-from stream_protocol.serving import Target, delegation_tools
+from stream_protocol.serving import Target, task_agent_tools
 from stream_protocol.serving.adk_runner import agent_tree
 from stream_protocol.serving.errors import error_text
 from stream_protocol.stream import CONTROL_TOOLS
@@ -71,7 +71,7 @@ async def tools_of(root: BaseNode) -> list[ToolTypes]:
                 tools = await _tools(agent, toolsets) if isinstance(agent, LlmAgent) else []
                 waiting += [tool.node for tool in tools if isinstance(tool, NodeTool)]
                 found += tools
-        hidden = CONTROL_TOOLS | delegation_tools(root)
+        hidden = CONTROL_TOOLS | task_agent_tools(root)
         return [read for tool in found if tool.name not in hidden and (read := _types(tool)) is not None]
 
 

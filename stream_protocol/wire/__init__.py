@@ -53,7 +53,7 @@ from stream_protocol.wire._json_values import (
     whole_words,
 )
 from stream_protocol.wire._messages import (
-    WAY_OUT,
+    HINT,
     ChatRequest,
     FilePart,
     TextPart,

@@ -35,7 +35,7 @@ MAX_KEYS: Final = 1_000
 PARTS_PER_SLICE: Final = 1_000
 """Parts and messages that are checked between two pauses: about 2 ms."""
 
-WAY_OUT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
+HINT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
 """For a body that is too large: clients send the whole chat again, with all of its files. See the README."""
 
 Trigger = Literal["submit-message", "regenerate-message"]
@@ -326,7 +326,7 @@ def _parse_json_object(
         text = to_well_formed(body).encode() if isinstance(body, str) else body
         parsed = yield from parse_json_in_slices(text)
     except TooManyValuesError as error:
-        raise ChatRequestError(f"The request holds too many values: {WAY_OUT}", status=413) from error
+        raise ChatRequestError(f"The request holds too many values: {HINT}", status=413) from error
     except (ValueError, TypeError, RecursionError) as error:
         raise ChatRequestError("The request body is not valid JSON, or is nested too deeply.") from error
     if not isinstance(parsed, dict):
@@ -359,7 +359,7 @@ def _messages(value: object) -> Generator[int, None, tuple[UIMessage, ...]]:
     if not isinstance(value, list) or not value:
         raise ChatRequestError("The request needs a list of messages that is not empty.", status=422)
     if len(value) > MAX_MESSAGES:
-        raise ChatRequestError(f"The request has more than {MAX_MESSAGES:,} messages: {WAY_OUT}", status=413)
+        raise ChatRequestError(f"The request has more than {MAX_MESSAGES:,} messages: {HINT}", status=413)
     messages: list[UIMessage] = []
     parts = 0
     for number, item in enumerate(value, 1):

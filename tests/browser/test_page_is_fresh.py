@@ -55,6 +55,13 @@ def test_each_large_script_and_style_sheet_has_its_compressed_forms() -> None:
         assert path.with_name(f"{path.name}.br").is_file()
 
 
+def test_the_components_are_those_of_the_next_example() -> None:
+    components, example = SOURCE / "src/components", ROOT / "examples/nextjs/components"
+    assert len(files(components)) > 50
+    assert files(components) == files(example)
+    assert filecmp.cmpfiles(components, example, files(example), shallow=False)[0] == files(example)
+
+
 def test_the_lockfile_names_no_registry() -> None:
     assert '"resolved"' not in (SOURCE / "package-lock.json").read_text()
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
@@ -9,6 +10,7 @@ from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.models.llm_request import LlmRequest
 from google.genai.types import Part
 
+from stream_protocol.serving import ServiceLimits
 from stream_protocol.wire import AiSdkVersion
 from tests.batch import batch
 from tests.comparable_messages import comparable
@@ -85,10 +87,9 @@ def chat_app(visit: Visit, tool_agent: ToolAgent, ai_sdk: AiSdkVersion) -> ChatA
     service = WatchedService(
         tool_agent.agent,
         ai_sdk=ai_sdk,
-        disconnect_grace=grace,
         run_config=config,
         history_cut=visit.history_cut,
-        limits=visit.limits,
+        limits=replace(visit.limits or ServiceLimits(), disconnect_grace=grace),
     )
     return ChatApp(service, tool_agent.ran, tool_agent.held.set)
 

@@ -15,7 +15,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai.types import UserContent
 
 from stream_protocol import ChatRequest
-from stream_protocol.serving.run_logs import Owner
+from stream_protocol.serving.run_logs import RunHandle
 from stream_protocol.testing import Call
 from tests.conformance.model_wires import WIRES, Broken, Said
 from tests.serving.watched import WatchedService, let_time_out
@@ -66,7 +66,7 @@ class Chat:
         async for _ in await self.service.respond(ChatRequest(id="c1", messages=(message,)), user_id="u"):
             pass
 
-    async def say_and(self, end: Callable[[Owner], None]) -> None:
+    async def say_and(self, end: Callable[[RunHandle], None]) -> None:
         """Sends a message, and ends the run when the tool digs."""
         saying = asyncio.create_task(self.say("Go"))
         await asyncio.wait_for(self.digging.wait(), HANG)

@@ -89,7 +89,7 @@ class SharedState:
             times=times,
         )
         if launched:
-            await service.launch()
+            await service.start()
         try:
             yield service
         finally:

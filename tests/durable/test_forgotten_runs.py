@@ -72,7 +72,7 @@ async def test_calls_of_a_run_that_goes_on_are_not_deleted(
         await soon(shared.reached)
         before = await kept()
     async with shared.service(agent, launched=False) as service:
-        await service.launch()
+        await service.start()
         assert before.keys() <= (await kept()).keys()
         shared.gate.set()
         await ended(service)

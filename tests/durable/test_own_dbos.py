@@ -41,7 +41,7 @@ async def test_a_run_goes_on_in_the_apps_own_dbos_which_stays(
         async with shared.service(agent) as service:
             _ = await begin(service)
             await soon(shared.reached)
-            assert await service.missing_stores() == ()
+            assert await service.unready() == ()
         assert await DBOS.list_workflows_async(status="PENDING")
     with own_dbos(engine_url):
         async with shared.service(agent) as service:

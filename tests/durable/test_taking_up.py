@@ -128,7 +128,7 @@ async def test_a_run_of_which_a_newer_release_has_noted_more_is_left_alone(share
         await soon(shared.reached)
     engine = shared.engine()
     async with shared.service(agent, engine=engine, launched=False) as service:
-        await engine.launch()
+        await engine.start()
         (orphan,) = await engine.unfinished()
         assert orphan.told_end is None
         await engine.mark(orphan.record, orphan.log_id, ToldEnd("timeout", "It took too long.", ("e1", "e2"), "We"))
@@ -232,7 +232,7 @@ async def test_a_store_that_is_there_answers_before_and_after_the_launch(engine_
 
     engine = DbosEngine(engine_url)
     await engine.ping()
-    await engine.launch()
+    await engine.start()
     await engine.ping()
     await engine.aclose()
 

@@ -15,7 +15,7 @@ from google.adk.agents import LlmAgent
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, RedisRunLog
-from stream_protocol.serving.base._time_limit import HOOK_TIMEOUT
+from stream_protocol.serving.base._limits import HOOK_TIMEOUT
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.postgres import Postgres, postgres_server

@@ -80,7 +80,9 @@ def _copy(project: Path, copy: Path, packages: str | None) -> Path:
         if part.is_file():
             shutil.copy2(part, copy)
         elif part.name not in BUILT:
-            shutil.copytree(part, copy / part.name, symlinks=True, copy_function=_link)
+            # The page's components are a link out of the project; the links between packages stay links.
+            is_linked = part.name == "node_modules"
+            shutil.copytree(part, copy / part.name, symlinks=is_linked, copy_function=_link)
     if packages is not None:
         _put_in(PACKAGES / packages, copy / "node_modules")
     return copy

@@ -51,7 +51,7 @@ class ChatPage:
         self.field.fill(words)
         self.field.press("Enter")
 
-    def press(self, name: str) -> None:
+    def press(self, name: str | re.Pattern[str]) -> None:
         self.tab.get_by_role("button", name=name, exact=True).last.click()
 
     def attach(self, name: str, media_type: str, data: bytes) -> None:

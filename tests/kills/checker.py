@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from stream_protocol.serving.engine._recovery import CRASHES_TEXT
 from stream_protocol.serving.requests._stored_response import INTERRUPTED_TEXT
-from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
+from stream_protocol.serving.runs._auto_resend import NOTHING_NEW_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
 from tests.kills.deployment import AFTERMATH, GIVEN_UP, SLOW_STARTS, Deployment, moment
 from tests.kills.kinds import KINDS, SAME_ID, unlike

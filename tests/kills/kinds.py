@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from stream_protocol.durable._held_tool import UNFINISHED_TEXT
+from stream_protocol.durable._durable_tool import UNFINISHED_TEXT
 
 BEGUN: Final = "begun.jsonl"
 """The file in which each tool writes that it begins."""

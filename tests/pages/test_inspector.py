@@ -259,7 +259,7 @@ def test_findings_of_a_live_chat(page: Page) -> None:
     say(page, "weather?")
     finished(page)
     tab(page, "Check")
-    expect(panel(page).get_by_text("Nothing is wrong with the stream.")).to_be_visible()
+    expect(panel(page).get_by_text("No findings: the stream is valid for the client.")).to_be_visible()
 
 
 def test_a_chat_is_saved_and_its_test_is_copied(page: Page, tmp_path: Path) -> None:
@@ -431,9 +431,7 @@ def test_an_event_without_chunks_says_why(page: Page) -> None:
     finished(page)
     waiting = rows(page).filter(has_text="result pay")
     expect(waiting).to_contain_text("Says only that a call waits, or belongs to a hidden one.")
-    expect(rows(page).filter(has_text="nothing to show")).to_contain_text(
-        "Empty: it brings usage or the finish reason."
-    )
+    expect(rows(page).filter(has_text="empty")).to_contain_text("Empty: it brings usage or the finish reason.")
 
 
 @whatever_client

@@ -37,7 +37,7 @@ class FakeEngine:
     def attach(self, _deployment: Deployment) -> None:
         """Stores nothing."""
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Nothing to connect to."""
 
     async def aclose(self) -> None:
@@ -47,7 +47,7 @@ class FakeEngine:
         self.pings += 1
         await self._ask()
 
-    def holds(self, _runner: Runner) -> bool:
+    def supports(self, _runner: Runner) -> bool:
         return self._in_use
 
     async def execute(

@@ -71,7 +71,7 @@ class KeepingEngine:
     def attach(self, deployment: Deployment) -> None:
         self.deployment = deployment
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Nothing to connect to."""
 
     async def aclose(self) -> None:
@@ -80,7 +80,7 @@ class KeepingEngine:
     async def ping(self) -> None:
         self._fail()
 
-    def holds(self, _runner: Runner) -> bool:
+    def supports(self, _runner: Runner) -> bool:
         return True
 
     async def execute(

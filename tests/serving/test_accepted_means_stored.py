@@ -25,7 +25,7 @@ from google.adk.workflow import Workflow
 from google.genai import types as genai
 
 from stream_protocol import parse_chat_request
-from stream_protocol.serving import AuditRecord, ChatService, create_app
+from stream_protocol.serving import AuditRecord, ChatService, ServiceLimits, create_app
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
@@ -263,7 +263,9 @@ async def test_a_client_that_leaves_before_the_message_is_stored_stops_nothing()
 async def test_a_store_that_hangs_is_a_503_and_what_it_stores_later_is_not_run() -> None:
     sessions = GatedSessions(says_text)
     model = ScriptedLlm(turns=["Hi."])
-    service = ChatService(LlmAgent(name="root", model=model), session_service=sessions, hook_timeout=0.05)
+    service = ChatService(
+        LlmAgent(name="root", model=model), session_service=sessions, limits=ServiceLimits(hook_timeout=0.05)
+    )
     refused = await post(create_app(service), chat(said("hi")))
     assert refused.status_code == 503
     sessions.may_store.set()

@@ -20,7 +20,7 @@ from google.adk.tools.function_tool import FunctionTool
 
 from stream_protocol import parse_chat_request
 from stream_protocol.agents import client_tool
-from stream_protocol.serving import AuditFile, AuditRecord, ChatService, SyncChatService, create_app
+from stream_protocol.serving import AuditFile, AuditRecord, ChatService, ServiceLimits, SyncChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.documents import block
 from tests.serving.chat_client import Page
@@ -215,7 +215,9 @@ async def test_an_answer_that_waits_and_is_refused_late_has_one() -> None:
         await go_on.wait()
         return "done"
 
-    audited_page = AuditedPage([WHERE, Call("slow", {})], "Done.", tools=[slow], stopping_wait=0.01)
+    audited_page = AuditedPage(
+        [WHERE, Call("slow", {})], "Done.", tools=[slow], limits=ServiceLimits(stop_timeout=0.01)
+    )
     async with begin(audited_page.app, chat(said("hi"))) as run:
         await run.status()
         start = await run.until("start")
@@ -265,7 +267,7 @@ async def test_a_hook_that_fails_or_hangs_is_told_in_the_log_and_harms_nobody(ca
         released.wait()
 
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=["One."] * 3))
-    service = ChatService(agent, on_audit=hook, hook_timeout=1.0)
+    service = ChatService(agent, on_audit=hook, limits=ServiceLimits(hook_timeout=1.0))
     app = create_app(service)
     async with client(app) as http:
         for _ in range(3):

@@ -25,7 +25,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from stream_protocol.serving import ChatService, FilePolicy, create_app
-from stream_protocol.serving.base._recorder_protocol import NoRecorder
+from stream_protocol.serving.base import TurnRecorders
 from stream_protocol.serving.chats import _artifacts as artifacts
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm, Wait
@@ -170,8 +170,11 @@ async def test_an_image_whose_stream_broke_off_is_kept() -> None:
 async def test_an_image_whose_stream_was_stopped_is_kept() -> None:
     taken = asyncio.Event()
 
-    class Listener(NoRecorder):
+    class Listener(TurnRecorders):
         """The model runs ahead of the service: its output may still be in ADK's queue."""
+
+        def turn(self, *_request: object, **_how: object) -> "Listener":
+            return self
 
         def event(self, event: Event) -> None:
             if any(part.text == " nice" for part in (event.content and event.content.parts) or ()):

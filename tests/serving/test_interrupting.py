@@ -12,7 +12,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from stream_protocol import StreamProtocolError
-from stream_protocol.serving import MemoryRunLog, create_app
+from stream_protocol.serving import MemoryRunLog, ServiceLimits, create_app
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
@@ -206,7 +206,9 @@ async def test_a_store_that_does_not_answer_interrupts_nothing() -> None:
     sessions = SlowSessions()
     sessions.may_answer.set()
     go_on = asyncio.Event()
-    slow_app = SlowToolsApp(["Half ", Wait(go_on), "and whole."], session_service=sessions, hook_timeout=0.05)
+    slow_app = SlowToolsApp(
+        ["Half ", Wait(go_on), "and whole."], session_service=sessions, limits=ServiceLimits(hook_timeout=0.05)
+    )
     async with begin(slow_app.app, chat(said("hi"))) as first:
         await first.status()
         await first.until("text-delta")
@@ -297,7 +299,7 @@ async def test_an_answer_to_an_open_call_waits_for_the_end_of_the_run_and_then_g
 
 @pytest.mark.parametrize("leaves", [False, True])
 async def test_the_response_to_an_answer_that_waits_for_long_begins_before(leaves: bool) -> None:
-    slow_app = SlowToolsApp(BOTH, "I dug.", "Oslo, then.", stopping_wait=0.01)
+    slow_app = SlowToolsApp(BOTH, "I dug.", "Oslo, then.", limits=ServiceLimits(stop_timeout=0.01))
     async with digging(slow_app) as (first, answer):
         async with begin(slow_app.app, answer) as waiting:
             assert await waiting.status() == 200
@@ -316,7 +318,7 @@ async def test_the_response_to_an_answer_that_waits_for_long_begins_before(leave
 
 
 async def test_an_answer_that_has_waited_for_long_is_refused_in_its_response() -> None:
-    slow_app = SlowToolsApp(BOTH, "Never mind.", stopping_wait=0.01)
+    slow_app = SlowToolsApp(BOTH, "Never mind.", limits=ServiceLimits(stop_timeout=0.01))
     async with digging(slow_app) as (_, answer), begin(slow_app.app, answer) as waiting:
         assert await waiting.status() == 200
         await slow_app.service.stop("c1", user_id="local")
@@ -390,7 +392,9 @@ async def test_a_page_that_was_reloaded_finds_the_run_that_has_interrupted_anoth
 
 
 async def test_a_run_that_does_not_end_in_time_is_503_and_a_later_try_is_answered() -> None:
-    slow_app = SlowToolsApp(Call("stubborn"), "Whole.", stopping_wait=0.05, times=ServiceTimes(stop=0.01))
+    slow_app = SlowToolsApp(
+        Call("stubborn"), "Whole.", limits=ServiceLimits(stop_timeout=0.05), times=ServiceTimes(stop=0.01)
+    )
     async with begin(slow_app.app, chat(said("hi"))) as first:
         await first.status()
         await soon(slow_app.digging)

@@ -20,11 +20,11 @@ from google.adk.sessions import InMemorySessionService, Session
 from stream_protocol.agents import client_tool
 from stream_protocol.serving import MemoryRunLog
 from stream_protocol.serving.base._limits import READS_PER_USER
+from stream_protocol.serving.base._tasks import cancel_and_wait
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.engine import LiveState, OrphanedRun, RunRecord, ToldEnd
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._recovery import CRASHES_TEXT
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.runs._run import TOO_SLOW_TEXT
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
@@ -95,7 +95,7 @@ class GatedWorkers:
         )
         worker = Worker(self, service, engine)
         if launched:
-            await service.launch()
+            await service.start()
         try:
             yield worker
         finally:
@@ -247,7 +247,7 @@ async def test_a_worker_that_is_about_to_end_recovers_nothing() -> None:
     await crash_with(gated, 1, "c1")
     async with gated.worker(launched=False) as worker:
         await worker.service.drain()
-        await worker.service.launch()
+        await worker.service.start()
         await asyncio.sleep(0.05)
         assert gated.asked["c1"] == 1
     async with gated.worker():
@@ -576,7 +576,7 @@ async def test_a_recovery_that_the_engine_refuses_stores_nothing(error: Exceptio
     before = len(session.events)
     async with gated.worker(launched=False) as worker:
         worker.engine.error = error
-        await worker.service.launch()
+        await worker.service.start()
         await asyncio.sleep(0.1)
         assert len(session.events) == before
         worker.engine.error = None
@@ -663,7 +663,7 @@ async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monke
         monkeypatch.setattr(stopper.engine, "mark", mark_after_the_recovery)
         stopping = asyncio.create_task(stopper.service.stop("c1", user_id=USER))
         await soon(asked)
-        await other.service.launch()
+        await other.service.start()
         await stopping
         gated.gate("c1").set()
         await other.service.runs.free()
@@ -747,7 +747,7 @@ async def test_a_run_that_is_given_up_is_fenced_before_it_is_ended() -> None:
     before = len(session.events)
     async with gated.worker(launched=False) as worker:
         gated.sessions.error = ConnectionError("away")
-        await worker.service.launch()
+        await worker.service.start()
         await asyncio.sleep(0.1)  # nobody tells that it is left
         assert gated.kept.runs
         gated.sessions.error = None
@@ -978,7 +978,7 @@ async def test_a_run_that_has_finished_and_could_not_be_forgotten_is_not_execute
                 with mock.patch.object(other.engine, "unfinished", unfinished_of_chat):
                     if stops:
                         await other.service.stop("c1", user_id=USER)
-                await other.service.launch()
+                await other.service.start()
                 await gated.forgotten()
                 await other.service.runs.free()
             messages = await other.service.history("c1", user_id=USER)
@@ -1094,7 +1094,7 @@ async def test_what_was_stored_after_the_end_is_hidden_if_the_worker_crashes_the
     async with gated.worker(launched=False, agent=agent()) as other:
         log = [encode_sse(chunk) for chunk in told] if has_log else []
         with mock.patch.object(other.service.runs, "written", AsyncMock(return_value=log)):
-            await other.service.launch()
+            await other.service.start()
             await gated.forgotten()
             await other.service.runs.free()
         messages = await other.service.history("c1", user_id=USER)

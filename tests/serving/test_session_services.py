@@ -23,7 +23,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 
 from stream_protocol.agents import client_tool
-from stream_protocol.serving import ChatService, RunOverrides, create_app
+from stream_protocol.serving import ChatService, RunOverrides, ServiceLimits, create_app
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
     _session_services as session_services,
@@ -70,7 +70,9 @@ async def test_chats_at_once_do_not_disturb_each_other(sessions: BaseSessionServ
 
 async def test_after_a_disconnect_the_next_turn_runs(sessions: BaseSessionService) -> None:
     model = ScriptedLlm(turns=[["Well. ", Wait(asyncio.Event())], "Again."])
-    service = ChatService(LlmAgent(name="root", model=model), session_service=sessions, disconnect_grace=0)
+    service = ChatService(
+        LlmAgent(name="root", model=model), session_service=sessions, limits=ServiceLimits(disconnect_grace=0)
+    )
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()

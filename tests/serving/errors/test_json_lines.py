@@ -15,7 +15,7 @@ from google.adk.agents import LlmAgent
 
 from stream_protocol.server import log_to_terminal
 from stream_protocol.server._json_lines import JsonLines
-from stream_protocol.server._lost_errors import log_lost_errors
+from stream_protocol.server._terminal_log import log_lost_errors
 from stream_protocol.serving import ChatIdFilter, create_app, explain_error
 from stream_protocol.serving.errors import Quoting
 from stream_protocol.testing import ScriptedLlm
@@ -200,7 +200,7 @@ def test_the_ids_are_there_for_any_format() -> None:
 async def test_a_log_of_ones_own_has_the_ids(capsys: pytest.CaptureFixture[str]) -> None:
     app = create_app(LlmAgent(name="root", model=ScriptedLlm(turns=[RuntimeError("no sky")])))
     with terminal():
-        exec(block("docs/operations.md", "ChatIdFilter()"), {})
+        exec(block("docs/monitoring.md", "ChatIdFilter()"), {})
         await stream(app, chat(said("hi")))
     assert re.search(r"^ERROR c1 [0-9a-f]{32} local  The model scripted raised", capsys.readouterr().err, re.MULTILINE)
 

@@ -30,7 +30,7 @@ from starlette.types import ASGIApp
 from stream_protocol import ChatRequestError, parse_chat_request
 from stream_protocol.server import log_to_terminal, only_allowed_hosts
 from stream_protocol.serving import ChatService, LogBounds, MemoryRunLog, ServiceLimits, SyncChatService, create_app
-from stream_protocol.serving.run_logs import Lease, Owner
+from stream_protocol.serving.run_logs import Lease, RunHandle
 from stream_protocol.serving.telemetry import export_for_prometheus
 from stream_protocol.testing import Call, ScriptedLlm, Wait, token_usage
 from tests.processes import FORKS, HANG
@@ -147,9 +147,9 @@ class LosingLog(MemoryRunLog):
 
     def __init__(self) -> None:
         super().__init__()
-        self.owners: list[Owner] = []
+        self.owners: list[RunHandle] = []
 
-    async def claim(self, chat: str, request: str, owner: Owner) -> Any:
+    async def claim(self, chat: str, request: str, owner: RunHandle) -> Any:
         self.owners.append(owner)
         lease: Lease = await super().claim(chat, request, owner)
         return lease

@@ -205,7 +205,7 @@ def test_what_asyncio_says_of_a_lost_error_is_told_without_it(observed: Observed
 
 
 DASHBOARD = ROOT / "examples/operations/grafana-dashboard.json"
-TABLE = ROOT / "docs/operations.md"
+TABLE = ROOT / "docs/monitoring.md"
 OURS = ("adk_ui_stream_", "http_server_")
 
 
