@@ -31,7 +31,7 @@ class PathCost(NamedTuple):
 
 
 async def run_path_cost() -> PathCost:
-    """Returns what a chunk costs on its way through the converter, the run, its log, a reader and the response."""
+    """Returns the cost of a chunk on its way through the converter, the run, its log, a reader and the response."""
     [events] = long_answer()
     gc.collect()
     rounds, sends = [], 0

@@ -1,4 +1,4 @@
-"""``python -m server``: the demo as it is deployed, with settings from the environment."""
+"""``python -m server``: the deployed demo, with settings from the environment."""
 
 import dataclasses
 
@@ -21,7 +21,9 @@ from stream_protocol.server import (
 @click.command()
 @click.option("--host", help="Instead of HOST from the environment.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Instead of PORT from the environment.")
-@click.option("--allowed-host", "allowed_hosts", multiple=True, help="Host name to answer to, besides loopback's.")
+@click.option(
+    "--allowed-host", "allowed_hosts", multiple=True, help="Host name that the server answers to, besides loopback's."
+)
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
 def main(
     host: str | None,

@@ -39,16 +39,15 @@ def all_blocks() -> tuple[Block, ...]:
 
 
 def block(file: str, mark: str) -> str:
-    """The code of the one block of a file that holds this text.
-
-    Who calls it runs the code: ``test_documents.py`` finds the calls, and wants one for each block.
+    """The code of the only block of a file with this text. The caller runs the code: ``test_documents.py`` finds the
+    calls, and requires one for each block.
     """
     (found,) = [each for each in all_blocks() if each.file == file and mark in each.code]
     return found.code
 
 
 def install_my_package(monkeypatch: pytest.MonkeyPatch, agent: BaseAgent) -> None:
-    """Makes the agent what our pages call ``my_package.agent.root_agent``."""
+    """Makes the agent available as ``my_package.agent.root_agent``, the name in our pages."""
     module = ModuleType("my_package.agent")
     monkeypatch.setattr(module, "root_agent", agent, raising=False)
     monkeypatch.setitem(sys.modules, "my_package", ModuleType("my_package"))

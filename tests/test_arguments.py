@@ -1,4 +1,4 @@
-"""A wrong value is told where it is given: each parameter of each public function, with values of all kinds.
+"""A wrong value raises where it is given: each parameter of each public function, with values of all kinds.
 
 Which parameters there are, and which values are wrong, follows from the signatures: see ``tests/arguments.py``.
 """
@@ -419,7 +419,7 @@ def test_each_method_of_the_service_is_tried() -> None:
 
 @pytest.mark.parametrize("name", sorted(METHODS))
 async def test_the_methods_of_the_service_tell_of_wrong_values_too(name: str) -> None:
-    """A chat id and changes are what a client sends: their refusal is one of the request."""
+    """A chat id and changes come from a client: their refusal is a ``ChatRequestError``."""
     service = ChatService(_agent())
     method = getattr(service, name)
     taken = []

@@ -1,4 +1,4 @@
-"""Every code block of our Markdown files is run by a test, or says here why not. So does a new one."""
+"""Every code block of our Markdown files is run by a test, or has a reason here. A new block needs one of both."""
 
 import ast
 import json
@@ -17,7 +17,7 @@ from tests.documents import Block, all_blocks, block, install_my_package, our_fi
 from tests.processes import ROOT
 
 Place = tuple[str, str]
-"""A file, and a text that one block of it holds."""
+"""A file, and a text that is in one block of it."""
 
 _MAKE: Final = "targets of the Makefile, which CI runs"
 _INSTALL: Final = (
@@ -77,11 +77,13 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("stream_protocol/cli/project/README.md", "python -m venv"): _PROJECT,
     ("stream_protocol/cli/project/README.md", "uvicorn main:app"): _PROJECT,
 }
-"""Why a block is run by no test."""
+"""Reasons why no test runs a block."""
 
 
 def run_blocks() -> Iterator[Place]:
-    """What the tests call ``block`` with, or ``shown`` of ``tests/frontends/test_documents.py``."""
+    """The blocks that the tests name in calls of ``block``, or of ``shown`` of
+    ``tests/frontends/test_documents.py``.
+    """
     for file in (ROOT / "tests").rglob("*.py"):
         if "block(" in (code := file.read_text(encoding="utf-8")):
             for node in ast.walk(ast.parse(code)):

@@ -76,7 +76,7 @@ def readers() -> Iterator[str]:
 
 
 def reads_an_event(tree: ast.Module) -> Iterator[bool]:
-    """Whether each attribute that is read is one of an event's: by its name, or by the type of what has it."""
+    """True if each attribute that is read belongs to an event: by its name, or by the type of its object."""
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     knows_models = any((node.module or "").startswith(("google.adk.events", "google.genai")) for node in imports)
     for node in ast.walk(tree):

@@ -1,4 +1,4 @@
-"""docs/options.md: every option, as its docstring says it. ``python -m website.options`` writes the page."""
+"""docs/options.md: every option, with its docstring. ``python -m website.options`` writes the page."""
 
 import ast
 import inspect
@@ -53,7 +53,7 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
     "`ChatRecorder`": (ChatRecorder, "`ChatService(recorder=…)`: see [recording](recording.md#record)."),
     "`ServerLimits`": (ServerLimits, "Limits of the clients of `run_server` and `serve`."),
 }
-"""Heading -> whose options they are, and what stands above their table."""
+"""Heading -> the owner of the options, and the text above their table."""
 
 READ_MORE: Final[Mapping[str, str]] = {
     "hidden_tools": "[task agents](events.md)",
@@ -97,7 +97,7 @@ def page() -> str:
 
 
 def options_of(owner: type | Callable[..., Any]) -> list[Option]:
-    """The options, in the order of the docstring. Each keyword is there, or its docstring is not whole."""
+    """The options, in the order of the docstring. Raises if the docstring lacks a keyword."""
     if is_typeddict(owner):
         given = {**CONVERTER_DEFAULTS, **SERVICE_DEFAULTS, **ROUTE_DEFAULTS}
         return [(name, _default(given.get(name)), text) for name, text in _documented_attributes(owner)]
@@ -132,7 +132,7 @@ def _documented_attributes(owner: Any) -> Iterator[tuple[str, str]]:
 
 
 def _documented_keywords(owner: Any) -> Iterator[tuple[str, str]]:
-    """Each ``name``: with what follows it up to the next one, or to the end of the paragraph."""
+    """Each ``name``: with its text up to the next name, or to the end of the paragraph."""
     text = inspect.getdoc(owner) or ""
     entries = re.split(r"^(?:- )?((?:``\w+``(?:, | and )?)+): ", text, flags=re.MULTILINE)[1:]
     for names, told in zip(entries[::2], entries[1::2], strict=True):

@@ -1,6 +1,6 @@
 """The pictures of the docs, taken from the running demo: ``python -m website.pictures`` writes them to docs/images.
 
-It needs Chromium, and no key: without ``GOOGLE_API_KEY`` the demo's agent says the same each time.
+It needs Chromium, and no key: without ``GOOGLE_API_KEY`` the demo's agent always gives the same answers.
 """
 
 import html

@@ -25,7 +25,7 @@ from stream_protocol.wire import StreamProtocolError
 
 
 def serve_recordings(path: str, options: ServeOptions, *, began: float) -> None:
-    """Serves the recordings in a file or folder until the process is stopped. ``began``: when the command did."""
+    """Serves the recordings in a file or folder until the process is stopped. ``began``: the command's start time."""
     try:
         library = load_library(path, session=options.session)
         chats = InspectedChats(library, options.pace, options.ai_sdk, session=options.session)

@@ -1,4 +1,4 @@
-"""``InspectorEndpoints``: what the page asks the Inspector for, of live chats and of files that are dropped on it."""
+"""``InspectorEndpoints``: the Inspector's endpoints, for live chats and for files that are dropped on the page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MAX_FILE_BYTES: Final = 16 * 2**20
 """The most bytes of a file that is dropped on the page."""
 
 MAX_FILES_IN_FLIGHT: Final = 4
-"""How many of the largest files are kept at one time, while they arrive and wait."""
+"""The number of largest files that are in memory at one time, while they arrive and wait."""
 
 _FILE_HINT: Final = "convert it with adk-ui-stream replay, or choose one session of it."
 _NOTHING_KEPT: Final = "Nothing is kept of this chat: it ran before the server was started, or long ago."
@@ -51,7 +51,7 @@ class FileEndpoints:
         self._bodies = RequestBodies(MAX_FILE_BYTES, max_bytes_in_flight=MAX_FILES_IN_FLIGHT * MAX_FILE_BYTES)
 
     async def file(self, request: Request, user_id: str) -> Response:
-        """A file: its entries, its messages, and what ``check`` says of it."""
+        """A file: its entries, its messages, and the findings of ``check``."""
         return self._json(await self._of_file(shown_file, request, user_id), user_id)
 
     async def file_recording(self, request: Request, user_id: str) -> Response:
@@ -63,7 +63,7 @@ class FileEndpoints:
         return self._text(await self._of_file(test_of_file, request, user_id), user_id)
 
     async def _of_file(self, read: Reading[T], request: Request, user_id: str) -> T:
-        """What ``read`` makes of the file in the request."""
+        """The result of ``read`` for the file in the request."""
         session = request.query_params.get("session") or None
         async with self._bodies.read_file(request, user_id, MAX_FILE_BYTES, _FILE_HINT) as body:
             return await _converted(read, body, session)
@@ -93,11 +93,11 @@ class InspectorEndpoints(FileEndpoints):
         self._one_at_a_time = CapacityLimiter(1)
 
     async def chat(self, request: Request, user_id: str) -> Response:
-        """The entries of a chat behind the number ``after``."""
+        """The entries of a chat after the number ``after``."""
         return self._json(newest_entries(await self._turns(request, user_id), parse_after(request)), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
-        """What ``check`` says of a chat."""
+        """The findings of ``check`` for a chat."""
         return self._json(await self._beside(check_chat, await self._turns(request, user_id)), user_id)
 
     async def chat_recording(self, request: Request, user_id: str) -> Response:
@@ -117,7 +117,9 @@ class InspectorEndpoints(FileEndpoints):
 
     async def _turns(self, request: Request, user_id: str) -> Sequence[InspectedTurn]:
         chat_id = parse_chat_id(request.path_params["chat_id"])
-        if not await self._service.has_chat(chat_id, user_id=user_id):  # never there, another's, or deleted since
+        if not await self._service.has_chat(
+            chat_id, user_id=user_id
+        ):  # it never existed, belongs to another user, or was deleted
             self._inspector.forget(chat_id, user_id=user_id)
         return self._inspector.turns(chat_id, user_id=user_id)
 
@@ -128,7 +130,7 @@ class InspectorEndpoints(FileEndpoints):
         return await self._beside(chat_recording, turns)
 
     async def _beside(self, work: Callable[[Sequence[InspectedTurn]], bytes], turns: Sequence[InspectedTurn]) -> bytes:
-        """Does work on what is kept, in small steps, in a thread, one after the other."""
+        """Runs ``work`` on the stored turns in a thread. Only one such call runs at a time."""
         refuse_if_crowded(self._one_at_a_time)
         return await anyio.to_thread.run_sync(work, turns, limiter=self._one_at_a_time)
 
@@ -141,7 +143,7 @@ class ReplayEndpoints(FileEndpoints):
         self._chats = chats
 
     async def chat(self, request: Request, user_id: str) -> Response:
-        """The entries of a chat behind the number ``after``."""
+        """The entries of a chat after the number ``after``."""
         chat_id, after = parse_chat_id(request.path_params["chat_id"]), parse_after(request)
         return self._json(await anyio.to_thread.run_sync(self._chats.entries, chat_id, after), user_id)
 

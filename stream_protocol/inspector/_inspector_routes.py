@@ -42,17 +42,16 @@ def inspector_routes(
 ) -> list[Route]:
     """The routes of the Inspector. Put them before those of a page at ``/``.
 
-    ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat behind number N, for a page that asks again
-    and again. ``…/inspect/recording``, ``…/inspect/pytest`` and ``…/inspect/findings``: the chat as a recording, a test
-    of that recording, and what ``check`` says of the chat.
-    ``GET /api/inspect/agents``: the service's agent and those below it, each with its model, its tools and its
-    description.
-    ``POST`` of a file to ``/api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest`` (beside ``path``):
-    the same of a recording in any form, or of a capture. It is stored nowhere. ``?session=ID`` chooses one of several.
-    The page of ``create_app`` offers the panel where the app has these routes.
+    ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat after number N, for a page that polls.
+    ``…/inspect/recording``, ``…/inspect/pytest`` and ``…/inspect/findings``: the chat as a recording, a test of that
+    recording, and the findings of ``check``. ``GET /api/inspect/agents``: the service's agent and those below it, each
+    with its model, its tools and its description. ``POST`` of a file to ``/api/inspect``, ``/api/inspect/recording``
+    and ``/api/inspect/pytest`` (beside ``path``): the same for a recording in any form, or for a capture. It is not
+    stored. ``?session=ID`` chooses one of several. The page of ``create_app`` offers the panel if the app has these
+    routes.
 
-    ``inspector``: the service's recorder. ``identify`` as in ``chat_router``. ``allow_origins`` as well, but in an app
-    of ``create_app`` its ``allow_origins`` count.
+    ``inspector``: the service's recorder. ``identify`` as in ``chat_router``. ``allow_origins`` too, but in an app of
+    ``create_app`` the app's ``allow_origins`` apply.
     """
     check_instance("inspector", inspector, Inspector, "an Inspector")
     check_instance("service", service, ChatService, "a ChatService")

@@ -13,12 +13,12 @@ from stream_protocol.wire import SSE_DONE, AiSdkVersion, AnyChunk, ChunkSink, en
 from stream_protocol.wire.client import close_stream
 
 HELD: Final = 0.0
-"""The pace of a replay in which chunks are held until a request releases them."""
+"""The pace of a replay that sends chunks only when a request releases them."""
 
 
 @dataclass(frozen=True)
 class TimedChunk:
-    """A chunk, and when it came, in seconds from the turn's beginning."""
+    """A chunk and its time, in seconds from the turn's beginning."""
 
     at: float
     chunk: AnyChunk
@@ -44,14 +44,14 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
 
 class Playback:
-    """A response, and how much of it was sent. A reader that comes later gets it from its beginning, too."""
+    """A response, and its chunks that were sent so far. A later reader also gets it from its beginning."""
 
     def __init__(self, chunks: Sequence[TimedChunk], pace: float, continued: Sequence[AnyChunk] = ()) -> None:
-        """``continued``: the chunks of the message that the response continues, for a page that does not have it."""
+        """``continued``: the chunks of the message that the response continues, for a client that does not have it."""
         self.released: list[AnyChunk] = []
         """The chunks that were sent."""
         self.ended = False
-        """Whether all chunks were sent, or the response was stopped."""
+        """True if all chunks were sent, or the response was stopped."""
         self._pace = pace
         self._chunks = chunks
         self._continued = continued
@@ -68,7 +68,7 @@ class Playback:
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
-        """Yields the SSE events from the first on, as they are sent. ``rebuild``: for a page that was reloaded."""
+        """Yields the SSE events from the first on, as they are sent. ``rebuild``: the page was reloaded."""
         position = 0
         while not self.ended or position < len(self._events):
             if position == len(self._events):
@@ -81,7 +81,7 @@ class Playback:
         yield SSE_DONE
 
     def begin(self) -> None:
-        """Starts sending at the pace, even if nobody reads. A held response waits for ``release``."""
+        """Starts sending at the pace, even if nobody reads. A ``HELD`` response waits for ``release``."""
         if self._pace != HELD:
             self._player = asyncio.create_task(self._play())
 

@@ -1,13 +1,12 @@
-"""Sinks: the converter writes to one. Chunks are built nowhere else.
+"""Sinks, to which the converter writes. Chunks are built only here.
 
-A ``Sink`` has one method per chunk type; each builds the chunk, with the keys that ``_chunks`` types, and hands it to
-``emit``. ``ChunkSink`` keeps the dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first.
-All values given to a sink are plain JSON already.
+A ``Sink`` has one method per chunk type. Each method builds the chunk, with the keys that ``_chunks`` types, and passes
+it to ``emit``. ``ChunkSink`` stores dictionaries, and ``SseSink`` bytes. ``TransformedSink`` passes each chunk to a
+hook first. All values given to a sink are plain JSON already.
 
 Nearly all chunks of a stream are deltas, so ``text_start``, ``reasoning_start`` and ``tool_input_start`` return a
 ``DeltaWriter`` for those of their part. ``SseSink`` encodes the constant front of such a chunk once, when the part
-starts. A property test checks that ``SseSink`` gives the bytes of
-``encode_sse`` over ``ChunkSink``.
+starts. A property test checks that ``SseSink`` gives the bytes of ``encode_sse`` over ``ChunkSink``.
 """
 
 from abc import ABC, abstractmethod
@@ -35,7 +34,7 @@ DELTA_KEYS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "tool-input-delta": ("toolCallId", "inputTextDelta"),
     }
 )
-"""Type of a delta -> the keys of its part, and of what it adds."""
+"""Type of a delta -> the key of its part's id, and the key of its text."""
 
 T = TypeVar("T")
 
@@ -58,7 +57,7 @@ class DeltaWriter(Generic[T]):
 
 
 class Sink(ABC, Generic[T]):
-    """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` are kept."""
+    """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` stay."""
 
     __slots__ = ("queue",)
 
@@ -290,8 +289,8 @@ class SseSink(Sink[bytes]):
 class TransformedSink(Sink[T]):
     """Passes every chunk through an app's hook on its way to another sink.
 
-    If the hook raises, the converter's caller gets the error, and the hook is not called again: what is written after
-    that only ends the response.
+    If the hook raises, the converter's caller gets the error, and the hook is not called again. Later chunks only end
+    the response.
     """
 
     __slots__ = ("_target", "transform")
@@ -334,8 +333,8 @@ def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
 
 
 def _checked(item: object) -> AnyChunk:
-    """What a hook returned, if it is a chunk: anything else would be fatal in the client."""
+    """Returns the hook's result if it is a chunk: anything else would be fatal in the client."""
     match item:
         case {"type": str()}:
             return cast(AnyChunk, item)
-    raise StreamProtocolError(f"`transform` returned {type(item).__name__}, which is no chunk")
+    raise StreamProtocolError(f"`transform` returned {type(item).__name__}, which is not a chunk")

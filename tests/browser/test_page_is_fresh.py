@@ -1,4 +1,4 @@
-"""The committed page is what its source builds."""
+"""The committed page is the build of its source."""
 
 import filecmp
 import gzip
@@ -22,7 +22,7 @@ SMALLEST: Final = 1000
 """Bytes below which nothing is compressed."""
 
 COMPRESSED: Final = (".br", ".gz")
-"""Another version of Node may write other bytes here: their names have the hash of what is in them."""
+"""Another version of Node may write other bytes here: their names have the hash of their content."""
 
 
 def missing(reason: str) -> NoReturn:

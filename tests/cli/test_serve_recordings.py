@@ -1,4 +1,4 @@
-"""``adk-ui-stream serve --replay``: a process of its own, and what it refuses."""
+"""``adk-ui-stream serve --replay``: in a separate process, and its refusals."""
 
 import hashlib
 import json
@@ -155,10 +155,10 @@ def test_one_of_several_conversations_in_a_file_is_served(tmp_path: Path) -> Non
         ),
         (["--replay", "several.json"], 'several.json: 2 eval cases are in it, and --session chooses one: "a", "b"'),
         (["--replay", "several.json", "--session", "c"], 'several.json: no eval case "c" in it; it has "a", "b"'),
-        (["agent:root", "--pace", "held"], "--pace means nothing without --replay"),
-        (["agent:root", "--session", "a"], "--session means nothing without --replay"),
-        (["--replay", "text.jsonl", "--user-header", "X-User"], "--user-header means nothing beside --replay"),
-        (["--replay", "twins"], "twins: a.json and a.jsonl have the same name but for its ending"),
+        (["agent:root", "--pace", "held"], "--pace needs --replay"),
+        (["agent:root", "--session", "a"], "--session needs --replay"),
+        (["--replay", "text.jsonl", "--user-header", "X-User"], "--user-header cannot be combined with --replay"),
+        (["--replay", "twins"], "twins: a.json and a.jsonl have the same name except for the suffix"),
     ],
 )
 def test_what_cannot_be_served_is_one_line_on_stderr(

@@ -69,7 +69,7 @@ class ChatPage:
         assert max(self.tab.evaluate(f"({overflow})(document.documentElement)")) <= 0
 
     def shown(self) -> list[Said]:
-        """What each message on the page says, in one line."""
+        """The text of each message on the page, in one line."""
         articles = self.tab.get_by_role("article").all()
         return [
             (_WHO[article.get_attribute("aria-label") or ""], _one_line(article.inner_text())) for article in articles

@@ -1,5 +1,8 @@
-"""Every example, driven in a browser against the server: what the page shows, what is stored and what the model was
-asked agree after each step. ``matrix.py`` makes the table in docs/frontends.md of what is here."""
+"""Drives every example in a browser against the server. After each step, the page, the stored messages and the model's
+request must agree.
+
+``matrix.py`` makes the table in docs/frontends.md from these tests.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -41,7 +44,7 @@ LOADS: Final[Mapping[str, str]] = {
         "font": "new FontFace('f', `url(${url})`).load().then(loaded, refused)",
     }.items()
 }
-"""Scripts that load a URL, and tell what came of it."""
+"""Scripts that load a URL, and return the result."""
 
 NO_BOOM: Final = """
 const { canParse } = URL;
@@ -55,26 +58,29 @@ THOUGHTS: Final = re.compile("^(Thoughts|Thought for .+)$")
 """The button that opens what the model has thought."""
 
 INTERRUPTED: Final = [("user", "story"), ("assistant", STORY[0])]
-"""What is stored of a story that was not told to its end."""
+"""The stored messages of a story that was interrupted."""
 
 pytestmark = [pytest.mark.frontends, pytest.mark.browser, pytest.mark.node, pytest.mark.timeout(BUILD_SECONDS)]
 
 
 class Scenarios:
-    """What every page of `useChat` can do. The tests of a class run in one worker, and its frontend is built once."""
+    """The abilities of every page of `useChat`. The tests of a class run in one worker, and its frontend is built
+    once.
+    """
 
     frontend: Frontend
     cannot: ClassVar[Mapping[Action, str]] = {}
-    """What this frontend can't do, and why."""
+    """The actions that this frontend can't do, with the reasons."""
     history_cut: HistoryCut = "append"
-    """What the server makes of it that new words come without messages that are stored."""
+    """The server's rule for a new message that comes without stored messages."""
     file_size = 1000
     denials: ClassVar[Sequence[str]] = ("Deny",)
     """The buttons that deny a call, one after the other."""
     foreign_image = "Show file from {site}: image/png"
     """The link to an image that another site has."""
     left_open = 1
-    """How many calls the page shows as open when words have passed one over: none if the kit closes it by itself."""
+    """The number of calls that the page shows as open when a new message has skipped one; 0 if the kit closes the call.
+    """
 
     @pytest.fixture(autouse=True)
     def _leave_out_what_cannot_be(self, request: pytest.FixtureRequest) -> None:
@@ -287,7 +293,7 @@ class Scenarios:
 
 
 class WholeApps(Scenarios):
-    """What the examples do that have lines for this server: a Stop that ends the run, and small requests."""
+    """The examples with code for this server: a Stop that ends the run, and small requests."""
 
     def test_an_answer_shows_while_it_is_written_and_ends_where_it_is_stopped(self, chat: ChatPage) -> None:
         chat.say("story")

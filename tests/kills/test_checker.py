@@ -1,4 +1,4 @@
-"""What the check of random kills takes for equal."""
+"""The equality rules of the check of random kills."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tool cards and what the page answers: forms by their schema, approvals, the page's own tools."""
+"""Tool cards and the page's answers: forms by their schema, approvals, the page's own tools."""
 
 import json
 import re
@@ -19,7 +19,7 @@ INPUT: Final = "adk_request_input"
 
 
 def output(page: Page, name: str) -> Any:
-    """What the card shows of a tool that has answered."""
+    """The output on the card of a tool that has answered."""
     text = unfolded(tool(page, name, "output-available")).locator('[data-json="output"] pre').inner_text()
     return json.loads(text)
 

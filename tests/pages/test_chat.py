@@ -1,4 +1,4 @@
-"""What is in a chat, one feature a test."""
+"""The parts of a chat, one feature a test."""
 
 import re
 from pathlib import Path

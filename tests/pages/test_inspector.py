@@ -1,4 +1,4 @@
-"""The Inspector in the page: of a live chat, and of what is dropped on it."""
+"""The Inspector in the page: for a live chat, and for dropped files."""
 
 import json
 import re
@@ -45,7 +45,7 @@ WIDTH: Final = """async (box) => {
 Colors = Literal["light", "dark"]
 
 whatever_client = pytest.mark.parametrize("ai_sdk", [6], indirect=True, scope="module")
-"""For a test of what does not depend on the version of `ai`."""
+"""For a test that does not depend on the version of `ai`."""
 
 
 def look_up(city: str) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def seat(tool_context: ToolContext) -> Any:
 
 
 def answer(request: Any) -> Any:
-    """What the model says to the newest words."""
+    """The model's answer to the newest message."""
     last = request.contents[-1].parts[-1]
     if last.function_response is not None:
         return ["It is ", "clear in Oslo."]

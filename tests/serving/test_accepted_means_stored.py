@@ -1,4 +1,6 @@
-"""A response begins when what its request says is stored. Until then a failure is a status, and a stop refuses it."""
+"""A response begins when the content of its request is stored. Until then a failure is a status, and a stop refuses
+it.
+"""
 
 import asyncio
 import copy
@@ -37,7 +39,7 @@ pytestmark = [
 
 
 class GatedSessions(InMemorySessionService):
-    """Stores nothing of ``says`` until ``may_store`` is set. ``error``: raised in its place then."""
+    """Stores nothing of ``says`` until ``may_store`` is set. ``error``: raised then instead."""
 
     def __init__(self, says: Callable[[Event], bool]) -> None:
         super().__init__()
@@ -98,7 +100,7 @@ async def posting(app: Any, body: Any) -> AsyncIterator[asyncio.Task[httpx.Respo
 
 
 async def stored_texts(sessions: BaseSessionService, service: ChatService, chat_id: str = "c1") -> list[str]:
-    """What the user has said in the chat, as the store has it."""
+    """The user's texts in the chat, as stored."""
     session = await sessions.get_session(app_name=service.runner.app_name, user_id="local", session_id=chat_id)
     assert session is not None
     parts = [

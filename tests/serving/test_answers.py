@@ -27,7 +27,7 @@ from tests.serving.support import answered, approval, begin, chat, only, post, s
 
 
 class Bank:
-    """Counts what was really paid."""
+    """Counts the real payments."""
 
     def __init__(self) -> None:
         self.paid: list[int] = []

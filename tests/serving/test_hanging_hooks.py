@@ -181,7 +181,7 @@ async def test_a_store_that_hangs_before_a_run_refuses_the_request_and_frees_the
 
 
 class InvalidatedError(Exception):
-    """As SQLAlchemy tells of a connection that broke off in the middle of a statement."""
+    """SQLAlchemy's error for a connection that broke off in the middle of a statement."""
 
     connection_invalidated = True
 

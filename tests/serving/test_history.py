@@ -1,4 +1,4 @@
-"""``GET /api/chat/{id}`` shows what the page shows, turn after turn."""
+"""``GET /api/chat/{id}`` returns the page's messages, turn after turn."""
 
 import asyncio
 import copy
@@ -360,7 +360,7 @@ async def test_what_a_finished_image_and_sources_look_like_comes_back() -> None:
 
 
 class HeldService(InMemorySessionService):
-    """Stores nothing of the user's while it is held."""
+    """Stores no events of the user while the test blocks it."""
 
     def __init__(self) -> None:
         super().__init__()

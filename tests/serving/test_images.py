@@ -1,4 +1,4 @@
-"""An image, however it comes and wherever ADK puts it: the page's fold of it is what history shows."""
+"""An image in any form, at any place in ADK's events: the client's folded message equals history."""
 
 import asyncio
 import base64
@@ -48,13 +48,13 @@ each_mode = pytest.mark.parametrize("mode", MODES, ids=["streamed", "whole"])
 
 
 async def draw(tool_context: ToolContext) -> types.Part:
-    """Draws, and keeps it."""
+    """Draws, and saves the picture."""
     await tool_context.save_artifact("sky.png", IMAGE)
     return IMAGE
 
 
 async def keep(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
-    """Saves what the model drew, as apps do that let models draw."""
+    """Saves the model's picture, as apps with drawing models do."""
     for part in (llm_response.content.parts if llm_response.content is not None else None) or ():
         if part.inline_data is not None:
             await callback_context.save_artifact("drawn.png", part)
@@ -171,7 +171,7 @@ async def test_an_image_whose_stream_was_stopped_is_kept() -> None:
     taken = asyncio.Event()
 
     class Listener(TurnRecorders):
-        """The model runs ahead of the service: what it has said may still lie in ADK's queue."""
+        """The model runs ahead of the service: its output may still be in ADK's queue."""
 
         def turn(self, *_request: object, **_how: object) -> "Listener":
             return self
@@ -269,7 +269,7 @@ def upload(data: bytes, name: str = "cat.png") -> Message:
 
 
 async def files(page: Page) -> list[bytes]:
-    """What the files of the first message hold, as history has them."""
+    """The files of the first message, as history has them."""
     [said, *_] = await page.stored()
     urls = [part["url"] for part in said["parts"] if part["type"] == "file"]
     return [base64.b64decode(url.partition(",")[2]) if url[:5] == "data:" else await loaded(page, url) for url in urls]

@@ -1,4 +1,4 @@
-"""What is stored of a run that broke off, and what the model is shown of it in the next turn."""
+"""The stored events of an interrupted run, and the model's view of them in the next turn."""
 
 import asyncio
 from typing import Any
@@ -41,7 +41,7 @@ TOOLS: list[Any] = [FunctionTool(pay, require_confirmation=True), explode, LongR
 
 
 class Chat:
-    """A page, its service, and the model that writes down what it is shown."""
+    """A page, its service, and a model that records its requests."""
 
     def __init__(self, *turns: Any, tools: Any = TOOLS, **options: Any) -> None:
         self.model = ScriptedLlm(turns=turns)

@@ -40,7 +40,7 @@ async def test_it_stores_nothing_about_the_calls_that_another_worker_goes_on_wit
 
 
 class LosingLease:
-    """``lease``, until it is lost. Nobody is told before somebody asks."""
+    """``lease``, until it is lost. The loss is only found by a query."""
 
     def __init__(self, lease: Lease, owner: RunHandle) -> None:
         self.is_lost = False

@@ -102,7 +102,7 @@ async def test_who_leaves_with_the_whole_response_cancels_nothing() -> None:
 
 
 async def test_a_run_that_has_lost_its_chat_frees_nothing_of_its_successor() -> None:
-    """Where the run log is lost, as with a Redis that was killed, a worker has two runs of one chat for a moment."""
+    """If the run log is lost, as with a killed Redis, a worker has two runs of one chat for a moment."""
     first_ends, second_ends = asyncio.Event(), asyncio.Event()
     service = service_for(["One ", Wait(first_ends)], ["Two ", Wait(second_ends)], on_busy="reject")
     app = create_app(service)

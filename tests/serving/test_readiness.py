@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("patient_clock")
 
 
 class Sessions(InMemorySessionService):
-    """A session store that fails or hangs, if it is told to."""
+    """A session store that fails or hangs on demand."""
 
     def __init__(self) -> None:
         super().__init__()

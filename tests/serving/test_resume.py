@@ -125,7 +125,7 @@ async def test_a_continued_message_is_rebuilt_for_a_page_that_has_nothing_of_it(
 
 
 def without_approval(part: Any) -> Any:
-    """A v6 client can't be told of an approval that was answered: the result stands without it."""
+    """A v6 client has no chunk for an answered approval: the result has no approval."""
     return {key: value for key, value in part.items() if key != "approval"}
 
 

@@ -31,7 +31,7 @@ def sent(*chunks: Mapping[str, str]) -> list[bytes]:
 
 
 def told(*texts: str) -> list[bytes]:
-    """What a response has shown, the last text of which has not ended."""
+    """The parts that a response has shown. Its last text has not ended."""
     events: list[bytes] = []
     for number, text in enumerate(texts):
         part = str(number)

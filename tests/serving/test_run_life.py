@@ -1,4 +1,4 @@
-"""How long a run lives: readers that leave, stops, limits, and the next request."""
+"""The life of a run: readers that leave, stops, limits, and the next request."""
 
 import asyncio
 import gc
@@ -237,7 +237,7 @@ async def test_a_reader_that_does_not_read_stalls_neither_the_agent_nor_its_tool
     used = asyncio.Event()
 
     def use() -> str:
-        """Says that it ran."""
+        """Records that it ran."""
         used.set()
         return "used"
 

@@ -1,4 +1,4 @@
-"""Chats in session services that keep them, and that watch who writes."""
+"""Chats in persistent session services with checks of concurrent writers."""
 
 import asyncio
 import os
@@ -86,7 +86,7 @@ def pay(amount: int) -> dict[str, int]:
 
 
 async def test_nul_is_stored_as_the_replacement_character(sessions: BaseSessionService) -> None:
-    """PostgreSQL refuses JSON with U+0000, whoever says it, and wherever."""
+    """PostgreSQL refuses JSON with U+0000, from any author and at any place."""
     tools: list[Any] = [client_tool("where", "Where."), FunctionTool(pay, require_confirmation=True)]
     turns = (Call("where", {}), Call("pay", {"amount": 5}), "Paid.")
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=tools)
@@ -156,7 +156,7 @@ def test_a_database_is_read_in_a_thread_of_its_own(scheme: str, tmp_path: Path) 
         await service.create_session(app_name="app", user_id="bob", session_id="c2")
         session = await service.get_session(app_name="app", user_id="ann", session_id="c1")
         assert session is not None
-        # What was read by the one service can be written by the other.
+        # A session that one service has read can be written by the other.
         await service.append_event(session, Event(author="user", actions=EventActions(state_delta={"user:y": 2})))
         again = await service.get_session(app_name="app", user_id="ann", session_id="c1")
         assert again is not None

@@ -1,4 +1,4 @@
-"""Responses that end before anything was shown: no message is left of them, and the chat goes on."""
+"""Responses that end before any output: they leave no message, and the chat continues."""
 
 import asyncio
 import logging

@@ -42,7 +42,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def own_collector() -> Iterator[None]:
-    """What a test sets of the garbage collector ends with it."""
+    """Restores the settings of the garbage collector after a test."""
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)

@@ -14,7 +14,7 @@ from tests.serving.support import soon
 
 
 class WatchedLease:
-    """``lease``, which says when it is released."""
+    """A lease that signals its release."""
 
     def __init__(self, lease: Lease, released: Callable[[], None]) -> None:
         self._lease = lease
@@ -52,7 +52,7 @@ class WatchedLog:
         self._free = asyncio.Event()
         self._free.set()
         self.remembered = WeakSet[RunHandle]()
-        """Those that somebody holds still."""
+        """Leases that are still in use."""
 
     @property
     def bounds(self) -> LogBounds:
@@ -60,7 +60,7 @@ class WatchedLog:
 
     @property
     def running(self) -> int:
-        """How many have a chat."""
+        """The number of runs that have a chat."""
         return len(self._running)
 
     @property
@@ -79,7 +79,7 @@ class WatchedLog:
         await soon(self._free)
 
     def forget(self) -> None:
-        """As a store that was lost: it gives a chat to another run, though the first one goes on."""
+        """Acts as a lost store: gives a chat to another run, though the first one continues."""
         self._log = MemoryRunLog()
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
@@ -122,7 +122,7 @@ class WatchedLog:
 
 
 class WatchedService(ChatService):
-    """A service of which ``runs`` tells what runs."""
+    """A service whose ``runs`` lists the active runs."""
 
     def __init__(self, target: Target, *, run_log: RunLog | None = None, **options: Any) -> None:
         self.runs = WatchedLog(run_log or MemoryRunLog())

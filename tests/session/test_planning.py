@@ -1,4 +1,4 @@
-"""What a request asks for, decided without a loop, a model or a store."""
+"""The plan of a request, made without a loop, a model or a store."""
 
 from collections.abc import Iterable
 from typing import Any

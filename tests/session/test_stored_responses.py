@@ -20,7 +20,7 @@ def words(**more: Any) -> ChatRequest:
 
 
 def planned(events: Sequence[Event], request: ChatRequest | None = None) -> Any:
-    """What is done about the words again. ``events``: what the agent did on them, and what came later."""
+    """The plan for a repeated message. ``events``: the agent's events for it, and later ones."""
     request = request or words()
     first = said("hi", "e-1", "u1")
     update_metadata(first, idempotency_key=idempotency_key(request))

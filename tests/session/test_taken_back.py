@@ -1,4 +1,4 @@
-"""Where a client has cut its history, found by the ids of the messages that it still has."""
+"""The point at which a client has cut its history, found by the ids of the messages that it still has."""
 
 from typing import Any
 
@@ -19,8 +19,9 @@ CHAT = [
 
 
 def rewound(before: Any, events: list[Event], **options: Any) -> str | None:
-    """The invocation that new words rewind. ``before``: the ids of the client's messages before them, which are the
-    user's if they begin with a u; or a single ``message``."""
+    """The invocation that a new message rewinds. ``before``: the ids of the client's messages before them, which are
+    the user's if they begin with a u; or a single ``message``.
+    """
     new = {"id": "new", "role": "user", "parts": [{"type": "text", "text": "instead"}]}
     roles = [(message_id, "user" if message_id.startswith("u") else "assistant") for message_id in before or ()]
     messages = [{"id": message_id, "role": role, "parts": []} for message_id, role in roles]
@@ -79,7 +80,7 @@ def test_an_answer_that_nobody_was_shown_is_not_cut_off() -> None:
 
 @pytest.mark.parametrize("trigger", ["submit-message", "regenerate-message"])
 def test_a_cut_counts_whatever_the_trigger_says(trigger: str) -> None:
-    """The retry of words that the server never got says ``regenerate-message``."""
+    """The retry of a message that the server never got has the trigger ``regenerate-message``."""
     new = {"id": "new", "role": "user", "parts": [{"type": "text", "text": "instead"}]}
     request = parse_chat_request({"id": "c1", "trigger": trigger, "messages": [new]})
     turn = plan(request, Transcript(CHAT), history_cut="rewind")

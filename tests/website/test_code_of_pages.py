@@ -1,4 +1,4 @@
-"""The code of the pages is run as it stands there, in this process: on each Python and each ADK. ``tests/frontends``
+"""The code of the pages runs unchanged, in this process: on each Python and each ADK. ``tests/frontends``
 runs it as a reader does: behind a server of its own, and with the page in a browser."""
 
 from pathlib import Path
@@ -150,7 +150,7 @@ async def posted(app: FastAPI | Starlette, body: dict[str, Any]) -> list[dict[st
 
 
 def app_of(code: str, *turns: Any) -> FastAPI:
-    """An app with the agent of a page, whose model says this."""
+    """An app with the agent of a page, and this model's answer."""
     scope = run(code)
     scope["root_agent"].model = ScriptedLlm(turns=[*turns])
     app = FastAPI()

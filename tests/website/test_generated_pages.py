@@ -1,4 +1,4 @@
-"""docs/options.md is what the docstrings say, and docs/events.md what the converter does."""
+"""docs/options.md agrees with the docstrings, and docs/events.md with the converter."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""The log in JSON: what is written of a record, and what is left out."""
+"""The log in JSON: the fields of a record, and the omitted ones."""
 
 import io
 import json
@@ -27,14 +27,14 @@ from tests.serving.support import chat, said, stream
 SECRET = "xylophone"
 OTHER = logging.getLogger("another_library")
 HOOKS = ((threading, "excepthook"), (sys, "unraisablehook"), (sys, "excepthook"))
-"""Where Python tells of errors that nobody has caught."""
+"""Hooks through which Python reports uncaught errors."""
 
 OURS = logging.getLogger("stream_protocol.serving.some_module")
 
 
 @pytest.fixture(autouse=True)
 def printed(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
-    """What has come to stderr, of a process whose log is JSON."""
+    """The output on stderr of a process whose log is JSON."""
     err = io.StringIO()
     monkeypatch.setattr(sys, "stderr", err)
     for module, name in HOOKS:
@@ -128,7 +128,7 @@ def test_a_trusted_record_whose_arguments_do_not_fit_is_a_line_without_them() ->
 
 @pytest.fixture
 def pythons_own_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a process that nobody tests."""
+    """The hooks of a normal process."""
     for module, name in HOOKS:
         monkeypatch.setattr(module, name, getattr(module, f"__{name}__"))
     log_lost_errors()

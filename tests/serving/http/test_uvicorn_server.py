@@ -188,7 +188,7 @@ async def _nothing() -> None:
 
 
 class _Busy:
-    """A service that writes streams until it is told that they have ended, and may hang when it is closed."""
+    """A service that writes streams until a test ends them, and may hang when it is closed."""
 
     def __init__(self, happened: list[str], *, hangs: bool = False) -> None:
         self.ended, self.drained = asyncio.Event(), asyncio.Event()

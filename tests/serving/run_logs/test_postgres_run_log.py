@@ -1,4 +1,4 @@
-"""What only a run log in PostgreSQL can suffer, and what becomes of its runs."""
+"""Failures that only a run log in PostgreSQL has, and their effects on runs."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -67,7 +67,7 @@ async def logs(url: str, count: int = 2, **options: Any) -> AsyncIterator[list[P
 
 
 def store(log: PostgresRunLog) -> PostgresStore:
-    """What a worker that is behind the times may still ask of it."""
+    """The calls that an outdated worker may still make."""
     found = log._store  # noqa: SLF001 - no run does that by itself
     assert isinstance(found, PostgresStore)
     return found
@@ -484,7 +484,7 @@ async def test_a_log_that_is_closed_leaves_no_connection_to_those_who_still_ask_
 
 
 async def test_a_burst_waits_for_its_turn_and_renewals_go_first(url: str) -> None:
-    """Statements that keep all connections for longer than one statement may take, together."""
+    """Statements that together block all connections for longer than one statement may take."""
     async with logs(url, 1, lease=LEASE) as [log]:
         await log.ping()
         connections_of = store(log)._connections  # noqa: SLF001 - as above

@@ -1,4 +1,4 @@
-"""Two deployments with one Redis, each with a session store of its own: neither reads nor ends what the other runs."""
+"""Two deployments with one Redis, each with its own session store: neither reads nor ends the other's runs."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What only a run log in Redis can suffer, and what becomes of its runs."""
+"""Failures that only a run log in Redis has, and their effects on runs."""
 
 import asyncio
 import threading
@@ -97,7 +97,7 @@ async def happens(event: asyncio.Event) -> None:
 
 
 def die(end: Wire, lease: Lease) -> None:
-    """What is left of a worker that was killed: nothing is said any more."""
+    """Leaves a run as a killed worker does: without its end."""
     end.cut()
     lease.release()
 

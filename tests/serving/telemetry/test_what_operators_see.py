@@ -217,7 +217,7 @@ def panels() -> Iterator[dict[str, Any]]:
 
 
 def names_in(expression: str) -> set[str]:
-    """The metrics that a query in PromQL reads: all that stands before a selector."""
+    """The metrics that a query in PromQL reads: all names before a selector."""
     return set(re.findall(r"([a-z_:]+)\{", re.sub(r'"[^"]*"', '""', expression)))
 
 

@@ -45,16 +45,16 @@ MORE: Final = (
     "stream_protocol.durable",
     "stream_protocol.serving.run_logs.postgres",
 )
-"""What these workers import besides others: they start again and again."""
+"""Modules that these workers import besides others: they start again and again."""
 
 GIVEN_UP: Final = "is given up"
-"""What a worker logs of a run that has crashed too many workers."""
+"""A worker's log text for a run that has crashed too many workers."""
 
 SLOW_STARTS: Final = ("it does not answer", "NOTIFY does not arrive")
-"""What a worker says that ends at its start since a store has answered too late, as one does on a busy machine."""
+"""A worker's texts when it ends at its start because a store answered too late, as on a busy machine."""
 
 AFTERMATH: Final = 2 * LEASE + LOOK + 2.0
-"""Seconds for which a fault that is over may still be felt."""
+"""Seconds for which a past fault may still have effects."""
 
 
 class KillWorker(Worker):
@@ -77,7 +77,7 @@ class KillWorker(Worker):
         return False
 
     def revive(self) -> None:
-        """Starts it again if it is not there."""
+        """Starts the worker again if it is not running."""
         if self.died:
             self.kill()
         if not self.running:
@@ -85,8 +85,8 @@ class KillWorker(Worker):
 
 
 @dataclass
-class Trouble:
-    """A fault that happened. ``busy``: nobody injected it, but a worker could not renew its leases in time.
+class FaultRecord:
+    """A fault that happened. ``busy``: it was not injected, but a worker could not renew its leases in time.
 
     Times are of the machine's monotonic clock.
     """
@@ -98,28 +98,28 @@ class Trouble:
 
 
 @dataclass
-class House:
+class Deployment:
     schedule: Schedule
     folder: Path
     workers: Sequence[KillWorker]
     postgres: Postgres | None
     redis: RedisServer | None
     databases: dict[str, str]
-    """The URI of each store in PostgreSQL, by what is in it."""
+    """The URI of each store in PostgreSQL, by its content."""
     engine: str
-    troubles: list[Trouble] = field(default_factory=list)
+    fault_records: list[FaultRecord] = field(default_factory=list)
 
     @property
     def ports(self) -> list[int]:
         return [worker.port for worker in self.workers]
 
     async def harm(self, fault: Fault, asked: int) -> None:
-        """Does it, and mends it. Nothing is done to a worker that is not there."""
+        """Injects the fault, and repairs it. A worker that is not running is left alone."""
         worker = asked if fault.worker is None else fault.worker
         if fault.harm in {"kill", "pause"} and (not self.workers[worker].running or self.workers[worker].died):
             return
-        trouble = Trouble(fault.harm, worker if fault.harm in {"kill", "pause"} else None, time.monotonic())
-        self.troubles.append(trouble)
+        fault_seen = FaultRecord(fault.harm, worker if fault.harm in {"kill", "pause"} else None, time.monotonic())
+        self.fault_records.append(fault_seen)
         try:
             match fault.harm:
                 case "kill":
@@ -137,8 +137,8 @@ class House:
                 case store:
                     await self._read_only(self.databases[store.partition(" ")[0]], fault.seconds)
         finally:
-            trouble.ended = time.monotonic()
-        if trouble.worker is None:
+            fault_seen.ended = time.monotonic()
+        if fault_seen.worker is None:
             for each in self.workers:
                 if each.died:  # it was started while the store was not there
                     each.revive()
@@ -154,32 +154,32 @@ class House:
         finally:
             client.destroy()
         runs = {each.workflow_id for each in kept if each.name == RUN}
-        was_killed = any(trouble.harm == "kill" for trouble in self.troubles)
+        was_killed = any(fault_seen.harm == "kill" for fault_seen in self.fault_records)
         calls = [
             each for each in kept if each.name == CALL and was_killed and run_of_call(each.workflow_id) not in runs
         ]
         return [f"{each.workflow_id} {each.status}" for each in kept if each not in calls]
 
     def notice_business(self) -> None:
-        """Notes the leases that were lost without a fault."""
+        """Records the leases that were lost without a fault."""
         for record in self.logged():
             at = moment(record)
             if at is not None and "The lease of run" in record["message"]:
-                self.troubles.append(Trouble("busy", record["worker"], at - LEASE, at))
+                self.fault_records.append(FaultRecord("busy", record["worker"], at - LEASE, at))
 
     def is_given_up(self, chat: str) -> bool:
-        """Whether a run of this chat has ended because as many workers were killed as a run may crash."""
-        killed = sorted(trouble.begun for trouble in self.troubles if trouble.harm == "kill")
+        """True if a run of this chat was given up because it had crashed too many workers."""
+        killed = sorted(fault_seen.begun for fault_seen in self.fault_records if fault_seen.harm == "kill")
         ends = [moment(each) for each in self.logged() if each.get("chat_id") == chat and GIVEN_UP in each["message"]]
         return any(end is not None and sum(each < end for each in killed) > CRASHES_OF_SUSPECT for end in ends)
 
     def begun(self) -> list[dict[str, Any]]:
-        """What tools have written."""
+        """The tools' records."""
         file = self.folder / BEGUN
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def dump(self, chat: str) -> None:
-        """Writes the events of a session beside the logs, for who looks for the cause."""
+        """Writes the events of a session beside the logs, for debugging."""
         url = self.databases["sessions"].replace("postgresql:", "postgresql+psycopg:")
         engine = create_engine(url, poolclass=NullPool)
         query = text("SELECT event_data FROM events WHERE session_id = :chat ORDER BY timestamp")
@@ -189,7 +189,7 @@ class House:
         (self.folder / f"{chat}.jsonl").write_text("\n".join(lines))
 
     def logged(self) -> list[dict[str, Any]]:
-        """What the workers have logged as errors, and that one has ended in one."""
+        """The workers' logged errors, including a worker that ended in an error."""
         found: list[dict[str, Any]] = []
         for number, worker in enumerate(self.workers):
             for line in worker.log.read_text().splitlines():
@@ -203,7 +203,7 @@ class House:
         return found
 
     async def _kill(self, worker: int, seconds: float) -> None:
-        """Starts it again after a while, unless somebody else has. It may be one that is about to start."""
+        """Restarts the worker after a while, unless it runs already. The worker may be one that is about to start."""
         self.workers[worker].kill()
         await asyncio.sleep(seconds)
         self.workers[worker].revive()
@@ -217,7 +217,7 @@ class House:
                 worker.revive()
 
     async def _supervise(self, worker: KillWorker) -> None:
-        """Starts it again if it ends at its start, as who runs servers does: see ``SLOW_STARTS``."""
+        """Restarts the worker if it ends at its start, as an operator does: see ``SLOW_STARTS``."""
         while not await asyncio.to_thread(worker.comes_up):
             worker.revive()
 
@@ -231,7 +231,7 @@ class House:
             os.kill(pid, signal.SIGCONT)
 
     async def mend(self) -> None:
-        """All workers are there."""
+        """Restarts all workers that are not running."""
         for worker in self.workers:
             worker.revive()
             if not await asyncio.to_thread(worker.comes_up):  # it was started while a store was not there
@@ -239,7 +239,9 @@ class House:
                 await asyncio.to_thread(worker.ready)
 
     async def _read_only(self, uri: str, seconds: float) -> None:
-        """As a primary is that has become a standby: its connections end, too, then and when it is one again."""
+        """Makes the database read-only, like a primary that became a standby. Its connections end, then and when it is
+        writable again.
+        """
         url = urlsplit(uri)
         name = url.path.removeprefix("/")
         connection = await asyncpg.connect(uri.replace(f"/{name}", "/postgres"))
@@ -255,7 +257,7 @@ class House:
 
 
 @asynccontextmanager
-async def housed(schedule: Schedule, folder: Path, postgres: Postgres) -> AsyncIterator[House]:
+async def deployed(schedule: Schedule, folder: Path, postgres: Postgres) -> AsyncIterator[Deployment]:
     """The workers of a schedule, which are ready."""
     FORKS.set_forkserver_preload([*PRELOADED, *MORE])
     with ExitStack() as stack:
@@ -274,17 +276,17 @@ async def housed(schedule: Schedule, folder: Path, postgres: Postgres) -> AsyncI
         target = f"tests.kills.agents:serve_{schedule.root}"
         workers = [KillWorker(folder, target, *options, *many) for _ in range(schedule.workers)]
         server = None if schedule.world == "files" else postgres
-        house = House(schedule, folder, workers, server, redis, databases, databases["engine"])
+        deployment = Deployment(schedule, folder, workers, server, redis, databases, databases["engine"])
         for worker in workers:
             stack.callback(worker.kill)
         for worker in workers:
             worker.start()
-        await house.begin()
-        yield house
+        await deployment.begin()
+        yield deployment
 
 
 def moment(record: dict[str, Any]) -> float | None:
-    """When a record was logged, by the monotonic clock."""
+    """The time of a log record, by the monotonic clock."""
     if "time" not in record:
         return None
     passed = time.time() - datetime.fromisoformat(record["time"]).timestamp()

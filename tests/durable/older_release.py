@@ -1,4 +1,4 @@
-"""What is kept of runs, changed: into what the release before this one has kept, or into what nobody can read."""
+"""Changes stored runs: into the form of the release before this one, or into an unreadable form."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import pytest
 
-from tests.durable.world import World
+from tests.durable.shared_state import SharedState
 
 NEWER: Final = re.compile(r"adk-ui-stream\.2/[0-9a-f]{16}/")
-"""How the ids of workflows begin: the second part names the deployment."""
+"""The beginning of workflow ids: the second part names the deployment."""
 
 TOOL: Final = re.compile(r"/tool/[^/]*/[^/]*/(?P<id>[^/]+)/(?P<phase>called|confirmed)/[0-9a-f]{16}/1#")
 """The name of a call."""
@@ -25,16 +25,16 @@ TABLES: Final = ("workflow_status", "workflow_input", "workflow_output", "operat
 
 
 @contextmanager
-def kept_in(world: World) -> Iterator[sqlite3.Connection]:
-    """The world's file."""
-    if not (world.kept or "").startswith("sqlite:///"):
+def kept_in(shared: SharedState) -> Iterator[sqlite3.Connection]:
+    """The shared file."""
+    if not (shared.kept or "").startswith("sqlite:///"):
         pytest.skip("SQLite is too old for DBOS")
-    with closing(sqlite3.connect((world.kept or "").removeprefix("sqlite:///"))) as database, database:
+    with closing(sqlite3.connect((shared.kept or "").removeprefix("sqlite:///"))) as database, database:
         yield database
 
 
-def change_kept(world: World, change: Callable[[dict[str, Any]], None]) -> None:
-    """Changes what is kept of each run."""
+def change_kept(shared: SharedState, change: Callable[[dict[str, Any]], None]) -> None:
+    """Changes the stored record of each run."""
 
     def changed(text: str) -> str:
         whole = json.loads(text)
@@ -44,15 +44,15 @@ def change_kept(world: World, change: Callable[[dict[str, Any]], None]) -> None:
         change(kept)
         return json.dumps({**whole, "positionalArgs": [json.dumps(kept)]})
 
-    with kept_in(world) as database:
+    with kept_in(shared) as database:
         database.create_function("changed", 1, changed)
         database.execute("UPDATE workflow_input SET inputs = changed(inputs)")
 
 
-def make_older(world: World) -> None:
-    """Rewrites all that is kept."""
-    change_kept(world, _make_older)
-    with kept_in(world) as database:
+def make_older(shared: SharedState) -> None:
+    """Rewrites all stored records."""
+    change_kept(shared, _make_older)
+    with kept_in(shared) as database:
         database.create_function("older_id", 1, _older_id)
         for table in TABLES:
             database.execute(f"UPDATE {table} SET workflow_uuid = older_id(workflow_uuid)")

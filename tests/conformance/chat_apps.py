@@ -1,4 +1,4 @@
-"""Many apps behind one address, for one process of real pages; and a message as a page shows it, in a line."""
+"""Many apps behind one address, for one process of real clients. Also formats a message on one line."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -16,8 +16,8 @@ from tests.serving.watched import WatchedService
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """A service of its own. ``ran``: what its tools write down. ``go_on``: lets a model that is held go on.
+class ChatApp:
+    """An app with its own service. ``ran``: the records of its tools. ``go_on``: lets a waiting model continue.
     ``max_body_bytes``: a larger request is refused."""
 
     service: WatchedService
@@ -25,9 +25,9 @@ class Room:
     go_on: Callable[[], None] = lambda: None
     max_body_bytes: int = MAX_BODY_BYTES
 
-    def door(self, path: str) -> Mount:
+    def mount(self, path: str) -> Mount:
         async def at_rest(_request: Request) -> JSONResponse:
-            """What has run, once nothing does: a server hears late that somebody left."""
+            """Waits until all runs have ended, and returns them: a server learns late that a client has left."""
             await self.service.runs.free()
             return JSONResponse(self.ran)
 
@@ -35,25 +35,25 @@ class Room:
             self.go_on()
             return Response(status_code=204)
 
-        doors = [Route("/at-rest", at_rest), Route("/go-on", go_on, methods=["POST"])]
-        return Mount(path, routes=[*doors, *chat_routes(self.service, max_body_bytes=self.max_body_bytes)])
+        routes_of_tests = [Route("/at-rest", at_rest), Route("/go-on", go_on, methods=["POST"])]
+        return Mount(path, routes=[*routes_of_tests, *chat_routes(self.service, max_body_bytes=self.max_body_bytes)])
 
 
-def house(rooms: Iterable[Room]) -> Starlette:
-    """One app of all rooms: the first is at ``/0``."""
-    rooms = list(rooms)
+def combined_app(apps: Iterable[ChatApp]) -> Starlette:
+    """One app with all chat apps: the first is at ``/0``."""
+    apps = list(apps)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
-        for room in rooms:
-            await room.service.aclose()
+        for app in apps:
+            await app.service.aclose()
 
-    return Starlette(routes=[room.door(f"/{number}") for number, room in enumerate(rooms)], lifespan=lifespan)
+    return Starlette(routes=[app.mount(f"/{number}") for number, app in enumerate(apps)], lifespan=lifespan)
 
 
 def shown(message: Mapping[str, Any]) -> str:
-    """Its texts, its calls with their states, and what else it has, in order."""
+    """Its texts, its calls with their states, and its other parts, in order."""
     return ", ".join(_shown_part(part) for part in message["parts"] if part["type"] != "step-start")
 
 

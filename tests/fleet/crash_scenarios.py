@@ -30,8 +30,8 @@ ONCE: Final = frozenset({"slow_note", "pay"})
 BROKE_DOWN: Final = "broke down while this tool was running"
 
 
-class Told:
-    """What has become of a conversation. ``ran``: how often each tool began, by its name and what it was given."""
+class Result:
+    """The result of a conversation. ``ran``: the number of times that each tool began, by its name and arguments."""
 
     def __init__(self, shown: Shown, folder: Path, key: str) -> None:
         self.parts = [part for part in shown.messages[-1]["parts"] if part["type"] != "step-start"]
@@ -45,35 +45,35 @@ class Told:
         return [(part["type"], part.get("text", "").replace(self.key, "KEY")) for part in self.parts]
 
 
-def wrong(told: Told, whole: Told, *, deaths: int = 1) -> Sequence[str]:
-    """What is not as it was when no worker died."""
+def wrong(conversation_result: Result, whole: Result, *, deaths: int = 1) -> Sequence[str]:
+    """The differences from a conversation in which no worker died."""
     found = []
-    rest = iter(told.outline())
-    if not all(part in rest for part in whole.outline()) or told.outline()[-1] != whole.outline()[-1]:
-        found.append(f"{told.outline()} is not {whole.outline()}, with half a text in it")
-    for part in told.parts:
+    rest = iter(conversation_result.outline())
+    if not all(part in rest for part in whole.outline()) or conversation_result.outline()[-1] != whole.outline()[-1]:
+        found.append(f"{conversation_result.outline()} is not {whole.outline()}, with half a text in it")
+    for part in conversation_result.parts:
         if part["type"].startswith("tool-") and part["state"] != "output-available":
             tool = part["type"].removeprefix("tool-")
             if tool not in ONCE or BROKE_DOWN not in part.get("errorText", ""):
                 found.append(f"{tool} is {part['state']}: {part.get('errorText')}")
-    for run, times in told.ran.items():
+    for run, times in conversation_result.ran.items():
         if times > (1 if run.split()[0] in ONCE else 1 + deaths):
             found.append(f"{run} ran {times} times")
-    if sum(told.ran.values()) > sum(whole.ran.values()) + deaths:
-        found.append(f"too much ran again: {told.ran}")
+    if sum(conversation_result.ran.values()) > sum(whole.ran.values()) + deaths:
+        found.append(f"too much ran again: {conversation_result.ran}")
     return found
 
 
-class Desk:
-    """Has conversations of one kind, in which workers die, before pages of each version of the client in turn."""
+class CrashScenario:
+    """Runs conversations of one kind, in which workers die, with pages of each version of the client in turn."""
 
-    def __init__(self, house: Workers, kind: str, pages: Sequence[Browser]) -> None:
-        self._house = house
+    def __init__(self, deployment: Workers, kind: str, pages: Sequence[Browser]) -> None:
+        self._house = deployment
         self._kind = kind
         self._pages = pages
         self._numbers = count()
 
-    async def conversation(self, deaths: Sequence[int]) -> Told:
+    async def conversation(self, deaths: Sequence[int]) -> Result:
         """At each of these boundaries the worker dies that has come so far."""
         number = next(self._numbers)
         pages, worker = self._pages[number % len(self._pages)], number % len(self._house.ports)
@@ -88,10 +88,10 @@ class Desk:
             await page.approve("pay")
             shown = await self._ended(pages, page, key, worker)
         assert shown.status == "ready", (self._kind, deaths, shown, self._house.said())
-        return Told(shown, self._house.ledger.folder, key)
+        return Result(shown, self._house.tool_log.folder, key)
 
     async def _ended(self, pages: Browser, page: Page, key: str, worker: int) -> Shown:
-        """What is shown at the end. If the worker has died: to a page that comes back until it is not cut off."""
+        """The final message. If the worker has died: on a page that reconnects until the message is complete."""
         shown = await page.settled()
         if shown.status != "ready":
             mending = asyncio.create_task(self._mend())
@@ -106,23 +106,26 @@ class Desk:
         return shown
 
     async def _mend(self) -> None:
-        """Starts workers again that die, as whoever supervises them does."""
+        """Restarts workers that die, as a supervisor does."""
         while True:
             await asyncio.to_thread(self._house.mend)
             await asyncio.sleep(LOOK_SECONDS)
 
 
 @asynccontextmanager
-async def open_desk(house: Workers, kind: str) -> AsyncIterator[Desk]:
-    """A desk with its pages, which go to the workers by a proxy."""
+async def open_scenario(deployment: Workers, kind: str) -> AsyncIterator[CrashScenario]:
+    """A scenario with its pages, which reach the workers through a proxy."""
     async with AsyncExitStack() as stack:
-        url = stack.enter_context(served(Proxy(house.ports).app))
-        yield Desk(house, kind, [await stack.enter_async_context(browser(url, version)) for version in VERSIONS])
+        url = stack.enter_context(served(Proxy(deployment.ports).app))
+        yield CrashScenario(
+            deployment, kind, [await stack.enter_async_context(browser(url, version)) for version in VERSIONS]
+        )
 
 
 async def comes_back(pages: Browser, key: str, *, worker: int | None) -> tuple[Page, Shown]:
-    """A page that is reloaded at this worker until it is not cut off any more, and has the end: a run may end
-    between the history that a page loads and the stream that it asks for then."""
+    """Reloads a page at this worker until the response has its end. A run may end between the page's request for the
+    history and its request for the stream.
+    """
     async with asyncio.timeout(HANG):
         while True:
             page = await pages.reloaded(key, worker=worker)
@@ -131,17 +134,17 @@ async def comes_back(pages: Browser, key: str, *, worker: int | None) -> tuple[P
                 return page, shown
 
 
-async def die_at_each_boundary(house: Workers, kind: str) -> None:
+async def die_at_each_boundary(deployment: Workers, kind: str) -> None:
     """Has a conversation for each boundary of this kind, at which its worker dies."""
-    async with open_desk(house, kind) as desk:
-        whole, before = await desk.conversation(NEVER), sum(worker.deaths for worker in house.workers)
+    async with open_scenario(deployment, kind) as scenario:
+        whole, before = await scenario.conversation(NEVER), sum(worker.deaths for worker in deployment.workers)
         for boundary in range(1, whole.boundaries + 1):
-            found = wrong(await desk.conversation((boundary,)), whole)
-            assert sum(worker.deaths for worker in house.workers) == before + boundary
-            assert not found, "\n".join([f"{kind}, boundary {boundary}", *found, house.said()])
+            found = wrong(await scenario.conversation((boundary,)), whole)
+            assert sum(worker.deaths for worker in deployment.workers) == before + boundary
+            assert not found, "\n".join([f"{kind}, boundary {boundary}", *found, deployment.said()])
 
 
 def asks(shown: Shown) -> bool:
-    """Whether the user has to approve."""
+    """True if the user has to approve."""
     parts: list[Any] = shown.messages[-1]["parts"]
     return any(part.get("state") == "approval-requested" for part in parts)

@@ -1,4 +1,4 @@
-"""The agent that is visited: one tool of each kind."""
+"""An agent with one tool of each kind."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -22,19 +22,19 @@ KEY = AuthConfig(
 )
 
 HELD = object()
-"""In a turn of the model: it waits here until the visit lets it go on."""
+"""In a turn of the model: the model waits here until the visit lets it continue."""
 
 
 @dataclass(slots=True)
-class Desk:
-    """An agent with one tool of each kind, and what has run of them."""
+class ToolAgent:
+    """An agent with one tool of each kind, and the record of their runs."""
 
     turns: Sequence[Any]
     asks: Sequence[str] = ()
-    """What a workflow asks first, all under one id."""
+    """The questions that a workflow asks first, all under one id."""
     ran: list[str] = field(default_factory=list)
     held: asyncio.Event = field(default_factory=asyncio.Event)
-    """What a model waits for that says ``HELD``."""
+    """The event that a model waits for whose answer is ``HELD``."""
     model: ScriptedLlm = field(init=False)
     agent: BaseAgent | Workflow = field(init=False)
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 USER = "somebody"
 
 
-class World:
-    """What servers that come one after the other share: files, and what has happened."""
+class SharedState:
+    """The state that successive servers share: files, and counts of past actions."""
 
     def __init__(self, folder: Path, kept: str | None) -> None:
         self.folder = folder
@@ -45,9 +45,9 @@ class World:
         self.reached = asyncio.Event()
         """Set when one waits at the gate."""
         self.asked = 0
-        """How many requests the model got."""
+        """The number of requests that the model got."""
         self.ran: Counter[str] = Counter()
-        """How often each tool began."""
+        """The number of times that each tool began."""
         self.idempotent = ["look", "note"]
         """The tools that may run again."""
 
@@ -78,7 +78,7 @@ class World:
         times: ServiceTimes = DEFAULT_TIMES,
     ) -> AsyncIterator[ChatService]:
         """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on.
-        ``sessions``, ``engine``: in place of those in the world's files."""
+        ``sessions``, ``engine``: in place of those in the shared files."""
         sessions = sessions or SqliteSessionService(self.chats)
         service = ChatService(
             agent,
@@ -127,11 +127,11 @@ class World:
 
 
 class Gate(asyncio.Event):
-    """In a model's answer: waits at the gate of the world."""
+    """In a model's answer: waits at the shared gate."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, shared: SharedState) -> None:
         super().__init__()
-        self._world = world
+        self._world = shared
 
     async def wait(self) -> Any:
         await self._world.wait()
@@ -139,7 +139,7 @@ class Gate(asyncio.Event):
 
 
 async def begin(service: ChatService, overrides: RunOverrides = NO_OVERRIDES) -> asyncio.Task[list[dict[str, Any]]]:
-    """Says something. Returns who reads, whose chunks end where the server does."""
+    """Sends a message. Returns the reader, whose chunks end when the server ends."""
     events = await service.respond(parse_chat_request(chat(said("go"))), user_id=USER, overrides=overrides)
     return asyncio.create_task(read(events))
 
@@ -159,7 +159,7 @@ async def history(service: ChatService) -> Sequence[dict[str, Any]]:
 
 
 def outline(message: dict[str, Any]) -> list[Any]:
-    """Its texts, and its calls with what they gave."""
+    """Its texts, and its calls with their outputs."""
     return [
         part.get("text") or (part["type"], part["state"], part.get("output") or part.get("errorText"))
         for part in message["parts"]
@@ -168,7 +168,7 @@ def outline(message: dict[str, Any]) -> list[Any]:
 
 
 async def taken_up(service: ChatService) -> list[dict[str, Any]]:
-    """What a page reads that resumes."""
+    """The stream that a page reads when it resumes."""
     async with asyncio.timeout(HANG):
         events = await service.resume("c1", user_id=USER)
         return [] if events is None else await read(events)

@@ -11,13 +11,13 @@ from typing import Final
 from tests.fleet.workers import LEASE, Fleet, Worker
 
 BRIEF: Final = LEASE * 0.4
-"""Seconds of trouble that every run must survive."""
+"""Seconds of a fault that every run must survive."""
 
 LONG: Final = LEASE * 1.3
-"""Seconds of trouble that no run survives."""
+"""Seconds of a fault that no run survives."""
 
 AFTERMATH: Final = LEASE * 2
-"""Seconds for which a fault that is over may still be felt: what it takes until a lost worker is given up."""
+"""Seconds for which a past fault may still have effects: the time until a lost worker is given up."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Fault:
     ended: float = inf
 
 
-class Gremlin:
-    """Does one harm after the other, and leaves the fleet as it was.
+class FaultInjector:
+    """Injects one fault after the other, and restores the fleet at the end.
 
-    ``kinds``: the names of what it does; all by default. ``workers``: those that it harms. ``pause``: the least and the
-    most seconds between two harms.
+    ``kinds``: the names of the faults; all by default. ``workers``: the affected workers. ``pause``: the least and the
+    most seconds between two faults.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class Gremlin:
             self.faults[place] = replace(begun, ended=time.monotonic())
 
     def note(self, name: str, begun: float, ended: float) -> None:
-        """A fault that nobody did: a machine that is too busy, for one."""
+        """Records a fault that was not injected, such as an overloaded machine."""
         self.faults.append(Fault(name, begun, ended))
 
     def excuses(self, begun: float, ended: float) -> bool:
-        """Whether there was a fault that can be felt in this time."""
+        """True if a fault had effects in this time."""
         return any(fault.begun <= ended and begun <= fault.ended + AFTERMATH for fault in self.faults)
 
     def _schedule(self) -> Iterator[Callable[[], Awaitable[None]]]:

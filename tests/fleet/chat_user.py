@@ -1,4 +1,6 @@
-"""Somebody who chats with a fleet: reads by any worker, leaves, stops, goes on, approves twice, and remembers all."""
+"""A user who chats with a fleet: reads from any worker, leaves, stops, continues, approves twice, and records
+everything.
+"""
 
 import asyncio
 import copy
@@ -19,40 +21,41 @@ Json = dict[str, Any]
 TERMINALS: Final = ("finish", "abort", "error")
 
 REST: Final = 0.1
-"""Seconds between two things that somebody does."""
+"""Seconds between two actions of a user."""
 
 
 @dataclass
 class Reading:
-    """A response, as far as it was read."""
+    """A response, as far as it was read by the user."""
 
     what: str
     worker: int
     key: str
-    """What the user said."""
+    """The user's message."""
     begun: float = field(default_factory=time.monotonic)
     ended: float = 0.0
     status: int = 0
     """0: no answer came."""
     chunks: list[Any] = field(default_factory=list)
     done: bool = False
-    """Whether it was read to ``[DONE]``."""
+    """True if it was read to ``[DONE]``."""
     left: bool = False
-    """Whether the reader went by itself."""
+    """True if the reader left by itself."""
     message: Any = None
-    """What a page shows of it."""
+    """The client's message."""
     reached: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when as much has been read as was wanted, or nothing more comes."""
+    """Set when enough has been read, or nothing more comes."""
 
     @property
     def ends_in(self) -> str | None:
-        """How the response ended; ``None`` if that was not read."""
+        """The response's last chunk type; ``None`` if it was not read to its end."""
         return self.chunks[-1]["type"] if self.done and self.chunks else None
 
 
-class Person:
-    """One chat. Whatever is asked goes to a worker that the seed chooses. ``kinds``: what is said, one as likely as the
-    other."""
+class ChatUser:
+    """The user of one chat. The seed chooses the worker of each request. ``kinds``: the messages, each equally
+    likely.
+    """
 
     def __init__(
         self,
@@ -65,7 +68,7 @@ class Person:
         self.chat = chat
         self.sent: list[str] = []
         self.moments: dict[str, int] = {}
-        """What was said first has a smaller number; what was said at once has the same."""
+        """The order of the user's messages. Messages that were sent at once have the same number."""
         self.readings: list[Reading] = []
         self._ports = ports
         self._http = http
@@ -73,27 +76,27 @@ class Person:
         self._kinds = kinds
 
     async def live(self, until: float) -> None:
-        """Does one thing after the other until this time."""
+        """Does one action after the other until this time."""
         while time.monotonic() < until:
             await self.take_turn()
             await asyncio.sleep(REST)
 
     async def say(self, text: str, *, at: int | None = None, leave: bool = False, with_last: bool = False) -> Reading:
-        """Says it and reads the answer. ``with_last``: at the same time as the last words."""
+        """Sends the message and reads the answer. ``with_last``: at the same time as the last message."""
         self.sent.append(text)
         self.moments[text] = len(self.moments) if not with_last else self.moments[self.sent[-2]]
         said = {"id": f"{self.chat}-u{len(self.sent)}", "role": "user", "parts": [{"type": "text", "text": text}]}
         return await self._read(self._reading("send"), "POST", {"id": self.chat, "messages": [said]}, at, leave=leave)
 
     async def history(self, worker: int) -> list[Any]:
-        """The messages that this worker says are stored."""
+        """The stored messages, as this worker returns them."""
         answer = await self._http.get(self._url(worker, f"/{self.chat}"))
         assert answer.status_code == 200, answer.text
         messages: list[Any] = answer.json()["messages"]
         return messages
 
     async def take_turn(self) -> None:
-        """Says something, and does what people do then: reads, leaves and comes back, stops, or says something else."""
+        """Sends a message, and acts like a person: reads, leaves and comes back, stops, or sends another message."""
         kind = self._rng.choice(self._kinds)
         text = f"{kind} {self.chat}.{len(self.sent)}"
         at = self._rng.randrange(1, 12)
@@ -160,7 +163,7 @@ class Person:
         leave: bool = False,
         message: Any = None,
     ) -> Reading:
-        """Reads to the end, or until so many chunks are there. What breaks it is written down, and judged later."""
+        """Reads to the end, or until so many chunks are there. Errors are recorded, and checked later."""
         url = self._url(reading.worker, "" if method == "POST" else f"/{self.chat}/stream")
         reducer = MessageReducer(ai_sdk=6, message=copy.deepcopy(message), replay=method == "GET")
         try:

@@ -13,8 +13,8 @@ from tests.processes import ROOT, PythonModule
 from tests.redis_server import redis_server
 from tests.serve_settings import on_command_line
 
-HouseName = Literal["memory", "SQLite", "Redis", "loopback", "256 files", "recording", "replay"]
-HOUSES: Final[Sequence[HouseName]] = get_args(HouseName)
+DeploymentName = Literal["memory", "SQLite", "Redis", "loopback", "256 files", "recording", "replay"]
+DEPLOYMENTS: Final[Sequence[DeploymentName]] = get_args(DeploymentName)
 
 AGENT: Final = "tests.attacks.agent:root_agent"
 PROXIED: Final = ("--user-header", "x-user")
@@ -26,7 +26,7 @@ RECORDING: Final = ROOT / "frontend-fixtures" / "fixtures" / "approval_then_tool
 
 
 class Server:
-    """``adk-ui-stream serve``. ``start`` after ``kill`` begins anew, on another port."""
+    """``adk-ui-stream serve``. ``start`` after ``kill`` starts a new process, on another port."""
 
     def __init__(self, folder: Path, arguments: Sequence[str], files: int | None = None) -> None:
         self._folder = folder
@@ -61,11 +61,11 @@ class Server:
             self._process = None
 
     def forget_peak(self) -> None:
-        """Its peak of memory begins anew."""
+        """Resets its peak of memory."""
         Path(f"/proc/{self.pid}/clear_refs").write_text("5")
 
     def memory(self, key: Literal["VmRSS", "VmHWM"]) -> int:
-        """MiB that it has, or had at most."""
+        """Its present or highest memory, in MiB."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(status.partition(f"{key}:")[2].split()[0]) // 1024
 
@@ -75,10 +75,10 @@ class Server:
 
 
 @dataclass(frozen=True)
-class House:
-    """``servers``: the first is attacked; others share its store, or only its Redis."""
+class Deployment:
+    """The servers of one kind. ``servers``: the first is attacked; others share its store, or only its Redis."""
 
-    name: HouseName
+    name: DeploymentName
     folder: Path
     servers: Sequence[Server]
     redis_port: int | None = None
@@ -92,15 +92,15 @@ class House:
         return self.name != "replay"
 
     def pooled(self) -> int:
-        """Connections that Redis has: the servers' pools keep those that they once needed."""
+        """The number of Redis's connections: the servers' pools do not close connections that they once needed."""
         if self.redis_port is None:
             return 0
         with socket.create_connection(("127.0.0.1", self.redis_port), timeout=PATIENCE) as connection:
             connection.sendall(b"INFO clients\r\n")
             return int(connection.recv(4096).partition(b"connected_clients:")[2].split()[0])
 
-    def mend(self) -> None:
-        """Starts again what an attack has killed."""
+    def restart_dead(self) -> None:
+        """Restarts the servers that an attack has killed."""
         for server in self.servers:
             if not server.alive:
                 server.start()
@@ -111,7 +111,7 @@ class House:
 
 
 @contextmanager
-def open_house(name: HouseName, folder: Path) -> Iterator[House]:
+def open_deployment(name: DeploymentName, folder: Path) -> Iterator[Deployment]:
     with ExitStack() as stack:
         redis_port = None
         database = ("--session-service-uri", f"sqlite:///{folder}/chats.db")
@@ -140,9 +140,9 @@ def open_house(name: HouseName, folder: Path) -> Iterator[House]:
                 servers = [Server(folder, [AGENT, *PROXIED, "--record", str(folder / "recordings"), "--inspect"])]
             case "replay":
                 servers = [Server(folder, ["--replay", str(RECORDING)])]
-        house = House(name, folder, servers, redis_port)
+        deployment = Deployment(name, folder, servers, redis_port)
         try:
-            house.mend()
-            yield house
+            deployment.restart_dead()
+            yield deployment
         finally:
-            house.close()
+            deployment.close()
