@@ -32,7 +32,7 @@ NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split("."); con
 NODE_READY := $(if $(NODE_OK),$(NODE_PROJECTS:%=%/node_modules/.ready),node-missing)
 FRONTENDS_READY := $(if $(NODE_OK),$(FRONTENDS:%=%/node_modules/.ready),node-missing)
 
-.PHONY: help setup demo check test test-python site bench suite page lock clean setup-oldest setup-frontends python-there node-missing
+.PHONY: help setup demo check test test-python docs site bench suite page lock clean setup-oldest setup-frontends python-there node-missing
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ test: setup  ## every test that is not in a suite; make test ARGS="-k name" for 
 
 test-python: $(PYTHON_READY)  ## those of them that need no Node, browser, Redis, PostgreSQL or processes of their own
 	@.ci/suite python
+
+docs: $(PYTHON_READY)  ## the documentation at http://127.0.0.1:$PORT, built again after each change
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --dev-addr $(HOST):$(PORT)
 
 # Material announces MkDocs 2 in each build.
 site: $(PYTHON_READY)  ## the documentation as a site in build/site, and a look at it in Chromium

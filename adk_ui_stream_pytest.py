@@ -1,7 +1,7 @@
-"""The pytest plugin: fixtures that load recordings by name, and compare their streams with what is expected.
+"""The pytest plugin: fixtures that load recordings by name, and compare their streams with the expected ones.
 
-Every pytest run in an environment with this package loads this module. So it imports nothing but pytest; a fixture
-imports what it needs.
+Every pytest run in an environment with this package loads this module. So it imports only pytest; each fixture imports
+the modules that it needs.
 """
 
 from __future__ import annotations

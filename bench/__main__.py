@@ -86,7 +86,7 @@ def _print_load() -> None:
 
 
 def _print_pairs(pairs: list[tuple[Load, Load]], name: str, unit: float, value: Callable[[Load], float]) -> None:
-    """The row of one value: the median of each column, and what the first is of the second in each pair."""
+    """The row of one value: the median of each column, and the ratio of the first two columns in each pair."""
     values = [(value(mine), value(its)) for mine, its in pairs]
     ratios = sorted(mine / its for mine, its in values)
     mine, its = (median(column) * unit for column in zip(*values, strict=True))
@@ -131,6 +131,7 @@ LOAD_ROWS: Final[Rows] = (
     ("ms late, median", 1e3, attrgetter("late_p50")),
     ("ms late, 99 %", 1e3, attrgetter("late_p99")),
     ("ms to the first chunk", 1e3, attrgetter("first_chunk")),
+    ("ms to the first chunk, 99 %", 1e3, attrgetter("first_chunk_p99")),
     ("KiB per stream", 1 / 1024, attrgetter("memory")),
 )
 

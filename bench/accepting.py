@@ -1,7 +1,7 @@
 """The time until a request is accepted, against two things that it contains: all in turns, in one run.
 
-A response begins when the user's message is stored. So this is what that promise costs until the first byte: in events
-of the same store, and the share of it for which the run log is asked twice whether the chat was stopped meanwhile.
+A response begins when the user's message is stored. So this measures the cost of that promise until the first byte, in
+events of the same store. It also measures the share of the run log, which is asked twice whether the chat was stopped.
 """
 
 import asyncio

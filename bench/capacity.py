@@ -16,10 +16,10 @@ CHATS: Final = (10_000, 100_000, 1_000_000)
 
 KIB, MB, GIB = 1024, 10**6, 2**30
 EVENTS_PER_TURN: Final = 2
-"""That are stored: the user's words and the answer. A tool is two more: its call and its result."""
+"""Stored events of a turn: the user's message and the answer. A tool adds two: its call and its result."""
 
 EXPIRY: Final = 60.0
-"""Seconds that Redis keeps a log after the end of its run."""
+"""Seconds for which Redis stores a log after the end of its run."""
 
 REDIS_CONNECTIONS_PER_WORKER: Final = 33
 """To each node: 32 for commands and one that listens. Readers of other workers' runs have one each on top."""
@@ -30,7 +30,7 @@ POSTGRES_CONNECTIONS_PER_WORKER: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """Assumptions that nobody can measure for you. Times in seconds."""
+    """Assumptions about your users, which only you can measure. Times in seconds."""
 
     chunk_rate: float = 20
     """Chunks a second, while a model writes."""
@@ -41,7 +41,7 @@ class Assumptions:
     waiting: float = 3
     """Seconds of an answer without text: the model begins, tools run."""
     pause: float = 60
-    """Seconds between an answer and the next words: somebody reads, thinks and types."""
+    """Seconds between an answer and the user's next message: the user reads, thinks and types."""
     turns_before: float = 10
     """Turns that a chat already has, on average. All its events are read for each turn."""
     utilisation: float = 0.6
@@ -78,8 +78,9 @@ class Turns:
 
 @dataclass(frozen=True)
 class Costs:
-    """Of one turn; and on top, of each of its seconds, chunks and tools, of a chat that it begins, and of each event
-    that is stored before it."""
+    """The costs of one turn. Also the costs of each second, chunk and tool of the turn, of a new chat, and of each
+    earlier stored event.
+    """
 
     turn: float
     second: float
@@ -235,7 +236,7 @@ def needs_table(model: Model, assumed: Assumptions, sizes: Sequence[int] = CHATS
 
 
 def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
-    """At how many chats what is reached."""
+    """The number of chats at which each limit is reached."""
     one = needs(model, assumed, CHATS[-1])
 
     def chats_at(limit: float, needed: float) -> float:
@@ -282,7 +283,7 @@ def checks_table(model: Model) -> str:
         for resource, label in CHECKED.items():
             predicted = turns * model.costs[resource].of(kind)
             lines.append(_compared(load["name"], label, predicted, turns * per_turn(measured, resource)))
-        # The workers have not the machine for themselves: what they could do follows from the time that they got.
+        # The workers share the machine: their capacity is computed from the processor time that they got.
         share = measured["use"]["worker_cpu"] / measured["seconds"]
         possible = share / model.costs["worker_cpu"].of(kind) * load["chunks"]
         label = f"chunks a second, with {share:.1f} cores"
@@ -320,12 +321,12 @@ def _round(number: float) -> str:
 
 
 def load_model(file: Path = MEASURED) -> Model:
-    """The model of what was measured."""
+    """The model that fits the measurements."""
     return Model(json.loads(file.read_text(encoding="utf-8")))
 
 
 def main() -> None:
-    """Prints what so many chats need, what breaks first, and how good the model is."""
+    """Prints the resources for so many chats, the first limit, and the quality of the model."""
     parser = argparse.ArgumentParser(prog="python -m bench.capacity", description=main.__doc__)
     parser.add_argument("--measured", type=Path, default=MEASURED, help="what `python -m bench.workers FILE` wrote")
     parser.add_argument("--chats", type=int, nargs="+", default=CHATS)

@@ -1,7 +1,8 @@
 """The conversation that the benchmarks convert: 2,000 ADK events, as a Gemini on Vertex streams them.
 
-Sixteen turns, each one response of its own: the user's message, thoughts, text, one call with streamed arguments, its
-aggregate, its result, more text, the aggregate. As in practice, nearly all events carry one fragment of text.
+Sixteen turns, each with one response: the user's message, thoughts, text, one call with streamed arguments, its
+aggregate and its result. More text and its aggregate follow. As in practice, nearly all events carry one fragment of
+text.
 """
 
 from collections.abc import Iterator

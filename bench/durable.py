@@ -20,7 +20,7 @@ from tests.postgres import postgres_server
 ROUNDS: Final = 30
 WARM_UP: Final = 5
 SETTLING: Final = 2.0
-"""Seconds until PostgreSQL has counted what was written."""
+"""Seconds until PostgreSQL has counted the written rows."""
 
 TOOLS: Final = 4
 """Of a run with tools, one after the other: each is a call of the tool, and one more of the model."""
@@ -60,7 +60,7 @@ async def durable_costs() -> list[Compared]:
             )
             for prefix, engine in (("plain", None), ("durable", DbosEngine(url)))
         ]
-        await durable.launch()
+        await durable.start()
         try:
             return [await _compared(plain, durable, url, tools) for tools in (0, TOOLS)]
         finally:
@@ -94,7 +94,7 @@ async def _cost(service: ChatService, tools: int) -> RunCost:
             first = perf_counter() - begun
     whole = perf_counter() - begun
     await service.history(request.id, user_id="somebody")  # waits until the run has ended
-    await asyncio.sleep(0.1)  # what the engine forgets of it
+    await asyncio.sleep(0.1)  # the rows that the engine deletes
     return RunCost(first, whole, process_time() - cpu)
 
 

@@ -1,19 +1,20 @@
-"""Two floors: what any bridge would have to do.
+"""Two floors: the least work of any bridge.
 
 The first is the least work with which any bridge turns these events into that many chunks.
 
-It reads, by attribute, the fields that decide what an event becomes: of each event ``partial``, ``author``, ``branch``,
-``node_info.path``, ``error_code``, ``finish_reason`` and ``content.parts``; of each part ``text``, ``thought``,
-``thought_signature``, ``function_call`` (``id``, ``name``, ``partial_args``, ``args``) and ``function_response``
-(``id``, ``response``). Of each part that is news (not the text of an aggregate) it builds one dictionary, encodes it
-with orjson and frames it as ``data: …`` and a blank line.
+It reads, by attribute, the fields that decide which chunks an event becomes. Of each event: ``partial``, ``author``,
+``branch``, ``node_info.path``, ``error_code``, ``finish_reason`` and ``content.parts``. Of each part: ``text``,
+``thought``, ``thought_signature``, ``function_call`` (``id``, ``name``, ``partial_args``, ``args``) and
+``function_response`` (``id``, ``response``). For each new part (not the text of an aggregate) it builds one dictionary
+and encodes it with orjson. The frame is ``data: …`` and a blank line.
 
-It does nothing with most of what it reads. It keeps no state, opens and closes nothing, compares no aggregate with what
-was streamed, counts no usage, and is told beforehand how many chunks each event is worth: it fills up with
-``finish-step``. So it emits exactly as many chunks as the converter does, and no client could use its stream.
+It does nothing with most of what it reads. It has no state, and opens and closes no parts. It does not compare
+aggregates with streamed text, and does not count usage. It knows the number of chunks of each event beforehand, and
+fills up with ``finish-step``. So it emits exactly as many chunks as the converter does, and no client could use its
+stream.
 
-The floor of text reads nothing but texts, and makes each a ``text-delta`` in the same way. What else an event holds,
-who speaks, and whether it failed, it does not see.
+The floor of text reads nothing but texts, and makes each a ``text-delta`` in the same way. It ignores the rest of an
+event, its author and its errors.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
@@ -24,7 +25,7 @@ from google.genai.types import Part
 
 
 async def floor_async(events: AsyncIterable[Event], counts: Sequence[int]) -> AsyncIterator[bytes]:
-    """The yardstick of ``stream_sse``. ``counts`` holds one number per event, and one for the end."""
+    """The yardstick of ``stream_sse``. ``counts`` has one number per event, and one for the end."""
     count = iter(counts)
     async for event in events:
         for line in _lines(event, next(count)):
@@ -42,7 +43,7 @@ def floor_sync(events: Iterable[Event], counts: Sequence[int]) -> Iterator[bytes
 
 
 def text_floor(events: Iterable[Event]) -> Iterator[bytes]:
-    """The yardstick of ``iter_sse`` and ``iter_chunks`` where events hold nothing but text."""
+    """The yardstick of ``iter_sse`` and ``iter_chunks`` for events with nothing but text."""
     for event in events:
         content = event.content
         if content is not None:

@@ -23,7 +23,7 @@ BACKLOG = 200_000
 
 
 class Growth(NamedTuple):
-    """Microseconds per delta in the first and in the last tenth of one part, or of what a reader reads."""
+    """Microseconds per delta in the first and in the last tenth of one part, or of a reader's stream."""
 
     name: str
     deltas: int
@@ -57,7 +57,7 @@ def _growth(name: str, events: Iterator[Event], deltas: int) -> Growth:
     stream, tenth = iter_sse(events), deltas // 10
     gc.collect()
     gc.disable()
-    _pull(stream, 4)  # what comes before the first delta
+    _pull(stream, 4)  # the bytes before the first delta
     first = _pull(stream, tenth)
     _pull(stream, deltas - 2 * tenth - 8)
     last = _pull(stream, tenth)
@@ -84,7 +84,7 @@ async def _backlog() -> Growth:
     gc.collect()
     gc.disable()
     first = await _read(reader, tenth)
-    await _read(reader, BACKLOG - 3 * tenth)  # a piece may be larger than what is left of a tenth
+    await _read(reader, BACKLOG - 3 * tenth)  # a piece may be larger than the rest of a tenth
     last = await _read(reader, tenth)
     gc.enable()
     return Growth("a reader far behind", BACKLOG, first * 1e6, last * 1e6)

@@ -1,4 +1,4 @@
-"""The agent that both servers of ``bench.load`` serve: it says what it is told to, at an even pace."""
+"""The agent that both servers of ``bench.load`` serve: it repeats a text from its request, at an even pace."""
 
 import asyncio
 from collections.abc import AsyncGenerator

@@ -11,10 +11,10 @@ from google.adk.events.event import Event
 from starlette.types import Message
 
 from bench.conversation import long_answer
-from stream_protocol.serving import UIMessageStreamResponse
-from stream_protocol.serving.base._recorder_protocol import NoRecorder
+from stream_protocol.serving import ServiceLimits, UIMessageStreamResponse
+from stream_protocol.serving.base import TurnRecorders
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
-from stream_protocol.serving.runs import Run, RunLimits
+from stream_protocol.serving.runs import Run
 from stream_protocol.serving.runs._run import StartedResponse
 from stream_protocol.stream import Settings, sse_conversion
 
@@ -31,7 +31,7 @@ class PathCost(NamedTuple):
 
 
 async def run_path_cost() -> PathCost:
-    """Returns what a chunk costs on its way through the converter, the run, its log, a reader and the response."""
+    """Returns the cost of a chunk on its way through the converter, the run, its log, a reader and the response."""
     [events] = long_answer()
     gc.collect()
     rounds, sends = [], 0
@@ -49,7 +49,7 @@ async def run_path_cost() -> PathCost:
 
 async def _stream(events: list[Event]) -> int:
     """Streams one run to one reader. Returns how often something was sent."""
-    log, run, sends = MemoryRunLog(), Run(RunLimits(), LogBounds()), 0
+    log, run, sends = MemoryRunLog(), Run(ServiceLimits(), LogBounds()), 0
     await run.claim(log, "chat", "request")
     run.open()
 
@@ -63,7 +63,7 @@ async def _stream(events: list[Event]) -> int:
     response = UIMessageStreamResponse(run.log.read())
     sending = asyncio.create_task(response({"type": "http", "method": "POST"}, receive, send))
     await asyncio.sleep(0)
-    await run.run_agent(_paced(events), _started, NoRecorder())
+    await run.run_agent(_paced(events), _started, TurnRecorders())
     await sending
     run.release()
     return sends

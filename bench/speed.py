@@ -99,7 +99,7 @@ def _time_sync(turns: Turns, bridge: SyncBridge) -> float:
     chunks, seconds = 0, 0.0
     gc.disable()
     for index, turn in enumerate(turns):
-        start = thread_time()  # what the call itself does counts, too
+        start = thread_time()  # the call itself counts, too
         for _ in bridge(index, turn):
             chunks += 1
         seconds += thread_time() - start

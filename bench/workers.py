@@ -48,8 +48,9 @@ MIB: Final = 2**20
 
 @dataclass(frozen=True)
 class Load:
-    """``people`` at once, each in ``chats`` new chats of ``turns`` turns. An answer is ``tools`` calls of a tool, one
-    after the other, then ``chunks`` pieces of text at ``rate`` a second; 0: as fast as they can be told."""
+    """A load of ``people`` at once, each in ``chats`` new chats of ``turns`` turns. An answer is ``tools`` calls of a
+    tool, one after the other, then ``chunks`` pieces of text. ``rate``: pieces a second; 0: as fast as possible.
+    """
 
     name: str
     workers: int
@@ -116,11 +117,11 @@ class Measured:
     egress: int
 
 
-async def used(house: Fleet, workers: int) -> Use:
+async def used(deployment: Fleet, workers: int) -> Use:
     """Up to now, by the first so many workers."""
-    with redis.Redis(port=house.redis.port) as asked:
+    with redis.Redis(port=deployment.redis.port) as asked:
         told: Any = asked.info()
-    connection = await asyncpg.connect(house.database)
+    connection = await asyncpg.connect(deployment.database)
     try:
         backend, transactions, rows, wal = await connection.fetchrow(
             "SELECT pg_backend_pid(), xact_commit, tup_inserted + tup_updated + tup_deleted,"
@@ -132,7 +133,7 @@ async def used(house: Fleet, workers: int) -> Use:
     finally:
         await connection.close()
     return Use(
-        worker_cpu=sum(_cpu(psutil.Process(worker.pid)) for worker in house.workers[:workers]),
+        worker_cpu=sum(_cpu(psutil.Process(worker.pid)) for worker in deployment.workers[:workers]),
         redis_cpu=told["used_cpu_user"] + told["used_cpu_sys"],
         postgres_cpu=postgres_cpu,
         client_cpu=time.process_time(),
@@ -151,14 +152,16 @@ def _cpu(process: psutil.Process, *, ended: bool = False) -> float:
     return own + times.children_user + times.children_system if ended else own
 
 
-async def measured(house: Fleet, load: Load) -> Measured:
+async def measured(deployment: Fleet, load: Load) -> Measured:
     """Plays the load."""
     await asyncio.sleep(SETTLING)
-    begun, start = await used(house, load.workers), time.monotonic()
-    got = await asyncio.gather(*(_person(house.ports[who % load.workers], who, load) for who in range(load.people)))
+    begun, start = await used(deployment, load.workers), time.monotonic()
+    got = await asyncio.gather(
+        *(_person(deployment.ports[who % load.workers], who, load) for who in range(load.people))
+    )
     seconds = time.monotonic() - start
     await asyncio.sleep(SETTLING)
-    use = (await used(house, load.workers)).since(begun)
+    use = (await used(deployment, load.workers)).since(begun)
     chunks, size, turn_seconds = (sum(column) for column in zip(*got, strict=True))
     return Measured(load, use, round(seconds, 2), round(turn_seconds, 2), int(chunks), int(size))
 
@@ -195,19 +198,19 @@ async def _turn(port: int, chat: str, turn: int, load: Load) -> tuple[int, int]:
     return chunks, len(answer)
 
 
-async def measured_memory(house: Fleet) -> dict[str, float]:
+async def measured_memory(deployment: Fleet) -> dict[str, float]:
     """The memory of open streams, in the worker (MiB before, KiB for each) and each chunk in Redis (KiB)."""
-    worker = psutil.Process(house.workers[0].pid)
-    with redis.Redis(port=house.redis.port) as asked:
+    worker = psutil.Process(deployment.workers[0].pid)
+    with redis.Redis(port=deployment.redis.port) as asked:
 
         def now() -> tuple[float, float]:
             told: Any = asked.info("memory")
             return worker.memory_info().rss, told["used_memory"]
 
         await asyncio.sleep(SETTLING)
-        asked.flushdb()  # nothing runs, and the logs of what ran would expire meanwhile
+        asked.flushdb()  # nothing runs, and logs of ended runs would expire meanwhile
         before = now()
-        people = asyncio.gather(*(_person(house.ports[0], who, OPEN) for who in range(OPEN.people)))
+        people = asyncio.gather(*(_person(deployment.ports[0], who, OPEN) for who in range(OPEN.people)))
         await asyncio.sleep(OPEN.people * BETWEEN + OPEN.chunks / OPEN.rate * MOMENT)
         during = now()
         await people
@@ -219,26 +222,26 @@ async def measured_memory(house: Fleet) -> dict[str, float]:
     }
 
 
-async def measure(house: Fleet) -> dict[str, Any]:
+async def measure(deployment: Fleet) -> dict[str, Any]:
     """All of it."""
     warm_up = Load("warm-up", workers=2, people=8, chats=5, turns=2, tools=1, chunks=20, rate=0)
-    await measured(house, warm_up)
+    await measured(deployment, warm_up)
     return {
         "machine": {"cores": os.cpu_count(), "python": platform.python_version()},
-        "memory": await measured_memory(house),
-        "loads": [asdict(await measured(house, load)) for load in LOADS],
-        "checks": [asdict(await measured(house, load)) for load in CHECKS],
+        "memory": await measured_memory(deployment),
+        "loads": [asdict(await measured(deployment, load)) for load in LOADS],
+        "checks": [asdict(await measured(deployment, load)) for load in CHECKS],
         "load_average": round(os.getloadavg()[1], 1),
     }
 
 
 @contextmanager
-def open_house() -> Iterator[Fleet]:
+def open_deployment() -> Iterator[Fleet]:
     """Two workers with a Redis and a PostgreSQL of their own."""
     with tempfile.TemporaryDirectory() as folder, postgres_server() as postgres:
         options = ("--user-header", USER, "--lease", str(LEASE))
-        with fleet(Path(folder), postgres.new_database(), 6, *options, agent=AGENT) as house:
-            yield house
+        with fleet(Path(folder), postgres.new_database(), 6, *options, agent=AGENT) as deployment:
+            yield deployment
 
 
 def main() -> None:
@@ -247,8 +250,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.workers", description=main.__doc__)
     parser.add_argument("file", type=Path)
     file: Path = parser.parse_args().file
-    with open_house() as house:
-        told = asyncio.run(measure(house))
+    with open_deployment() as deployment:
+        told = asyncio.run(measure(deployment))
     file.write_text(json.dumps(told, indent=2) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""An agent that says as much as it is asked to, at the pace it is asked for. Its users say ``TOOLS CHUNKS RATE``."""
+"""An agent that sends as much text as requested, at the requested pace. Its users send ``TOOLS CHUNKS RATE``."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ PIECE: Final = "as the crow flies, "
 
 
 def respond(request: LlmRequest) -> Turn:
-    """Calls the tool until it has been called so often, then says the pieces."""
+    """Calls the tool as often as requested, then sends the pieces."""
     answered = 0
     for content in reversed(request.contents):
         parts = content.parts or []

@@ -48,12 +48,12 @@ endpoints = ChatEndpoints(service)
 
 
 def hello(_request: HttpRequest) -> JsonResponse:
-    """What was there before."""
+    """A view that the project had before."""
     return JsonResponse({"hello": "world"})
 
 
 async def chat(request: HttpRequest) -> StreamingHttpResponse:
-    """What ``useChat`` posts to. A page shows the text of a refusal as it is."""
+    """The endpoint of ``useChat``. A client shows the text of a refusal unchanged."""
     return to_django(await endpoints.respond(from_django(request), user_id=await user_id(request)))
 
 
@@ -63,7 +63,7 @@ async def history(request: HttpRequest, chat_id: str) -> StreamingHttpResponse:
 
 
 async def resume(request: HttpRequest, chat_id: str) -> StreamingHttpResponse:
-    """What is being written in the chat; ``useChat({ resume: true })`` asks for it."""
+    """Returns the response that is being written in the chat; ``useChat({ resume: true })`` requests it."""
     return to_django(await endpoints.resume(from_django(request), chat_id, user_id=await user_id(request)))
 
 
@@ -73,7 +73,7 @@ async def stop(request: HttpRequest, chat_id: str) -> StreamingHttpResponse:
 
 
 async def user_id(request: HttpRequest) -> str:
-    """Whoever Django has signed in; nobody (401) without a session."""
+    """The user whom Django has signed in; nobody (401) without a session."""
     user = await request.auser()
     return str(user.pk) if user.is_authenticated else ""
 

@@ -29,7 +29,7 @@ app = FastAPI(lifespan=lifespan)
 
 
 def current_user(x_user: Annotated[str, Header()] = "") -> str:
-    """Whoever your app has signed in; here a proxy says it."""
+    """The user whom your app has signed in; here a proxy sends the name."""
     if not x_user:
         raise HTTPException(401, "Sign in first.")
     return x_user
@@ -49,7 +49,7 @@ def overrides(request: Request, chat_request: ChatRequest) -> RunOverrides:
 
 @app.post("/api/chat")
 async def chat(request: Request, user: User) -> Response:
-    """What ``useChat`` posts to."""
+    """The endpoint of ``useChat``."""
     return await endpoints.respond(request, user_id=user, overrides=overrides)
 
 
@@ -61,7 +61,7 @@ async def history(request: Request, chat_id: str, user: User) -> Response:
 
 @app.get("/api/chat/{chat_id}/stream")
 async def resume(request: Request, chat_id: str, user: User) -> Response:
-    """What is being written in the chat; ``useChat({ resume: true })`` asks for it."""
+    """Returns the response that is being written in the chat; ``useChat({ resume: true })`` requests it."""
     return await endpoints.resume(request, chat_id, user_id=user)
 
 

@@ -14,13 +14,13 @@ app.config["MAX_CONTENT_LENGTH"] = 32 * 1024 * 1024
 
 
 def user_id() -> str:
-    """Whoever your app has signed in; here a proxy says it."""
+    """The user whom your app has signed in; here a proxy sends the name."""
     return request.headers.get("X-User") or abort(401)
 
 
 @app.post("/api/chat")
 def chat() -> Response:
-    """What ``useChat`` posts to. A page shows the text of a refusal as it is."""
+    """The endpoint of ``useChat``. A client shows the text of a refusal unchanged."""
     if not request.is_json:
         abort(415)
     try:

@@ -5,7 +5,7 @@ Run it with a virtual environment that holds the ADK to be recorded, and nothing
     python -m venv /tmp/adk-2.5 && /tmp/adk-2.5/bin/pip install 'google-adk==2.5.*'
     /tmp/adk-2.5/bin/python frontend-fixtures/record_old.py [NAME …]
 
-Then let build.py, which runs under the newest ADK, say what they become.
+Then run build.py, under the newest ADK, to build their streams.
 """
 
 import asyncio

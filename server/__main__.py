@@ -1,4 +1,4 @@
-"""``python -m server``: the demo as it is deployed, with settings from the environment."""
+"""``python -m server``: the deployed demo, with settings from the environment."""
 
 import dataclasses
 
@@ -11,17 +11,19 @@ from stream_protocol.server import (
     AddressError,
     bind_socket,
     exposure_warning,
-    freeze_startup_objects,
     log_to_terminal,
     only_allowed_hosts,
     run_server,
+    tune_gc,
 )
 
 
 @click.command()
 @click.option("--host", help="Instead of HOST from the environment.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Instead of PORT from the environment.")
-@click.option("--allowed-host", "allowed_hosts", multiple=True, help="Host name to answer to, besides loopback's.")
+@click.option(
+    "--allowed-host", "allowed_hosts", multiple=True, help="Host name that the server answers to, besides loopback's."
+)
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
 def main(
     host: str | None,
@@ -54,7 +56,7 @@ def main(
         service,
         listener,
         announce=lambda url: click.echo(f"Talk with the demo agent at {url}"),
-        before_accepting=freeze_startup_objects,
+        before_accepting=tune_gc,
         drain=settings.drain,
     )
 

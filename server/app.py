@@ -9,6 +9,7 @@ from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.serving import (
     ChatService,
     Recorder,
+    ServiceLimits,
     create_app as create_chat_app,
     explain_error,
 )
@@ -19,7 +20,9 @@ def chat_service(settings: Settings, recorder: Recorder | None = None) -> ChatSe
     options: ConverterOptions = {"ai_sdk": settings.ai_sdk}
     if settings.show_errors:
         options["on_error"] = explain_error
-    return ChatService(demo_agent(), disconnect_grace=settings.disconnect_grace, recorder=recorder, **options)
+    return ChatService(
+        demo_agent(), limits=ServiceLimits(disconnect_grace=settings.disconnect_grace), recorder=recorder, **options
+    )
 
 
 def create_demo(settings: Settings) -> tuple[Starlette, ChatService]:

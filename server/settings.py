@@ -1,4 +1,4 @@
-"""What the environment says about the server."""
+"""The server's settings from the environment."""
 
 import os
 from collections.abc import Mapping
@@ -10,30 +10,37 @@ from stream_protocol import AiSdkVersion
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Where and how to serve. ``GOOGLE_API_KEY``, which chooses the model, is the demo agent's business."""
+    """The address and the options of the server. The demo agent itself reads ``GOOGLE_API_KEY``, which chooses the
+    model.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8000
     ai_sdk: AiSdkVersion = 6
     allow_origins: tuple[str, ...] = ()
     disconnect_grace: float | None = None
-    """Seconds that a run outlives its reader; by default it goes on to its end, and a page that reloads takes it up."""
+    """Seconds that a run continues after its client has disconnected; by default until it ends, and a reloaded page
+    resumes it.
+    """
 
     drain: float = 5.0
-    """Seconds that runs go on after SIGTERM. Docker kills 10 seconds after it, unless ``--stop-timeout`` says more."""
+    """Seconds that runs continue after SIGTERM. Docker kills the process 10 seconds after SIGTERM; ``--stop-timeout``
+    changes that.
+    """
 
     show_errors: bool = False
-    """Whether the page shows the cause of an error. Only where who chats may read it."""
+    """True if the page shows the cause of an error. Only if all users may read it."""
 
     inspect: bool = False
-    """Whether the page shows how an answer came to be. Only for developers."""
+    """True if the page shows the Inspector. Only for developers."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Self:
-        """Reads ``HOST``, ``PORT``, ``AI_SDK``, ``ALLOW_ORIGINS`` (comma-separated) and ``DISCONNECT_GRACE`` (seconds,
-        or empty: a run goes on to its end), ``DRAIN`` (seconds), and ``SHOW_ERRORS`` and ``INSPECT`` (0 or 1).
+        """Reads ``HOST``, ``PORT``, ``AI_SDK``, ``ALLOW_ORIGINS`` (comma-separated), ``DISCONNECT_GRACE``, ``DRAIN``
+        (seconds), ``SHOW_ERRORS`` and ``INSPECT`` (0 or 1). ``DISCONNECT_GRACE`` is in seconds, or empty: a run
+        continues until it ends.
 
-        Raises ``ValueError`` for what makes no sense.
+        Raises ``ValueError`` for an invalid value.
         """
         return cls(
             host=env.get("HOST", cls.host),

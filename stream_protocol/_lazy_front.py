@@ -14,7 +14,7 @@ def lazy_front(package: str, names: str) -> tuple[Callable[[str], object], Calla
     module = f"{package}.{names}"
 
     def get(name: str) -> object:
-        public = import_module(module)  # outside the try: an AttributeError in there is a bug, and must be seen as one
+        public = import_module(module)  # outside the try: an AttributeError in there is a bug, and must not be hidden
         try:
             return getattr(public, name)
         except AttributeError:

@@ -33,13 +33,13 @@ def check_origins(name: str, origins: object) -> frozenset[str]:
     for origin in sorted(checked):
         sent = _as_sent(origin)
         if sent is None:
-            raise InvalidArgumentError(f"`{name}` has {shown(origin)}, which is not an origin: {_way_out(origin)}.")
+            raise InvalidArgumentError(f"`{name}` has {shown(origin)}, which is not an origin: {_hint(origin)}.")
         if sent != origin:
             raise InvalidArgumentError(f"`{name}` has {shown(origin)}, which no browser sends: write {shown(sent)}.")
     return checked
 
 
-def _way_out(origin: str) -> str:
+def _hint(origin: str) -> str:
     if ANY_ORIGIN in origin:
         return 'name each host, or write "*" for all'
     if not origin.isascii():

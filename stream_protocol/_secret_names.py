@@ -1,7 +1,7 @@
-"""Tells by its name whether a value is a secret: by the words that the name is made of, not by letters in it.
+"""Decides by a name whether its value is a secret: by the words in the name, not by its letters.
 
-``x-api-key``, ``apiKey`` and ``API_KEY`` hold the same two words, and ``api key`` is a secret. ``keyboard`` has no such
-word. The last word counts, too: a ``token_count`` tells something about tokens.
+``x-api-key``, ``apiKey`` and ``API_KEY`` have the same two words, and ``api key`` is a secret. ``keyboard`` does not
+have the word ``key``. The last word counts, too: a ``token_count`` only describes tokens.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 _MAX_LENGTH: Final = 200
-"""Characters of a name. What is longer is a text."""
+"""Characters of a name. A longer string is a text."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za-z]+")
 
@@ -48,7 +48,7 @@ _SECRETS: Final = (
     r"\b(?:(?:seed|recovery) phrase|security answer|connect sid)\b",
     r"\b(?:code ?verifier|client assertion|connection ?string|auth ?response ?uri)\b",
     r"(?:^|\b(?:basic|http|proxy|x) )auth(?: header)?$",
-    # Words that others are put before without a gap.
+    # Words that other words precede without a gap.
     r"(?:password|passwd|apikey|secretkey|accesstoken|refreshtoken|authtoken|csrf\w*token|clientsecret)s?\b",
 )
 _SECRET: Final = re.compile("|".join(_SECRETS))
@@ -60,17 +60,17 @@ _ABOUT: Final = re.compile(
     r"|supported|strength|label|placeholder|hint|prompt|errors?|message|help|index|position|details?|servers?|issuer"
     r"|colou?r|address|symbol|icon|names?|title|description|banner|consent|recipe|algorithm|audience|scopes?|rules)$"
 )
-"""Found at the end of a name that tells something about a secret, and does not hold it."""
+"""Found at the end of a name that describes a secret and does not contain it."""
 
 _HOLDS_SECRET: Final = re.compile(r"\b(?:auth ?response ?uri|id token hint)$")
-"""Holds one, though its end says otherwise."""
+"""Names of secrets in spite of their last word."""
 
 _PLACE: Final = re.compile(r"\b(?:page|continuation|sync|cancellation|cursor|resume) ?token$|\baccount key (?!s?$)")
 """A place in a list or the like is called a token, too."""
 
 
 class Meaning(Enum):
-    """What a name says of its value."""
+    """The kind of value that a name promises."""
 
     PLAIN = auto()
     SECRET = auto()
@@ -80,7 +80,7 @@ class Meaning(Enum):
 
 
 def meaning(name: str) -> Meaning:
-    """What the name says of its value."""
+    """Returns the kind of value that a name promises."""
     return _meaning(name) if len(name) <= _MAX_LENGTH else Meaning.PLAIN
 
 

@@ -1,7 +1,8 @@
-"""Removes secrets from texts: the one list of what a credential looks like, for recordings, logs and error messages.
+"""Removes secrets from texts. The one list of patterns of credentials, for recordings, logs and error messages.
 
-A recording must replay, so ``without_secrets`` takes only what shows itself as a credential. A line of a log needs no
-more than its sense: ``message_without_secrets`` also takes what may be one. ``_secret_names`` knows secrets by name.
+A recording must replay, so ``without_secrets`` removes only text that is clearly a credential. A log line only has to
+be understood, so ``message_without_secrets`` also removes text that may be one. ``_secret_names`` finds secrets by
+name.
 """
 
 import os
@@ -31,7 +32,7 @@ _TOKEN: Final = re.compile(
     r"|(?:gsk|r8)_\w{20,}|(?:xai|pplx|nvapi|tvly)-[\w-]{20,}|lin_api_\w{20,}|AQ\.[\w-]{20,}"
     r"|AGE-SECRET-KEY-1\w+|whsec_[\w+/=]{16,}|(?:Bearer|bearer)\s+[\w.~+/=-]{16,})"
 )
-"""Tokens that are known by their beginnings: JSON Web Tokens, those of providers, and long ones behind ``Bearer``."""
+"""Tokens with known beginnings: JSON Web Tokens, providers' tokens, and long tokens after ``Bearer``."""
 
 _BASIC: Final = re.compile(r"Basic\s+([A-Za-z0-9+/]{4,}={0,2})", re.IGNORECASE)
 _PEM: Final = re.compile(r"-----BEGIN ([A-Z ]*PRIVATE KEY(?: BLOCK)?)-----[^-]*(?:-----END \1-----)?")
@@ -59,13 +60,13 @@ _URL_SECRETS: Final = re.compile(
     r"(?:x-(?:amz|goog)-)?(?:signature|credential|security-token)|sig|hmac|awsaccesskeyid|googleaccessid|auth|hash-?key",
     re.IGNORECASE,
 )
-"""Parameters that sign a URL, or hold a credential."""
+"""Parameters that sign a URL, or have a credential."""
 
 _LONG: Final = 20
-"""Characters of a value that only a machine reads: the ``key`` of a URL, a lone user in it."""
+"""Characters of a machine-readable value: the ``key`` of a URL, or a user name alone in it."""
 
 
-# What only a message loses
+# Only removed from messages
 
 _ANY_URL: Final = re.compile(r"\w://[^\s\"'<>]+")
 _ANY_USER: Final = re.compile(r"(?<=\w)://(?:[^/@:?#]*:(?!\d+[/?#])|[^/@?#]+@)")
@@ -85,7 +86,7 @@ _CUT_TOKEN: Final = re.compile(r"\b(?:AIza|AKIA|(?:sk|pk|rk|gsk|hf|r8|xai|pplx)[
 """A provider quotes the beginning of a wrong key, or masks its middle."""
 _BEARER: Final = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
 _LONG_WORD: Final = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}")
-"""Letters and digits: a key of somebody who gives them no beginning."""
+"""Letters and digits: a key without a known beginning."""
 
 _SECRET_VARIABLE: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET: Final = 8
@@ -93,10 +94,9 @@ _SHORTEST_SECRET: Final = 8
 
 
 def search_work(text: str) -> int:
-    """Return the work that ``without_secrets`` may be, in tenths of a microsecond: an upper bound, found in no time.
+    """Return an upper bound of the work of ``without_secrets``, in tenths of a microsecond. Cheap.
 
-    Each character costs something for each search, and each place where a name, an address or an element may stand much
-    more.
+    Each character costs a little for each search. A possible name, address or element costs much more.
     """
     colons, equals, has_addresses = text.count(":"), text.count("="), "://" in text
     work = len(text)
@@ -113,7 +113,7 @@ def search_work(text: str) -> int:
 
 
 def without_secrets(text: str) -> str:
-    """The text without what shows itself as a credential; the same text if there is none."""
+    """The text without clear credentials; the same text if there is none."""
     if len(text) <= _MAX_TOKEN and (_SCHEME.fullmatch(text.strip()) or _is_basic(text.strip())):
         return REDACTED
     text = _TOKEN.sub(REDACTED, text)
@@ -146,7 +146,7 @@ def _has_headers(text: str) -> bool:
 
 
 def _clean_line(found: re.Match[str]) -> str:
-    """Behind a colon only one word is a value: more of them are a sentence."""
+    """After a colon only a single word is a value: several words are a sentence."""
     is_sentence = found[1].rstrip().endswith(":") and len(found[3].split()) > 1
     return found[0] if is_sentence else _clean_value(found, found[2])
 
@@ -199,8 +199,11 @@ def _clean_parameters(url: str) -> str:
 
 
 def message_without_secrets(text: str, *, known: Collection[str] = ()) -> str:
-    """The text without all that may be a secret: what ``without_secrets`` knows, the values of the environment's
-    secrets, users and queries of URLs, values by their names, and long words, but for those that are ``known``."""
+    """Returns the text without anything that may be a secret.
+
+    Removes all that ``without_secrets`` removes, the values of the environment's secrets, users and queries of URLs,
+    and values by their names. Removes long words, too, except the ``known`` ones.
+    """
     for value in _environment_secrets():
         text = text.replace(value, REDACTED)
     text = _ANY_URL.sub(lambda found: _without_query(_without_user(found[0])), text)
@@ -217,11 +220,11 @@ def _clean_named(found: re.Match[str]) -> str:
 
 
 def _without_user(url: str) -> str:
-    """The URL without user names and passwords, also in a URL that it holds.
+    """The URL without user names and passwords, also in a nested URL.
 
     A password may have any character but spaces and quotes: the author of the URL may have forgotten to encode it. So a
-    password ends at the last ``@``. Each character is looked at once. A search for the last ``@`` from each ``://``
-    would take quadratic time.
+    password ends at the last ``@``. Each character is visited once. A search for the last ``@`` from each ``://`` would
+    take quadratic time.
     """
     last = url.rfind("@")
     kept, begin = [], 0

@@ -1,4 +1,4 @@
-"""Agents behind A2A, on loopback: those that ADK's ``to_a2a`` serves, and one that says what it is told to."""
+"""Agents behind A2A, on loopback: those that ADK's ``to_a2a`` serves, and a scripted one."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -24,7 +24,7 @@ from tests.served import serving
 from tests.serving.support import HANG
 
 NAME = "far"
-"""Of every peer, and of the agent that stands for it here."""
+"""The name of every peer, and of its local agent."""
 
 Step: TypeAlias = "Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent | Exception"
 
@@ -65,7 +65,7 @@ async def peer(agent: BaseAgent | Workflow, **served: Any) -> AsyncIterator[Remo
 
 @asynccontextmanager
 async def scripted_peer(*turns: Sequence[Step]) -> AsyncIterator[RemoteA2aAgent]:
-    """A peer that is no ADK agent: it sends the steps of one turn after the other."""
+    """A peer that is not an ADK agent: it sends the steps of its turns, one after the other."""
     async with peer(LlmAgent(name=NAME, model=ScriptedLlm(turns=["…"])), executor=_Script(turns)) as remote:
         yield remote
 
@@ -96,12 +96,12 @@ class _Script(AgentExecutor):
 
 
 def message(*parts: str | Part) -> Message:
-    """What a peer says."""
+    """A peer's message."""
     return Message(message_id=f"m{next(_numbers)}", role=Role.ROLE_AGENT, parts=[_part(part) for part in parts])
 
 
 def status(state: TaskState, *parts: str | Part) -> TaskStatusUpdateEvent:
-    """A task that is in this state now, and what the peer says of it."""
+    """A task in this state, and the peer's message about it."""
     said = message(*parts) if parts else None
     return _compat.make_task_status_update_event(
         task_id="", context_id="", status=_compat.make_task_status(state, message=said), final=False

@@ -25,7 +25,6 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.workflow import BaseNode
 
 import stream_protocol
-from stream_protocol.stream import ConverterOptions
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 
@@ -54,7 +53,7 @@ def _names() -> dict[str, Any]:
 
 
 def parameters(function: Function) -> dict[str, Any]:
-    """The parameters of a function, and what each takes. Those of ``**options`` are the converter's."""
+    """The parameters of a function, and what each takes. Those of ``**options`` are in a ``TypedDict``."""
     called: Any = vars(function).get("__init__", function) if isinstance(function, type) else function
     module = vars(sys.modules[function.__module__])
     found: dict[str, Any] = {}
@@ -63,7 +62,8 @@ def parameters(function: Function) -> dict[str, Any]:
         return {name: field.annotation for name, field in function.model_fields.items()}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            found.update(get_type_hints(ConverterOptions, localns=_NAMES))
+            (options,) = get_args(hints[parameter.name])
+            found.update(get_type_hints(options, localns=_NAMES))
         elif parameter.name in hints:
             found[parameter.name] = hints[parameter.name]
     return found

@@ -1,4 +1,4 @@
-"""Many cheap cases in one test: as tests of their own they would cost more than what they judge."""
+"""Many cheap cases in one test: separate tests would cost more than the cases."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, exp
 from tests.tools import missing
 
 HANG_MS: Final = 60_000
-"""How long a condition may take before it counts as a hang."""
+"""Milliseconds that a condition may take before it counts as a hang."""
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS: Final = (
@@ -41,7 +41,7 @@ addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI })
 
 
 class Screen(TypedDict, total=False):
-    """In CSS pixels; 1100 by 900 and light if nothing else is said."""
+    """In CSS pixels; by default 1100 by 900, and light."""
 
     width: int
     height: int
@@ -50,7 +50,7 @@ class Screen(TypedDict, total=False):
 
 @contextmanager
 def opened_tab(browser: Browser, **screen: Unpack[Screen]) -> Iterator[Page]:
-    """A tab with storage of its own. Fails the test if a page in it fails, or does what its policy forbids."""
+    """A tab with its own storage. Fails the test if a page in it fails, or violates its policy."""
     viewport: ViewportSize = {"width": screen.get("width", 1100), "height": screen.get("height", 900)}
     colors = screen.get("colors", "light")
     # Without motion: a click may miss what is being scrolled.
@@ -68,7 +68,7 @@ def opened_tab(browser: Browser, **screen: Unpack[Screen]) -> Iterator[Page]:
     tab.add_init_script(TELL_VIOLATIONS)
     yield tab
     tab.close()
-    assert failures == []
+    assert failures == [], failures
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where screenshots go: the folder named by SCREENSHOTS, or a temporary one."""
+    """The folder of screenshots: the one named by SCREENSHOTS, or a temporary one."""
     named = os.environ.get("SCREENSHOTS")
     folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
     folder.mkdir(parents=True, exist_ok=True)

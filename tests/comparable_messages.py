@@ -1,4 +1,4 @@
-"""What a live client and history may differ in, taken out of both: see ``docs/decisions/what-history-equals.md``."""
+"""Removes the allowed differences between a live client and history: see ``docs/decisions/what-history-equals.md``."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,11 +15,11 @@ _Part = dict[str, Any]
 def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
     """Returns copies of the messages in which a live client's and history's are equal.
 
-    Calls whose arguments never completed are dropped, and so are the step that held nothing else, the empty metadata
-    of a message that such a step began, and every ``rawInput``. An approval that nobody answered before its call ended
-    is dropped, and a call that later words passed over is closed. Parts of agents that ran in parallel are ordered by
-    branch, parts without a branch (files, data) after them, and the steps between them are dropped. A message that has
-    no parts then is dropped: a client has it as soon as the response begins.
+    Calls whose arguments never completed are dropped. So are a step with nothing else, the empty metadata of a message
+    that such a step began, and every ``rawInput``. An approval that nobody answered before its call ended is dropped. A
+    call that a later user message skipped is closed. Parts of agents that ran in parallel are ordered by branch, and
+    parts without a branch (files, data) follow. The steps between them are dropped. A message without parts is dropped:
+    a client has it as soon as the response begins.
     """
     listed = list(messages)
     last_words = max((index for index, message in enumerate(listed) if message["role"] == "user"), default=0)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 from types import ModuleType
 from typing import Final
 
@@ -15,7 +16,8 @@ from google.adk.agents import BaseAgent
 
 from tests.processes import ROOT
 
-_BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+"""A tab of the site has its block indented."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +39,15 @@ def all_blocks() -> tuple[Block, ...]:
 
 
 def block(file: str, mark: str) -> str:
-    """The code of the one block of a file that holds this text.
-
-    Who calls it runs the code: ``test_documents.py`` finds the calls, and wants one for each block.
+    """The code of the only block of a file with this text. The caller runs the code: ``test_documents.py`` finds the
+    calls, and requires one for each block.
     """
     (found,) = [each for each in all_blocks() if each.file == file and mark in each.code]
     return found.code
 
 
 def install_my_package(monkeypatch: pytest.MonkeyPatch, agent: BaseAgent) -> None:
-    """Makes the agent what our pages call ``my_package.agent.root_agent``."""
+    """Makes the agent available as ``my_package.agent.root_agent``, the name in our pages."""
     module = ModuleType("my_package.agent")
     monkeypatch.setattr(module, "root_agent", agent, raising=False)
     monkeypatch.setitem(sys.modules, "my_package", ModuleType("my_package"))
@@ -63,4 +64,6 @@ def our_files(*endings: str, folder: Path = ROOT) -> Iterator[Path]:
 def _blocks_of(file: Path) -> Iterator[Block]:
     text = file.read_text(encoding="utf-8")
     for found in _BLOCK.finditer(text):
-        yield Block(file.relative_to(ROOT).as_posix(), text.count("\n", 0, found.start()) + 1, found[1], found[2])
+        yield Block(
+            file.relative_to(ROOT).as_posix(), text.count("\n", 0, found.start()) + 1, found[2], dedent(found[3])
+        )

@@ -1,4 +1,4 @@
-"""How many examples a property is tried with."""
+"""The number of examples that a property is tried with."""
 
 from typing import Final
 
@@ -6,9 +6,11 @@ from hypothesis import settings
 
 IN_A_HUNT: Final = 100
 IN_EACH_RUN: Final = 40
-"""The same ones each time: what fails is what a change broke. To find new ones is for hunts."""
+"""The same examples in each run, so that a failure is a regression. Hunts find new examples."""
 
 
 def examples(in_a_hunt: int) -> settings:
-    """Tries a property with this many examples in a hunt, and with as large a part of them as all properties else."""
+    """Tries a property with this many examples in a hunt, and otherwise with the same fraction of them as all
+    properties.
+    """
     return settings(max_examples=in_a_hunt * settings().max_examples // IN_A_HUNT)

@@ -1,14 +1,17 @@
-"""Every history that a test reads, judged by the real clients' own validation when the tests are over.
+"""Collects every history that a test reads. After the tests, the real clients' own validation checks them.
 
-What ``validateUIMessages`` looks at is the shape of a message: which keys there are, their types, and the few values
-that its schema names. Of each shape one message is kept, so that thousands of histories are one short Node process.
+``validateUIMessages`` checks the shape of a message: its keys, their types, and the few values that its schema names.
+So one message of each shape is enough, and thousands of histories need only one short Node process.
 """
 
 import json
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
+
+import pytest
 
 from stream_protocol.wire import UIMessage
 
@@ -18,7 +21,7 @@ _NAMED: Final = frozenset({"type", "role", "state", "approved", "dynamic"})
 """Keys whose values the schema names."""
 
 _ANYTHING: Final = frozenset({"input", "output", "data", "metadata", "rawInput"})
-"""Keys whose values it takes as they are."""
+"""Keys whose values it does not check."""
 
 
 class Histories:
@@ -32,7 +35,7 @@ class Histories:
             self._messages.setdefault(_shape(message), message)
 
     def refused(self, node: str) -> list[str]:
-        """Why the clients refuse messages. ``node``: the path of Node."""
+        """The reasons for which the clients refuse messages. ``node``: the path of Node."""
         asked = [{"ai": ai, "messages": [message]} for message in self._messages.values() for ai in (6, 7)]
         if not asked:
             return []
@@ -49,6 +52,24 @@ class Histories:
             for one, answer in zip(asked, answers, strict=True)
             if answer
         ]
+
+
+@contextmanager
+def collected_histories() -> Iterator[Histories]:
+    """Collects the histories that the package makes in this context."""
+    from stream_protocol.session import PageMessages  # noqa: PLC0415  # ADK, for which xdist's own process need not wait
+
+    histories = Histories()
+    make = PageMessages.messages
+
+    def recorded(page: PageMessages, **options: Any) -> list[UIMessage]:
+        messages = make(page, **options)
+        histories.add(messages)
+        return messages
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(PageMessages, "messages", recorded)
+        yield histories
 
 
 def _shape(value: Any, key: str = "") -> Any:

@@ -5,16 +5,16 @@ from importlinter.application import output
 from importlinter.domain.contract import Contract, ContractCheck
 
 
-class FrontsContract(Contract):
+class InterfacesContract(Contract):
     """A module whose name begins with an underscore is imported by its own folder, and by the folders in it, alone.
 
-    All others go through the front of that folder: what its ``__init__.py`` exports.
+    All others go through the interface of that package: what its ``__init__.py`` exports.
     """
 
-    type_name = "fronts"
+    type_name = "interfaces"
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        """Finds the imports that go around a front."""
+        """Finds the imports that go around an interface."""
         broken = [
             f"{importer} imports {imported}"
             for imported in graph.modules

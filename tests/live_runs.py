@@ -29,12 +29,12 @@ def content(**fields: Any) -> Message:
 
 
 def heard(text: str, *, finished: bool | None = None) -> Message:
-    """What the user said."""
+    """The user's text."""
     return content(input_transcription=types.Transcription(text=text, finished=finished))
 
 
 def spoken(text: str, *, finished: bool | None = None) -> Message:
-    """What the agent says."""
+    """The agent's text."""
     return content(output_transcription=types.Transcription(text=text, finished=finished))
 
 
@@ -79,7 +79,7 @@ class _Connection:
                 return
 
     async def send_tool_response(self, **_: Any) -> None:
-        """What a tool gave changes nothing in what follows."""
+        """The output of a tool changes nothing in later events."""
 
     async def close(self) -> None:
         """There is nothing to close."""
@@ -101,7 +101,7 @@ class _LiveLlm(BaseLlm):
 
 
 async def live_run(*messages: Message, model: str = NATIVE_AUDIO) -> tuple[list[Event], Session]:
-    """The events of the run, and what ADK has stored of it."""
+    """The events of the run, and ADK's stored events."""
     agent = LlmAgent(name="root", model=_LiveLlm(model=model, messages=list(messages)), tools=[look])
     runner = InMemoryRunner(agent, app_name="app")
     await runner.session_service.create_session(app_name="app", user_id="ann", session_id="s")

@@ -1,4 +1,4 @@
-"""What a disk does that a test cannot: files that fail, never end, or may not be read."""
+"""Files with faults that a test cannot cause on a real disk: they fail, never end, or may not be read."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,16 +1,17 @@
-"""Ports for servers that must be told theirs."""
+"""Ports for servers that cannot choose their own."""
 
 import socket
 from random import SystemRandom
 from typing import Final
 
 PORTS: Final = range(20_000, 32_000)
-"""Below those that systems give to connections (from 32,768 on Linux): one of these is not taken by a client in the
-moment before the server listens."""
+"""Below the ports that systems give to connections (from 32,768 on Linux). So no client can take one of them in the
+moment before the server listens.
+"""
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on."""
+    """A free port of loopback."""
     while True:
         port = SystemRandom().choice(PORTS)
         try:

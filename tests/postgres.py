@@ -18,18 +18,18 @@ from tests.tools import missing
 USER: Final = "ann"
 
 UNPRIVILEGED: Final = "nobody"
-"""Who runs the server if root starts it, which PostgreSQL refuses to be."""
+"""The account of the server if root starts it: PostgreSQL refuses to run as root."""
 
 HANG: Final = 120
 """Seconds that one of its commands may take."""
 
 DEBIAN_BINARIES: Final = Path("/usr/lib/postgresql")
-"""Debian keeps all but the clients' commands off the PATH, in a folder for each version."""
+"""Debian has only the clients' commands on the PATH; the others are in a folder for each version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A running server. Who breaks it has one of its own."""
+    """A running server. A test that breaks it needs its own."""
 
     binaries: Path
     port: int
@@ -45,7 +45,7 @@ class Postgres:
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{name}"
 
     def start(self) -> None:
-        """At the same port, with what was in it."""
+        """Starts again at the same port, with its data."""
         settings = f"-c listen_addresses=127.0.0.1 -p {self.port} -c unix_socket_directories= -c fsync=off"
         settings = " ".join((settings, *(f"-c {setting}" for setting in self._settings)))
         self._control("start", f"--log={self._folder}/log", f"--options={settings}")
@@ -65,7 +65,7 @@ class Postgres:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """It takes connections and says nothing, neither there nor in those that were open."""
+        """It accepts connections, and sends nothing on new and open ones."""
         server = int((self._folder / "cluster" / "postmaster.pid").read_text().split()[0])
         os.kill(server, signal.SIGSTOP)  # first: then it begins no more processes, and those that end stay as zombies
         children = _children(server)
@@ -78,7 +78,7 @@ class Postgres:
                 os.kill(process, signal.SIGCONT)
 
     def log(self) -> str:
-        """What it has logged."""
+        """The server's log."""
         return (self._folder / "log").read_text()
 
     def _control(self, *what: str) -> None:

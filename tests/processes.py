@@ -1,4 +1,6 @@
-"""``python -m`` in a process of its own that is there at once: forked from one that has imported what servers need."""
+"""``python -m`` in a separate process that starts at once: forked from a process that has imported the servers'
+modules.
+"""
 
 import multiprocessing
 import os
@@ -21,7 +23,7 @@ HANG: Final = 60.0
 """Seconds after which a test has failed, whatever it waits for."""
 
 COMMAND: Final = [sys.executable, "-m", "stream_protocol"]
-"""``adk-ui-stream``, of a Python that has imported nothing yet: what imports ADK takes more than a second."""
+"""``adk-ui-stream``, in a new Python: importing ADK takes more than a second."""
 
 ENV: Final = {**os.environ, "PYTHONPATH": str(ROOT)}
 """For such a Python, in whatever folder."""
@@ -39,7 +41,7 @@ PRELOADED: Final = [
     "stream_protocol.serving.adk_runner._session_services",
     "stream_protocol.testing",
 ]
-"""What servers need."""
+"""The modules that servers need."""
 
 FORKS.set_forkserver_preload(PRELOADED)
 
@@ -100,7 +102,7 @@ def _become(
 def run_forked(
     module: str, arguments: Sequence[str], cwd: str, env: Mapping[str, str], stdout: Connection, stderr: Any
 ) -> None:
-    """Makes this process the program: what it writes goes to these files."""
+    """Turns this process into the program, with its output in these files."""
     multiprocessing.current_process().daemon = False  # as every program it may start processes
     os.environ.clear()
     os.environ.update(env)
@@ -116,7 +118,7 @@ def run_forked(
 
 @dataclass(frozen=True)
 class Done:
-    """What a command said."""
+    """The result of a command."""
 
     exit_code: int
     stdout: str
@@ -135,7 +137,7 @@ def started(module: str, *arguments: str, cwd: Path, env: Mapping[str, str] = os
 
 
 def cli(*arguments: str, cwd: Path) -> Done:
-    """What ``adk-ui-stream`` says in this folder."""
+    """Runs ``adk-ui-stream`` in this folder."""
     with started("stream_protocol", *arguments, cwd=cwd) as process:
         stdout = process.read()
         return Done(process.wait(), stdout, process.log.read_text())

@@ -1,4 +1,4 @@
-"""The other readings of a stored chat, beside its history: a replay of each form in which a session is kept."""
+"""The other readings of a stored chat, besides its history: a replay of each form of a stored session."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

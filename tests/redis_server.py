@@ -42,7 +42,7 @@ class RedisServer:
             time.sleep(0.02)
 
     def freeze(self) -> None:
-        """It takes connections and says nothing."""
+        """It accepts connections, and sends nothing."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:

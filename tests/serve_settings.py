@@ -15,9 +15,8 @@ def write_settings(folder: Path, options: Mapping[str, Any]) -> None:
 
 
 def on_command_line(words: Sequence[str], folder: Path) -> list[str]:
-    """The words, without those options that are read from a file: they are written to it.
-
-    So a list of options can be put together without a look at where each of them belongs.
+    """Returns the command line without the options that belong in the settings file, and writes those to the file. So a
+    test can list options without knowing where each belongs.
     """
     known = file_options()
     settings: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The order of a stream, told apart from what it says: a second judge beside the reducer, and a stricter one."""
+"""Checks the order of a stream, without its content: a second and stricter check besides the reducer."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ OUTCOMES = {
 
 @dataclass
 class CallOrder:
-    """What has been said of one tool call."""
+    """The chunks so far of one tool call."""
 
     started: bool = False
     has_input: bool = False
@@ -30,7 +30,7 @@ class CallOrder:
 
 @dataclass
 class StreamOrder:
-    """Reads chunk by chunk; an ``AssertionError`` names what is out of place."""
+    """Reads chunk by chunk; an ``AssertionError`` names the misplaced chunk."""
 
     calls: dict[str, CallOrder] = field(default_factory=dict)
     open_parts: set[tuple[str, str]] = field(default_factory=set)
@@ -93,7 +93,7 @@ class StreamOrder:
                 call.ended = not said.get("preliminary", False)
 
     def check_end(self, *, pending: Collection[str] = ()) -> None:
-        """What an ended stream must have done. ``pending`` are calls that may wait for the client."""
+        """Checks the end of a stream. ``pending`` are calls that may wait for the client."""
         assert self.terminal is not None, "no terminal"
         assert not self.open_parts, f"{self.open_parts} are open"
         assert not self.step_open, "a step is open"

@@ -33,14 +33,14 @@ class Terminal:
         self._shown = b""
 
     def read_until(self, text: str) -> str:
-        """What was shown since the last call, up to the end of the line that has this text."""
+        """The output since the last call, up to the end of the line that has this text."""
         while (found := self._shown.find(text.encode())) < 0 or (end := self._shown.find(b"\n", found)) < 0:
             assert self._read_some(), f"it ended without {text!r}: {self._shown!r}"
         shown, self._shown = self._shown[: end + 1], self._shown[end + 1 :]
         return _text(shown)
 
     def read(self) -> str:
-        """What else is shown until the command has ended."""
+        """The rest of the output until the command has ended."""
         while self._read_some():
             pass
         return _text(self._shown)
@@ -84,7 +84,7 @@ def terminal(*arguments: str, cwd: Path, **env: str) -> Iterator[Terminal]:
 
 
 def in_terminal(*arguments: str, cwd: Path, **env: str) -> tuple[int, str]:
-    """The exit code of ``adk-ui-stream``, and what it prints on a terminal."""
+    """The exit code of ``adk-ui-stream``, and its output on a terminal."""
     with terminal(*arguments, cwd=cwd, **env) as shown:
         text = shown.read()
         return shown.wait(), text

@@ -1,4 +1,4 @@
-"""A wrong value is told where it is given: each parameter of each public function, with values of all kinds.
+"""A wrong value raises where it is given: each parameter of each public function, with values of all kinds.
 
 Which parameters there are, and which values are wrong, follows from the signatures: see ``tests/arguments.py``.
 """
@@ -19,7 +19,7 @@ from google.adk.agents.run_config import RunConfig
 from starlette.responses import Response
 
 from stream_protocol import ChatRequestError, StreamProtocolConverter, StreamProtocolError, parse_chat_request
-from stream_protocol.inspector import Inspector
+from stream_protocol.inspector import InspectedChats, Inspector
 from stream_protocol.recording import Recording
 from stream_protocol.replay_server import Chats, RecordingLibrary
 from stream_protocol.serving import ChatService, RunOverrides
@@ -98,6 +98,8 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "recording.replay_steps": lambda: {"recording": Recording(Path("a.jsonl"))},
     "recording.select_turn": lambda: {"turns": [], "turn": None},
     "reduce_chunks": lambda: {"chunks": []},
+    "inspector.InspectedChats": lambda: {"library": RecordingLibrary({}), "pace": 1.0, "ai_sdk": 6},
+    "inspector.replay_inspector_routes": lambda: {"chats": InspectedChats(RecordingLibrary({}), 1.0, 6)},
     "replay_server.Chats": lambda: {"library": RecordingLibrary({}), "pace": 1.0, "ai_sdk": 6},
     "replay_server.RecordingLibrary": lambda: {"entries": {}},
     "replay_server.create_replay_app": lambda: {"chats": _chats()},
@@ -124,11 +126,11 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "serving.create_app": lambda: {"target": _agent()},
     "agents.data_part": lambda: {"name": "a", "model": dict},
     "serving.default_run_config": dict,
-    "serving.delegation_tools": lambda: {"root": _agent()},
+    "serving.task_agent_tools": lambda: {"root": _agent()},
     "agents.emit_data": lambda: {"context": Context.__new__(Context), "name": "a", "data": 1},
     "serving.explain_error": lambda: {"error": ValueError()},
     "server.exposure_warning": lambda: {"listener": _listener()},
-    "server.freeze_startup_objects": dict,
+    "server.tune_gc": dict,
     "serving.header_user": lambda: {"name": "X-User"},
     "server.log_to_terminal": dict,
     "server.only_allowed_hosts": lambda: {"app": _app, "listener": _listener()},
@@ -273,10 +275,6 @@ WRONG: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
         "history_cut": ("Append", None),
         "run_config": ({}, "sse"),
         "run_log": ("redis://db", {}, ChatService),
-        "disconnect_grace": (math.inf,),
-        "run_timeout": (0, math.inf),
-        "stopping_wait": (math.inf, None),
-        "hook_timeout": (0, math.inf),
         "limits": ({"max_runs": 5}, 5),
         "files": ({"max_bytes": 5},),
         "on_finish": ("notify", lambda: None, lambda messages: None),
@@ -303,7 +301,13 @@ WRONG: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
         "expiry": (0, math.inf),
     },
     "server.ServerLimits": {"connections": (0,), "head_seconds": (0, math.inf), "body_seconds": (0,)},
-    "serving.ServiceLimits": dict.fromkeys(("max_runs", "max_runs_per_user", "max_chunks"), (0, 1.0, math.inf)),
+    "serving.ServiceLimits": {
+        **dict.fromkeys(("max_runs", "max_runs_per_user", "max_chunks"), (0, 1.0, math.inf)),
+        "disconnect_grace": (math.inf,),
+        "run_timeout": (0, math.inf),
+        "stop_timeout": (math.inf, None),
+        "hook_timeout": (0, math.inf),
+    },
     "serving.SyncChatService": {"make": (ChatService, _endpoint), "keep_alive": (0, math.inf)},
     "serving.UIMessageStreamResponse": {
         "content": ([], (b"data: {}",), _stream, _agent(), {}),
@@ -405,7 +409,7 @@ METHODS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Methods of ``ChatService``, and arguments that they take."""
 
-WITHOUT_ARGUMENTS: Final = frozenset({"aclose", "accepts_runs", "drain", "launch", "missing_stores"})
+WITHOUT_ARGUMENTS: Final = frozenset({"aclose", "accepts_runs", "drain", "start", "unready"})
 
 
 def test_each_method_of_the_service_is_tried() -> None:
@@ -415,7 +419,7 @@ def test_each_method_of_the_service_is_tried() -> None:
 
 @pytest.mark.parametrize("name", sorted(METHODS))
 async def test_the_methods_of_the_service_tell_of_wrong_values_too(name: str) -> None:
-    """A chat id and changes are what a client sends: their refusal is one of the request."""
+    """A chat id and changes come from a client: their refusal is a ``ChatRequestError``."""
     service = ChatService(_agent())
     method = getattr(service, name)
     taken = []

@@ -1,4 +1,4 @@
-"""Every code block of our Markdown files is run by a test, or says here why not. So does a new one."""
+"""Every code block of our Markdown files is run by a test, or has a reason here. A new block needs one of both."""
 
 import ast
 import json
@@ -17,7 +17,7 @@ from tests.documents import Block, all_blocks, block, install_my_package, our_fi
 from tests.processes import ROOT
 
 Place = tuple[str, str]
-"""A file, and a text that one block of it holds."""
+"""A file, and a text that is in one block of it."""
 
 _MAKE: Final = "targets of the Makefile, which CI runs"
 _INSTALL: Final = (
@@ -37,6 +37,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
     ("docs/approvals.md", "sendAutomaticallyWhen"): _FRAGMENT,
+    ("docs/authentication.md", "--user-header"): "tests/frontends/test_documents.py runs the one of docs/operations.md",
     ("docs/attachments.md", "useRef"): _FRAGMENT,
     ("docs/attachments.md", "video/mp4"): _FRAGMENT,
     ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
@@ -76,11 +77,13 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("stream_protocol/cli/project/README.md", "python -m venv"): _PROJECT,
     ("stream_protocol/cli/project/README.md", "uvicorn main:app"): _PROJECT,
 }
-"""Why a block is run by no test."""
+"""Reasons why no test runs a block."""
 
 
 def run_blocks() -> Iterator[Place]:
-    """What the tests call ``block`` with, or ``shown`` of ``tests/frontends/test_documents.py``."""
+    """The blocks that the tests name in calls of ``block``, or of ``shown`` of
+    ``tests/frontends/test_documents.py``.
+    """
     for file in (ROOT / "tests").rglob("*.py"):
         if "block(" in (code := file.read_text(encoding="utf-8")):
             for node in ast.walk(ast.parse(code)):
@@ -148,7 +151,10 @@ def test_a_project_has_the_scripts_that_are_shown(command: tuple[Block, list[str
 
 
 def test_every_example_sends_what_a_request_is_about_and_not_the_whole_chat() -> None:
-    own = {"assistant-ui": "sends the ids of the other messages, too: by them the server sees what an edit has cut off"}
+    own = {
+        "assistant-ui": "sends the ids of the other messages, too: by them the server sees what an edit has cut off",
+        "nextjs": "has a function for it: the Inspector shows the next request by the same one",
+    }
     stock = {"react": "has nothing that is made for this server; its README shows the lines"}
     ways = re.search(r"prepareSend.*?\}\),", block("docs/large-chats.md", "prepareSendMessagesRequest"), re.DOTALL)
     assert ways is not None

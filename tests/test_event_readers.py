@@ -42,16 +42,16 @@ FIELDS: Final = frozenset(
 CREATORS: Final = frozenset(
     {
         "cli/project/my_package/scripted_model.py",
-        "durable/_held_model.py",
-        "durable/_held_tool.py",
+        "durable/_durable_model.py",
+        "durable/_durable_tool.py",
         "agents/_agent_helpers.py",
         "demo/_question.py",
-        "server/_startup_objects.py",
-        "serving/base/_held_size.py",
-        "serving/base/_long_work.py",
+        "server/_gc.py",
+        "serving/base/_response_memory.py",
+        "serving/base/_off_loop.py",
         "serving/adk_runner/_run_plugin.py",
         "serving/chats/_artifacts.py",
-        "serving/chats/_observed_sessions.py",
+        "serving/adk_runner/_delegating_sessions.py",
         "serving/engine/_resumed_sessions.py",
         "serving/runs/_job.py",
         "session/_client_history.py",
@@ -76,7 +76,7 @@ def readers() -> Iterator[str]:
 
 
 def reads_an_event(tree: ast.Module) -> Iterator[bool]:
-    """Whether each attribute that is read is one of an event's: by its name, or by the type of what has it."""
+    """True if each attribute that is read belongs to an event: by its name, or by the type of its object."""
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     knows_models = any((node.module or "").startswith(("google.adk.events", "google.genai")) for node in imports)
     for node in ast.walk(tree):

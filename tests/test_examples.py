@@ -1,4 +1,4 @@
-"""The examples as they stand, with a model that needs no key."""
+"""The unchanged examples, with a model that needs no key."""
 
 import asyncio
 import importlib

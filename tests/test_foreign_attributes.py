@@ -13,8 +13,12 @@ PACKAGE: Final = Path(__file__).parents[1] / "stream_protocol"
 COPIES: Final = {"copy", "clone", "model_copy"}
 
 OF_OTHER_LIBRARIES: Final = {
-    "durable/_held_agents.py": {"model", "before_model_callback", "tools"},  # of the agents of a tree that was copied
-    "durable/_held_model.py": {"id"},  # ADK gives an id to a call without one, too
+    "durable/_durable_agents.py": {
+        "model",
+        "before_model_callback",
+        "tools",
+    },  # of the agents of a tree that was copied
+    "durable/_durable_model.py": {"id"},  # ADK gives an id to a call without one, too
     "durable/_dbos_engine.py": {"propagate"},  # a logger has no method for it
     "agents/_agent_helpers.py": {"render_ui_widgets"},  # of ADK actions: an update takes the place of a widget
     "serving/adk_runner/_memory_sessions.py": {"events"},  # of sessions that ADK's service has copied
@@ -28,7 +32,7 @@ OF_OTHER_LIBRARIES: Final = {
         "long_running_tool_ids",
         "artifact_delta",
     },
-    "server/_lost_errors.py": {"excepthook", "unraisablehook"},  # Python has no other way
+    "server/_terminal_log.py": {"excepthook", "unraisablehook"},  # Python has no other way
     "serving/telemetry/_log_ids.py": {"chat_id", "run_id", "user_id", "trace_id", "span_id"},  # a log record's filter
 }
 """Objects of ADK, of Python's logging and of the interpreter that have no method for it."""

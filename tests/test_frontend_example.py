@@ -51,7 +51,7 @@ def test_its_playwright_tests_pass() -> None:
 
 
 def run(script: str, environment: dict[str, str]) -> str:
-    """What a script of the example prints. It must succeed."""
+    """The output of a script of the example, which must succeed."""
     require_node_project(EXAMPLE)
     done = subprocess.run(
         [require_command("npm"), "run", script],

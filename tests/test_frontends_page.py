@@ -1,4 +1,4 @@
-"""docs/frontends.md says what the tests of the frontends run."""
+"""docs/frontends.md agrees with the tests of the frontends."""
 
 from itertools import product
 

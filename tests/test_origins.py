@@ -1,4 +1,4 @@
-"""Origins of pages as an app writes them: what a browser can send is taken, and all else is told at once."""
+"""Origins of pages as an app writes them: the ones that a browser can send are accepted, and others raise at once."""
 
 from typing import Any, Final
 

@@ -73,7 +73,7 @@ async def test_only_the_owner_reads_the_store_of_an_engine_that_was_probed_befor
     engine: DbosEngine, tmp_path: Path
 ) -> None:
     await engine.ping()
-    await engine.launch()
+    await engine.start()
     seen = modes(tmp_path)
     await engine.aclose()
     assert seen["runs.db"] == 0o600

@@ -10,7 +10,7 @@ from google.adk.version import __version__ as adk_version
 from packaging.version import Version
 
 OLD_ADK = Version(adk_version) < Version("2.13")
-"""Whether ADK may do what these tests know of 2.11: reasons to skip say what that is."""
+"""True if ADK may behave as these tests know it from 2.11: reasons to skip name the difference."""
 
 
 def missing(reason: str) -> NoReturn:

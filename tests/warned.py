@@ -1,4 +1,4 @@
-"""What the package warns of while something runs. ``caplog`` would keep it for the whole of a test."""
+"""Collects the package's warnings while something runs. ``caplog`` would collect them for the whole of a test."""
 
 import logging
 from collections.abc import Iterator

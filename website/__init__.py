@@ -1,1 +1,1 @@
-"""What makes the documentation's site of docs/: ``make site``."""
+"""The scripts that build the documentation's site from docs/: ``make site``."""

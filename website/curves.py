@@ -13,7 +13,7 @@ COLORS: Final = ("#4456c7", "#c05621")
 INK, PALE, LINES = "#18213a", "#55607a", "#c5cbdb"
 FONT: Final = 'font-family="system-ui, -apple-system, Segoe UI, Roboto, sans-serif" font-size="13"'
 TICKS: Final = 3
-"""Of a panel's own axis, above zero, or one more."""
+"""Marks on a panel's own axis above zero: this number, or one more."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """``title``: what is drawn, and in which unit."""
+    """``title``: the quantity and its unit."""
 
     title: str
     curves: Sequence[Curve]
@@ -86,7 +86,7 @@ def _path(
 
 
 def _ticks(highest: float, about: int) -> Iterator[float]:
-    """About so many round numbers from 0 to the highest."""
+    """About ``about`` round numbers from 0 to ``highest``."""
     raw = (highest or 1) / about
     power = 10 ** floor(log10(raw))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)

@@ -1,6 +1,6 @@
-"""docs/events.md: what becomes of each kind of ADK event, beside a recording that shows it.
+"""docs/events.md: the chunks of each kind of ADK event, with a recording that shows it.
 
-``python -m website.events`` writes the page. Its last column is what the converter makes of the recording.
+``python -m website.events`` writes the page. Its last column has the converter's chunks for the recording.
 """
 
 from collections.abc import Iterator
@@ -13,12 +13,14 @@ from website.paths import DOCS, ROOT
 
 PAGE: Final = ROOT / DOCS / "events.md"
 FRAME: Final = frozenset({"start", "start-step", "finish-step", "finish"})
-"""Chunks that are in every stream: the page says so once."""
+"""Chunks that are in every stream: the page mentions them once."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """``event``: what ADK says. ``becomes``: what the client gets. ``fixtures``: their names, the shown one first."""
+    """``event``: the ADK event. ``becomes``: the client's chunks. ``fixtures``: names of fixtures, the displayed one
+    first.
+    """
 
     event: str
     becomes: str

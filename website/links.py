@@ -1,7 +1,8 @@
-"""A hook of mkdocs: what the pages link to outside of docs/ is in the site, too.
+"""A hook of mkdocs: adds files outside of docs/ to the site if the pages link to them.
 
-So one link works on both sides: in the repository it leads to a file, in the site to a page. A Markdown file is a page
-as it is, code is a page with one block, a folder is its README, and a fixture is one file with its events, to replay.
+So one link works on both sides: in the repository it leads to a file, in the site to a page. A Markdown file becomes a
+page, and code becomes a page with one block. A folder becomes its README, and a fixture one file with its events, to
+replay.
 """
 
 from pathlib import PurePath
@@ -14,7 +15,7 @@ from website.paths import FIXTURES, ROOT, linked_files, recording, site_name, wi
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds a file for each that is linked to from a page of docs/, or from another that is added."""
+    """Adds each file that a page of docs/ or another added file links to."""
     for name in sorted(linked_files(file.src_uri for file in files.documentation_pages())):
         files.append(File.generated(config, site_name(name), content=_content(name)))
     return files

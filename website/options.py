@@ -1,4 +1,4 @@
-"""docs/options.md: every option, as its docstring says it. ``python -m website.options`` writes the page."""
+"""docs/options.md: every option, with its docstring. ``python -m website.options`` writes the page."""
 
 import ast
 import inspect
@@ -6,25 +6,27 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Final
+from typing import Any, Final, is_typeddict
 
 from stream_protocol import ConverterOptions
 from stream_protocol.recording import ChatRecorder
 from stream_protocol.server import ServerLimits
 from stream_protocol.serving import (
     ChatEndpoints,
-    ChatService,
     FilePolicy,
     LogBounds,
     PostgresRunLog,
     RedisRunLog,
+    RouteOptions,
     RunOverrides,
     ServiceLimits,
+    ServiceOptions,
     UIMessageStreamResponse,
-    chat_router,
     create_app,
 )
-from stream_protocol.stream._options import DEFAULTS
+from stream_protocol.serving.http._routes import DEFAULTS as ROUTE_DEFAULTS
+from stream_protocol.serving.requests._service_options import DEFAULTS as SERVICE_DEFAULTS
+from stream_protocol.stream._options import DEFAULTS as CONVERTER_DEFAULTS
 from website.paths import DOCS, ROOT
 
 PAGE: Final = ROOT / DOCS / "options.md"
@@ -34,8 +36,8 @@ Option = tuple[str, str, str]
 
 SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
     "Of the converter": (ConverterOptions, "`stream_sse`, `ChatService` and `replay` accept these, too."),
-    "Of `ChatService`": (ChatService, "In addition to those of the converter."),
-    "Of `chat_router`": (chat_router, ""),
+    "Of `ChatService`": (ServiceOptions, "In addition to those of the converter."),
+    "Of `chat_router`": (RouteOptions, ""),
     "Of `create_app`": (create_app, ""),
     "Of `ChatEndpoints`": (ChatEndpoints, ""),
     "Of `UIMessageStreamResponse`": (UIMessageStreamResponse, ""),
@@ -51,7 +53,7 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
     "`ChatRecorder`": (ChatRecorder, "`ChatService(recorder=…)`: see [recording](recording.md#record)."),
     "`ServerLimits`": (ServerLimits, "Limits of the clients of `run_server` and `serve`."),
 }
-"""Heading -> whose options they are, and what stands above their table."""
+"""Heading -> the owner of the options, and the text above their table."""
 
 READ_MORE: Final[Mapping[str, str]] = {
     "hidden_tools": "[task agents](events.md)",
@@ -95,9 +97,10 @@ def page() -> str:
 
 
 def options_of(owner: type | Callable[..., Any]) -> list[Option]:
-    """The options, in the order of the docstring. Each keyword is there, or its docstring is not whole."""
-    if owner is ConverterOptions:
-        return [(name, _default(DEFAULTS.get(name)), text) for name, text in _documented_attributes(owner)]
+    """The options, in the order of the docstring. Raises if the docstring lacks a keyword."""
+    if is_typeddict(owner):
+        given = {**CONVERTER_DEFAULTS, **SERVICE_DEFAULTS, **ROUTE_DEFAULTS}
+        return [(name, _default(given.get(name)), text) for name, text in _documented_attributes(owner)]
     if is_dataclass(owner) and (attributes := [*_documented_attributes(owner)]):
         defaults = {field.name: field.default for field in fields(owner)}
         return [(name, _default(defaults[name]), text) for name, text in attributes]
@@ -129,7 +132,7 @@ def _documented_attributes(owner: Any) -> Iterator[tuple[str, str]]:
 
 
 def _documented_keywords(owner: Any) -> Iterator[tuple[str, str]]:
-    """Each ``name``: with what follows it up to the next one, or to the end of the paragraph."""
+    """Each ``name``: with its text up to the next name, or to the end of the paragraph."""
     text = inspect.getdoc(owner) or ""
     entries = re.split(r"^(?:- )?((?:``\w+``(?:, | and )?)+): ", text, flags=re.MULTILINE)[1:]
     for names, told in zip(entries[::2], entries[1::2], strict=True):

@@ -1,4 +1,4 @@
-"""Links between Markdown files, and which file of the repository is which page of the site."""
+"""Links between Markdown files, and the site's page for each file of the repository."""
 
 import posixpath
 import re
@@ -9,7 +9,7 @@ from typing import Final
 ROOT: Final = Path(__file__).parent.parent
 DOCS: Final = "docs/"
 FIXTURES: Final = "frontend-fixtures/fixtures/"
-_CODE: Final = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+_CODE: Final = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 _LINK: Final = re.compile(r"(?<=\]\()(?![\w+]+:|#|/)(?P<path>[^)\s#]+)(?P<anchor>#[^)\s]*)?(?=\))")
 
 
@@ -45,7 +45,7 @@ def with_links_of_the_site(markdown: str, page: str) -> str:
 
 
 def site_name(name: str) -> str:
-    """What a file of the repository is called in the site."""
+    """The site's name of a file of the repository."""
     if name.startswith(DOCS):
         return name.removeprefix(DOCS)
     if name.startswith(FIXTURES):
@@ -54,7 +54,7 @@ def site_name(name: str) -> str:
 
 
 def repository_name(name: str) -> str:
-    """What a page of the site is called in the repository."""
+    """The repository's name of a page of the site."""
     if (ROOT / DOCS / name).is_file():
         return DOCS + name
     return name if (ROOT / name).is_file() else name.removesuffix(".md")

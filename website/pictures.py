@@ -1,66 +1,136 @@
-"""The pictures of the page, taken from the running demo: ``python -m website.pictures`` writes them to docs/images.
+"""The pictures of the docs, taken from the running demo: ``python -m website.pictures`` writes them to docs/images.
 
-It needs Chromium, and no key: without ``GOOGLE_API_KEY`` the demo's agent says the same each time.
+It needs Chromium, and no key: without ``GOOGLE_API_KEY`` the demo's agent always gives the same answers.
 """
 
-import socket
-from collections.abc import Iterator, Mapping
+import html
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import httpx
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.chromium import HANG_MS, Screen, launched, opened_tab
 from tests.processes import ROOT, started
+from tests.terminals import terminal
 
 FOLDER: Final = ROOT / "docs" / "images"
-WORDS: Final = "Plan a weekend in Lisbon"
-SCREENS: Final[Mapping[str, Screen]] = {
-    "page.png": {"width": 1120, "height": 760, "colors": "light"},
-    "page-phone.png": {"width": 390, "height": 760, "colors": "dark"},
-}
-"""Name of a picture -> the screen on which it is taken."""
+DESKTOP: Final[Screen] = {"width": 1120, "height": 760}
+WIDE: Final[Screen] = {"width": 1360, "height": 820}
+PHONE: Final[Screen] = {"width": 390, "height": 760}
+APPROVE: Final = "Approve"
 
-_CONNECT_RETRIES: Final = 7
-"""Each waits twice as long as the one before: for half a minute in all."""
+
+@dataclass(frozen=True)
+class Picture:
+    """``words``: what the user says. ``waits_for``: the button that the answer ends with. ``part``: what is taken, if
+    not the whole window."""
+
+    screen: Screen
+    words: str = ""
+    waits_for: str = ""
+    dark: bool = False
+    part: Callable[[Page], Locator] | None = None
+    before: Callable[[Page], None] = field(default=lambda _: None)
+
+
+def approval_card(tab: Page) -> Locator:
+    """The card that asks."""
+    return tab.get_by_role("region", name=re.compile("^Tool ")).last
+
+
+def open_inspector(tab: Page) -> None:
+    """Opens the panel beside the chat."""
+    tab.get_by_role("button", name="Inspector", exact=True).click()
+    expect(tab.get_by_role("tab", name="Events")).to_be_visible()
+
+
+WEEKEND: Final = "Plan a weekend in Lisbon"
+KYOTO: Final = "Book two nights in Kyoto"
+PICTURES: Final[Mapping[str, Picture]] = {
+    "start.png": Picture(DESKTOP),
+    "page.png": Picture(DESKTOP, WEEKEND, APPROVE),
+    "page-dark.png": Picture(DESKTOP, WEEKEND, APPROVE, dark=True),
+    "page-phone.png": Picture(PHONE, WEEKEND, APPROVE, dark=True),
+    "approval.png": Picture(DESKTOP, KYOTO, APPROVE, part=approval_card),
+    "approval-dark.png": Picture(DESKTOP, KYOTO, APPROVE, dark=True, part=approval_card),
+    "form.png": Picture(DESKTOP, "Ask me what my trip needs", "Answer", part=approval_card),
+    "inspector.png": Picture(WIDE, WEEKEND, APPROVE, before=open_inspector),
+    "inspector-dark.png": Picture(WIDE, WEEKEND, APPROVE, dark=True, before=open_inspector),
+}
+"""The pictures of the page, by their names."""
+
+TERMINAL: Final = "terminal.png"
 
 
 def main() -> None:
     """Takes all pictures."""
     with serving_demo() as url, launched() as browser:
-        for name, screen in SCREENS.items():
-            take(browser, url, FOLDER / name, screen)
+        for name, picture in PICTURES.items():
+            take(browser, url, FOLDER / name, picture)
+        take_terminal(browser, FOLDER / TERMINAL)
 
 
-def take(browser: Browser, url: str, path: Path, screen: Screen) -> None:
-    """The page at the moment when the agent has used its tools and asks for an approval."""
+def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
+    """The page after its answer."""
+    screen: Screen = {**picture.screen, "colors": "dark" if picture.dark else "light"}
     with opened_tab(browser, **screen) as tab:
         tab.emulate_media(reduced_motion="reduce")
         tab.goto(url)
-        tab.get_by_role("textbox", name="Message").fill(WORDS)
-        tab.get_by_role("textbox", name="Message").press("Enter")
-        approve = tab.get_by_role("button", name="Approve").first
-        expect(approve).to_be_visible()
-        expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
+        message = tab.get_by_role("textbox", name="Message")
+        expect(message).to_be_visible()
+        if picture.words:
+            message.fill(picture.words)
+            message.press("Enter")
+            expect(tab.get_by_role("button", name=picture.waits_for, exact=True).first).to_be_visible()
+            expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
+        picture.before(tab)
         tab.wait_for_load_state("networkidle")
-        approve.evaluate("button => button.scrollIntoView({ block: 'end' })")
-        tab.screenshot(path=path, animations="disabled", caret="hide")
+        taken = tab if picture.part is None else picture.part(tab)
+        taken.screenshot(path=path, animations="disabled", caret="hide")
+
+
+def take_terminal(browser: Browser, path: Path) -> None:
+    """What ``serve`` says at its start, and of a run."""
+    with terminal("demo", "--port", "0", cwd=ROOT) as screen:
+        shown = screen.read_until("Ctrl+C")
+        url = re.findall(r"http://127\.0\.0\.1:\d+", shown)[0]
+        for words in ("Compare the weather in Oslo and Rome", "Fail in the middle of a sentence"):
+            message = {"id": words[:3], "role": "user", "parts": [{"type": "text", "text": words}]}
+            httpx.post(f"{url}/api/chat", json={"id": words[:4], "messages": [message]}, timeout=HANG_MS / 1000)
+            shown += screen.read_until(words[:4])
+    with opened_tab(browser, width=900, height=420, colors="dark") as tab:
+        tab.set_content(f"<body style='margin:0;background:#16181c'><pre>{ansi_as_html(shown.strip())}</pre></body>")
+        tab.add_style_tag(content="pre{margin:0;padding:24px;color:#e8eaed;font:14px/1.55 ui-monospace,monospace}")
+        tab.locator("pre").screenshot(path=path)
+
+
+_COLORS: Final = {"31": "#f28b82", "32": "#81c995", "33": "#fdd663", "34": "#8ab4f8", "35": "#d7aefb", "36": "#78d9ec"}
+_STYLES: Final = {"1": "font-weight:700", "2": "opacity:.65", **{code: f"color:{it}" for code, it in _COLORS.items()}}
+
+
+def ansi_as_html(text: str) -> str:
+    """The text of a terminal with its colours."""
+    pieces: list[str] = []
+    styles: list[str] = []
+    for piece in re.split(r"(\x1b\[[\d;]*m)", text):
+        if codes := re.findall(r"^\x1b\[([\d;]*)m$", piece):
+            named = codes[0].split(";")
+            styles = [] if named in ([""], ["0"]) else [*styles, *(_STYLES[code] for code in named if code in _STYLES)]
+        else:
+            pieces.append(f'<span style="{";".join(styles)}">{html.escape(piece)}</span>')
+    return "".join(pieces)
 
 
 @contextmanager
 def serving_demo() -> Iterator[str]:
     """The address of the demo, on a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with started("server", "--port", str(port), cwd=ROOT):
-        url = f"http://127.0.0.1:{port}/"
-        transport = httpx.HTTPTransport(retries=_CONNECT_RETRIES)
-        with httpx.Client(transport=transport, timeout=HANG_MS / 1000) as client:
-            client.get(f"{url}healthz").raise_for_status()
-        yield url
+    with started("stream_protocol", "demo", "--port", "0", cwd=ROOT) as process:
+        yield process.read_line().split()[-1]
 
 
 if __name__ == "__main__":

@@ -7,8 +7,10 @@ const DEVELOPING = process.env.NODE_ENV === "development";
  * an image, a style or a font that a model names is not fetched. The address of such an image may hold what the model knows.
  */
 export function proxy(request: NextRequest): NextResponse {
-  const policy = pagePolicy(btoa(crypto.randomUUID()));
+  const nonce = btoa(crypto.randomUUID());
+  const policy = pagePolicy(nonce);
   const headers = new Headers(request.headers);
+  headers.set("x-nonce", nonce);
   headers.set("content-security-policy", policy); // Next.js puts the nonce of this header on its scripts
   const response = NextResponse.next({ request: { headers } });
   response.headers.set("content-security-policy", policy);

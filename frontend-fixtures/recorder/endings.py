@@ -17,7 +17,7 @@ from recorder.user import say
 
 
 class ServiceUnavailableError(Exception):
-    """What a model backend raises."""
+    """An error that a model backend raises."""
 
 
 def fail(node_input: Any) -> None:

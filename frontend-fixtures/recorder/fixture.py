@@ -9,7 +9,7 @@ from typing import Any
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 Action = dict[str, Any]
-"""What the user does in the page: ``{text}``, ``{approve, approved, reason?}``, ``{answer, output}``, ``{reload}``."""
+"""The user's action in the page: ``{text}``, ``{approve, approved, reason?}``, ``{answer, output}``, ``{reload}``."""
 
 JsonEvent = dict[str, Any]
 

@@ -41,7 +41,7 @@ class Scenario:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the converter, as JSON."""
     raises: type[Exception] | tuple[()] = ()
-    """What the run dies of. Anything else is a mistake in the scenario."""
+    """The error that ends the run. Any other error is a mistake in the scenario."""
     edit: Callable[[list[JsonEvent]], list[JsonEvent]] | None = None
     """Rewrites each turn's recorded events, for shapes that this ADK does not write any more."""
 

@@ -1,4 +1,4 @@
-"""What the user does: a text, a decision, the output of a tool in the browser. Imports nothing that old ADKs lack."""
+"""The user's actions: a text, a decision, the output of a tool in the browser. Imports nothing that old ADKs lack."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -100,5 +100,5 @@ def streamed_string(path: str, *pieces: str) -> list[Chunk]:
 
 
 def failure(message: str) -> Chunk:
-    """What the server sends in the middle of a stream when it fails."""
+    """The server's message for a failure in the middle of a stream."""
     return {"error": {"code": 503, "message": message, "status": "UNAVAILABLE"}}

@@ -22,11 +22,12 @@ export default defineConfig({
   plugins: [lessFonts, react(), tailwindcss(), compressed],
   base: "./", // the page may be mounted below any path
   resolve: {
+    preserveSymlinks: true, // `src/components` are those of examples/nextjs, with the packages of this folder
     alias: {
       // KaTeX's HTML becomes elements without the browser's own parser: that reports each style in it to the policy.
       "hast-util-from-html-isomorphic": "/node_modules/hast-util-from-html-isomorphic/lib/index.js",
-      "react-style-singleton": "/src/ui/adopted-styles.ts",
-      "rehype-raw": "/src/messages/no-raw-html.ts",
+      "react-style-singleton": "/src/adopted-styles.ts",
+      "rehype-raw": "/src/no-raw-html.ts",
     },
   },
   build: {

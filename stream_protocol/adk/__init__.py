@@ -79,15 +79,17 @@ from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, U
 from stream_protocol.adk._live_events import readable_event
 from stream_protocol.adk._raising_calls import raising_calls
 from stream_protocol.adk._reader import (
+    OpenText,
     acting_for,
     asks_somebody,
+    continued_text,
     find_task_agents,
     is_user_event,
     is_user_message,
+    open_text,
     read,
     read_complete,
     read_next,
-    text_reader,
     with_parts_at,
 )
 from stream_protocol.adk._relayed_events import is_relayed, relay_marks

@@ -35,8 +35,10 @@ class KnownCall:
     """How many it had; a placeholder is none."""
     approvals: int = 0
     """How often a person was asked to approve it."""
-    is_open: bool = True
-    """False from when it has a response until a person is asked to approve it again."""
+    has_id: bool = True
+    """False until ADK has used an id for it."""
+    opened: int | None = None
+    """Its number in ``OpenCalls``; ``None`` from when it has a response until a person is asked to approve it again."""
     placeholders: int = 0
     """How many it had."""
     approval_id: str = ""
@@ -86,24 +88,20 @@ RankKey = Callable[[CallRank], tuple[int, ...] | None]
 class CallsUnderId:
     """The calls under one id. If they are several, an index finds the first call of each rank."""
 
-    __slots__ = ("_answered", "_count", "_index", "numbers")
+    __slots__ = ("_count", "_index", "numbers")
 
     def __init__(self) -> None:
         self.numbers: dict[KnownCall, int] = {}
         """The calls that are remembered, numbered in their order."""
         self._count = 0
         """How many calls were added."""
-        self._answered: dict[KnownCall, None] = {}
-        """Those with a response."""
         self._index: _Index | None = None
         """``None`` until there is a second call."""
 
     def add(self, known: KnownCall) -> None:
         """Adds a call. Forgets calls that were answered long ago."""
-        for old in [one for one in self._answered if self.numbers[one] < self._count - MAX_ANSWERED]:
-            del self._answered[old], self.numbers[old]
-            assert self._index is not None
-            self._index.remove_empty(old, self.numbers)
+        if self._index is not None:
+            self._index.forget(self.numbers, before=self._count - MAX_ANSWERED)
         self.numbers[known] = self._count
         self._count += 1
 
@@ -111,8 +109,6 @@ class CallsUnderId:
         """Notes that the rank of a call may have changed."""
         if known not in self.numbers:
             return
-        if known.responses:
-            self._answered[known] = None
         if self._index is not None:
             self._index.add(known, self.numbers[known])
         elif self._count > 1:
@@ -156,16 +152,26 @@ class _Index:
     """The calls under one id by who made them, and by what they are."""
 
     def __init__(self) -> None:
+        self._answered: dict[KnownCall, None] = {}
+        """The calls with a response."""
         self.by_speaker: dict[SpeakerKey, _Ranks] = {}
         self.by_content: dict[Hashable, _Ranks] = {}
 
     def add(self, known: KnownCall, number: int) -> None:
         rank = known.rank
+        if known.responses:
+            self._answered[known] = None
         self.by_speaker.setdefault(known.speaker, _Ranks()).add(rank, number, known)
         if known.args is not None:
             self.by_content.setdefault(known.content, _Ranks()).add(rank, number, known)
 
-    def remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
+    def forget(self, numbers: dict[KnownCall, int], *, before: int) -> None:
+        """Forgets the calls that have a response and a smaller number."""
+        for old in [one for one in self._answered if numbers[one] < before]:
+            del self._answered[old], numbers[old]
+            self._remove_empty(old, numbers)
+
+    def _remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
         """Removes what was kept for this call alone, which is forgotten."""
         if (ranks := self.by_speaker.get(known.speaker)) is not None and not any(ranks.firsts(numbers)):
             del self.by_speaker[known.speaker]
@@ -202,40 +208,55 @@ _NONE: Final = _Ranks()
 class OpenCalls:
     """Calls of which a response is expected, by their tools."""
 
+    __slots__ = ("_by_tool", "_count")
+
     def __init__(self) -> None:
         self._count = 0
-        self._numbers: dict[KnownCall, int] = {}
-        """The calls, numbered in their order."""
-        self._by_tool: dict[tuple[str, SpeakerKey | None], list[tuple[int, KnownCall]]] = {}
-        """Heaps, by tool and speaker, and by the tool alone. A call is there from when its tool is known."""
+        """How many were added."""
+        self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] = {}
+        """Heaps, by tool and speaker, and by the tool alone; True: of those without an id. A call is there from when
+        its tool is known."""
 
     def add(self, known: KnownCall) -> None:
         """Adds a call as the newest. Its tool may be still unknown."""
-        self._numbers[known] = self._count
+        known.opened = self._count
         self._count += 1
         if known.name:
             self.name(known)
 
     def name(self, known: KnownCall) -> None:
         """The tool of the call is known."""
-        if (number := self._numbers.get(known)) is not None:
+        if known.opened is None:
+            return
+        for lacks_id in (False,) if known.has_id else (False, True):
             for speaker in (known.speaker, None):
-                heappush(self._opened(known.name, speaker), (number, known))
+                heap = self._by_tool.setdefault((known.name, speaker, lacks_id), [])
+                heappush(heap, (known.opened, known))
 
-    def remove(self, known: KnownCall) -> None:
-        """Forgets the call."""
-        self._numbers.pop(known, None)
+    def close(self, known: KnownCall) -> None:
+        """The call has its response."""
+        known.opened = None
+        for lacks_id in (False, True):
+            for speaker in (known.speaker, None):
+                self._first(known.name, speaker, lacks_id=lacks_id)
 
-    def oldest(self, speaker: SpeakerKey | None, name: str) -> KnownCall | None:
-        """The oldest open call of the tool: the speaker's own, or else anybody's."""
-        return next((heap[0][1] for who in (speaker, None) if (heap := self._opened(name, who))), None)
+    def oldest(self, speaker: SpeakerKey | None, name: str, *, lacks_id: bool = False) -> KnownCall | None:
+        """The oldest open call of the tool: the speaker's own, or else anybody's. ``lacks_id``: without an id."""
+        own = self._first(name, speaker, lacks_id=lacks_id)
+        return own or self._first(name, None, lacks_id=lacks_id)
 
-    def _opened(self, name: str, speaker: SpeakerKey | None) -> list[tuple[int, KnownCall]]:
-        """The heap of these calls, whose first one is open."""
-        heap = self._by_tool.setdefault((name, speaker), [])
-        while heap and not (heap[0][1].is_open and self._numbers.get(heap[0][1]) == heap[0][0]):
+    def _first(self, name: str, speaker: SpeakerKey | None, *, lacks_id: bool) -> KnownCall | None:
+        heap = self._by_tool.get((name, speaker, lacks_id))
+        while heap:
+            number, known = heap[0]
+            if known.opened == number and not (lacks_id and known.has_id):
+                return known
             heappop(heap)
-        return heap
+        if heap is not None:
+            del self._by_tool[name, speaker, lacks_id]
+            if not self._by_tool:
+                self._by_tool = {}  # an emptied one keeps its memory
+        return None
 
 
 def _content(name: str, args: Any) -> Hashable:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from stream_protocol.adk._adk_requests import gated_call
 from stream_protocol.adk._call_ids import CallIds
 from stream_protocol.adk._call_index import CallRank, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
 
@@ -27,13 +28,13 @@ class Answered(NamedTuple):
 class KnownCalls:
     """The calls of a message, and whom each later mention of one means."""
 
+    __slots__ = ("_asked", "_changed", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id")
+
     def __init__(self, ids: CallIds) -> None:
         self._ids = ids
         self._same_id: dict[str, CallsUnderId] = {}
         """By ADK's ids."""
         self._open = OpenCalls()
-        self._without_id = OpenCalls()
-        """The calls for which ADK has given no id."""
         self._asked: dict[str, KnownCall] = {}
         """The calls that a person was asked to approve, by the ids of the requests."""
         self._run = 0
@@ -52,15 +53,14 @@ class KnownCalls:
         """Adds a call. ``shown``: whether it needs an id in the client."""
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
+        known.has_id = bool(adk_id)
         self._open.add(known)
-        if not adk_id:
-            self._without_id.add(known)
         return known
 
     def alias(self, adk_id: str, known: KnownCall) -> None:
         """Makes ``adk_id`` an id of the call, besides those that it has."""
         if adk_id != known.id:
-            self._without_id.remove(known)
+            known.has_id = True
         calls = self._same_id.get(adk_id)
         if calls is None:
             calls = self._same_id[adk_id] = CallsUnderId()
@@ -79,10 +79,39 @@ class KnownCalls:
         """The event has the whole call; ``None`` for an event that only quotes it."""
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
-        self._without_id.name(known)
         self._changed.append((known, known.same_id))
         if event is not None:
             self._mention(event, known)
+
+    def add_call(
+        self,
+        event: object,
+        speaker: SpeakerKey,
+        adk_id: str | None,
+        name: str,
+        args: dict[str, Any],
+        *,
+        shown: bool = True,
+    ) -> KnownCall | None:
+        """Adds a complete call; ``None`` if it repeats an earlier one. ``shown``: as for ``new``."""
+        if self.find_duplicate(event, speaker, adk_id, name, args) is not None:
+            return None
+        known = self.new(adk_id, speaker, shown=shown)
+        self.complete(event, known, name, args)
+        return known
+
+    def add_confirmation(
+        self, speaker: SpeakerKey, approval_id: str, args: dict[str, Any], *, shown: bool = True
+    ) -> KnownCall:
+        """Takes ADK's ``adk_request_confirmation``. Returns the call that a person is asked to approve: a new one if no
+        event has had it. ``shown``: as for ``new``."""
+        original = gated_call(args)
+        known = self.resolve_confirmation(speaker, original)
+        if known is None:
+            known = self.new(original.get("id"), speaker, shown=shown)
+            self.complete(None, known, original.get("name", ""), original.get("args", {}))
+        self.request_approval(approval_id, known)
+        return known
 
     def find_duplicate(
         self, event: object, speaker: SpeakerKey, adk_id: str | None, name: str, args: dict[str, Any]
@@ -121,8 +150,7 @@ class KnownCalls:
         """A person is asked to approve the call. ``approval_id``: the id of the request."""
         self._asked[approval_id] = known
         known.approval_id, known.decided = approval_id, False
-        if not known.is_open:  # what came looked like a result, but the tool has not run yet
-            known.is_open = True
+        if known.opened is None:  # what came looked like a result, but the tool has not run yet
             self._open.add(known)
         self._changed.append((known, known.same_id))
 
@@ -155,8 +183,7 @@ class KnownCalls:
         known.decided = False
         known.responses += not is_placeholder
         if not is_placeholder:
-            known.is_open = False
-            self._open.remove(known)
+            self._open.close(known)
         known.placeholders += is_placeholder
         self._mention(event, known)
         return Answered(known, is_placeholder)
@@ -175,7 +202,7 @@ class KnownCalls:
         self._begin_event(event)
         if not adk_id:
             return self._open.oldest(speaker, name)
-        if adk_id not in self._same_id and (nameless := self._without_id.oldest(speaker, name)) is not None:
+        if adk_id not in self._same_id and (nameless := self._open.oldest(speaker, name, lacks_id=True)) is not None:
             self.alias(adk_id, nameless)
         if (calls := self._find(adk_id)) is None:
             return None

@@ -22,13 +22,15 @@ EventOrDict: TypeAlias = "Event | dict[str, Any]"
 class WarnOnce:
     """Logs each warning the first time. It may quote what a model or a file says."""
 
+    __slots__ = ("_given", "_silent")
+
     def __init__(self) -> None:
-        self._given: set[str] = set()
+        self._given: dict[str, None] = {}
         self._silent = False
 
     def __call__(self, text: str) -> None:
         if text not in self._given and not self._silent:
-            self._given.add(text)
+            self._given[text] = None
             logger.warning("%s", printable(text))
 
     @contextmanager

@@ -1,7 +1,8 @@
 """Reads events: the one place where the fields of an event become facts."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
@@ -56,36 +57,42 @@ def read_next(event: EventOrDict, warn: WarnOnce) -> EventFacts:
     return read(read_event(event, warn) if isinstance(event, dict) or not hasattr(event, "node_info") else event)
 
 
-def text_reader(speaker: "SpeakerKey", *, of_thought: bool) -> Callable[[EventOrDict], str | None]:
-    """Return a function that gives the text of an event that only continues what the speaker says, or thinks; ``None``
-    for every other event.
+_HEADER: Final = itemgetter("author", "branch", "partial", "finish_reason", "error_code", "error_message")
+
+
+class OpenText(NamedTuple):
+    """A text or a thought that a speaker has begun."""
+
+    header: tuple[object, ...]
+    """The header of each fragment that only continues it."""
+    path: str
+    is_thought: bool
+
+
+def open_text(speaker: "SpeakerKey", *, is_thought: bool) -> OpenText:
+    """Return the beginning of a text or of a thought, for ``continued_text``."""
+    author, branch, path = speaker
+    return OpenText((author, branch, True, None, None, None), path, is_thought)
+
+
+def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
+    """Return the text of an event that only continues what the speaker says, or thinks; ``None`` for every other event.
 
     Nearly all events are such fragments. So it makes no facts.
     """
-    author, branch, path = speaker
-
-    def continued_text(event: EventOrDict) -> str | None:
-        try:
-            fields = event.__dict__
-            if (
-                fields["author"] != author
-                or fields["branch"] != branch
-                or fields["node_info"].path != path
-                or not fields["partial"]
-                or fields["finish_reason"] is not None
-                or fields["error_code"]
-                or fields["error_message"]
-            ):
-                return None
-            [part] = fields["content"].parts
-        except (AttributeError, KeyError, TypeError, ValueError):  # a dictionary; no part, or several
+    header, path, is_thought = opened
+    try:
+        fields = event.__dict__
+        if _HEADER(fields) != header or fields["node_info"].path != path:
             return None
-        values = part.__dict__
-        if of_thought:
-            return values["text"] if values["thought"] and not values["thought_signature"] else None
-        return None if values["thought"] else values["text"]
-
-    return continued_text
+        [part] = fields["content"].parts
+    except (AttributeError, KeyError, TypeError, ValueError):  # a dictionary; no part, or several
+        return None
+    values = part.__dict__
+    if is_thought:
+        text: str | None = values["text"] if values["thought"] and not values["thought_signature"] else None
+        return text
+    return None if values["thought"] else values["text"]
 
 
 def read_complete(said: EventFacts) -> EventFacts:

@@ -1,4 +1,4 @@
-"""Checks streams: whether a stream is legal for the AI SDK's clients, and whether a page shows it correctly.
+"""Checks whether the AI SDK's clients accept a stream, and whether they show it correctly.
 
 Where to change what:
 

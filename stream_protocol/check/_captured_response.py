@@ -1,4 +1,4 @@
-"""Tells what a captured HTTP response is that is not a stream: an error, a redirect, a page, nothing."""
+"""Describes a captured HTTP response that is not a stream: an error, a redirect, an HTML page, nothing."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ _FIELD: Final = re.compile(r"([\w-]+):[ \t]*([^\n]*?)\r?(?:\n|\Z)")
 _SSE_FIELD: Final = re.compile(r"^(?:data|event|id|retry)?:", re.MULTILINE)
 _PAGE: Final = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _ERROR_BODY: Final = re.compile(r'\s*\{\s*"(?:error|errors|detail|message)"\s*:')
-"""The beginning of what servers answer in JSON instead of a stream, captured without its head."""
+"""The beginning of a JSON error that servers send instead of a stream, captured without its head."""
 
 _PYTHON: Final = re.compile(r"\s*(?:\[\s*)?(?:\{\s*'|b['\"])")
 """The beginning of ``str()`` of a Python dictionary, or of bytes. JSON cannot begin so."""
@@ -32,10 +32,10 @@ class _Response:
         return f" with {short_json(kind)[1:-1]}" if kind else ""
 
 
-def why_no_stream(text: str) -> str | None:
+def non_stream_reason(text: str) -> str | None:
     """Return a sentence for a response that is not a stream; ``None`` for one that may be, and for other texts.
 
-    ``text``: the beginning of what ``curl --include`` has written.
+    ``text``: the beginning of the output of ``curl --include``.
     """
     response = _last_response(text)
     if response is None:
@@ -53,19 +53,19 @@ def why_no_stream(text: str) -> str | None:
 
 
 def later_error(line: str) -> str | None:
-    """Return a sentence for a line that begins a response behind a stream, if that response is an error."""
+    """Return a sentence for a line that begins an error response after a stream; ``None`` for any other line."""
     found = _STATUS_LINE.match(line)
     if found is None or int(found[1]) // 100 in (1, 2, 3):
         return None
     return f"the response is HTTP {found[1]}, not a stream"
 
 
-def why_unknown_text(text: str) -> str:
+def unknown_text_reason(text: str) -> str:
     """Return a sentence for a text that is neither a stream nor a recording."""
     if _PAGE.match(text):
         return "this is an HTML page, not a stream: check the URL that was captured"
     if _ERROR_BODY.match(text):
-        return f"this is the answer of a server that refused or failed, not a stream{_quoted(text)}"
+        return f"this is an error response of a server, not a stream{_quoted(text)}"
     if (hint := python_hint(text)) is not None:
         return f"neither chunks nor ADK events: {hint}"
     known = "neither an event stream, nor chunks, nor ADK events"
@@ -82,7 +82,7 @@ def python_hint(data: str) -> str | None:
 
 
 def _last_response(text: str) -> _Response | None:
-    """The response behind those that only lead to it: 100, a proxy's, redirects that were followed."""
+    """The response after those that only lead to it: 100, a proxy's, followed redirects."""
     found = None
     while (line := _STATUS_LINE.match(text)) is not None:
         position = line.end()
@@ -96,7 +96,9 @@ def _last_response(text: str) -> _Response | None:
 
 
 def _quoted(body: str) -> str:
-    """The beginning of the body, safe to print: JSON as it is, text in quotes. A page says nothing in its beginning."""
+    """The beginning of the body, safe to print: JSON unchanged, text in quotes. The beginning of an HTML page is not
+    informative.
+    """
     body = body.strip()
     if not body or _PAGE.match(body):
         return ""

@@ -1,4 +1,4 @@
-"""Checks recorded ADK events: what the converter makes of them. Importing this module loads ADK."""
+"""Checks the converter's stream for recorded ADK events. Importing this module loads ADK."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from stream_protocol.wire import SSE_DONE, AiSdkVersion
 
 
 def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
-    """Yields what is wrong with the streams that clients of these versions would get from a recording.
+    """Yields the problems of the streams that clients of these versions would get from a recording.
 
     The line of a finding is the line of the newest event, or the event's number if events are not on lines.
     """
@@ -31,7 +31,7 @@ def _check_version(recording: Recording, version: AiSdkVersion) -> Iterator[Find
 
 
 class _Position:
-    """How far a recording has been read."""
+    """The position in a recording that is being read."""
 
     def __init__(self) -> None:
         self.number = 0

@@ -1,6 +1,6 @@
 """Checks whether a stream is legal for the AI SDK's clients: an SSE capture, chunks on lines, or recorded ADK events.
 
-The beginning of the file says which of these it is; its name does not count. ADK is imported only for a file of ADK
+The beginning of the file decides the format, not its name. ADK is imported only for a file of ADK
 events: these are converted first. The file is checked while it is read. Of each response only the calls stay in memory.
 """
 
@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
-from stream_protocol.check._captured_response import later_error, python_hint, why_no_stream, why_unknown_text
+from stream_protocol.check._captured_response import later_error, non_stream_reason, python_hint, unknown_text_reason
 from stream_protocol.check._rules import Finding, Problem, Rule
 from stream_protocol.check._stream_checker import StreamChecker
 from stream_protocol.recording.read import (
@@ -50,7 +50,7 @@ _EVENT_KEY: Final = re.compile(
 def check_file(
     path: str | Path, *, session: str | None = None, versions: Sequence[AiSdkVersion] = ALL_VERSIONS
 ) -> Iterator[Finding]:
-    """Returns what is wrong with the stream in a file, in the order of the file.
+    """Returns the problems of the stream in a file, in the order of the file.
 
     ``session`` chooses one of several sessions in a store or an evalset of ADK. Raises ``UnreadableError`` if the file
     is none of the three kinds. If only a later line shows that, the error comes after some findings.
@@ -79,7 +79,7 @@ def _check_file(path: str | Path, session: str | None, versions: Sequence[AiSdkV
 
 
 def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VERSIONS) -> Iterator[Finding]:
-    """Returns what is wrong with the stream in an open binary file or pipe. Raises as ``check_file`` does."""
+    """Returns the problems of the stream in an open binary file or pipe. Raises as ``check_file`` does."""
     if not callable(getattr(stream, "read", None)):
         raise argument_error("stream", 'a binary file that is open, such as open(path, "rb")', stream)
     _check_versions(versions)
@@ -96,7 +96,7 @@ def _check(
     form = detect_form(head)
     if not text:
         raise UnreadableError("the file is empty")
-    if (reason := why_no_stream(text)) is not None:
+    if (reason := non_stream_reason(text)) is not None:
         raise UnreadableError(reason)
     if form is Form.CAPTURE and not _begins_with_event(text):
         yield from _check_sse(event_lines(pieces), StreamChecker(versions))
@@ -110,11 +110,11 @@ def _check(
     elif "\0" not in text and _V4_LINE.match(text):
         raise UnreadableError("this is the data stream of AI SDK 4, which later clients do not read")
     else:
-        raise UnreadableError(why_unknown_text(text))
+        raise UnreadableError(unknown_text_reason(text))
 
 
 def _begins_with_event(text: str) -> bool:
-    """Whether the first SSE event is an ADK event, or ADK's report of a failed run."""
+    """Returns True if the first SSE event is an ADK event, or ADK's report of a failed run."""
     data = re.search(r"^data: ?(.*)", text, re.MULTILINE)
     return data is not None and not _begins_with_chunk(data[1]) and _EVENT_KEY.search(data[1]) is not None
 

@@ -1,4 +1,4 @@
-"""The message that a response continues, as the page sends it back: with the answers to its calls."""
+"""The message that a response continues, as the client sends it back: with the answers to its calls."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -8,8 +8,9 @@ from stream_protocol.wire import ToolPart, UIMessage, UIPart, is_tool_part
 from stream_protocol.wire.client import step_start
 
 MAX_PARTS: Final = 256
-"""The most parts of a message that are kept, the newest: some dozens of steps. A server may give all its responses the
-same id, which makes one endless message."""
+"""The newest parts of a message that stay in memory: some dozens of steps. A server may give all its responses the same
+id, which makes one endless message.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,23 +19,25 @@ class ContinuedMessage:
 
     message: UIMessage
     answered: frozenset[str]
-    """The ids of the calls that the page has given an output. A server may send these calls again, with the outputs."""
+    """The ids of the calls that the client has given an output. A server may send these calls again, with the outputs.
+    """
     waited: Mapping[str, ToolPart]
     """Call id -> the call as it waited for its answer, an approval or an output."""
 
-    def holds(self, chunk: Mapping[str, Any]) -> bool:
-        """Whether the chunk is about a call of the message, or an approval of one."""
+    def contains(self, chunk: Mapping[str, Any]) -> bool:
+        """Returns True if the chunk is about a call of the message, or about its approval."""
         if "toolCallId" in chunk:
-            return holds_call(self.message, chunk["toolCallId"])
+            return has_call(self.message, chunk["toolCallId"])
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
 
     def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
-        """The message after the response, if the user has answered no more than the response shows.
+        """The message after the response, if the user has answered only the calls that the response shows.
 
-        ``message``: the same if all was answered. ``used``: the ids of the calls that the response is about. If these
-        are all new, a call that waited alone was answered, or there would be no response.
+        ``message``: the same message with all calls answered. ``used``: the ids of the calls that the response is
+        about. If these are all new and a single call waited, that call was answered: otherwise there would be no
+        response.
         """
-        if len(self.waited) == 1 and not any(holds_call(self.message, call_id) for call_id in used):
+        if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message
         still_open = {call_id: call for call_id, call in self.waited.items() if call_id not in used}
         parts = [still_open.get(part["toolCallId"], part) if is_tool_part(part) else part for part in message["parts"]]
@@ -47,8 +50,8 @@ def calls_only(message: UIMessage) -> UIMessage:
     return {**message, "parts": kept[-MAX_PARTS:]}
 
 
-def holds_call(message: UIMessage, call_id: str | None) -> bool:
-    """Whether the message has a call with this id."""
+def has_call(message: UIMessage, call_id: str | None) -> bool:
+    """Returns True if the message has a call with this id."""
     return any(is_tool_part(part) and part["toolCallId"] == call_id for part in message["parts"])
 
 
@@ -59,18 +62,19 @@ def call_of_approval(message: UIMessage, approval_id: str) -> str | None:
 
 
 def is_waiting(message: UIMessage) -> bool:
-    """Whether a call of the message has not ended, so that a response can continue the message."""
+    """Returns True if a call of the message has not ended, so that a response can continue the message."""
     return any(is_tool_part(part) and not has_ended(part) for part in message["parts"])
 
 
 def has_ended(call: ToolPart) -> bool:
-    """Whether the call has a final output, has failed or was denied."""
+    """Returns True if the call has a final output, has failed or was denied."""
     return call["state"] in ("output-available", "output-error", "output-denied") and not call.get("preliminary")
 
 
 def answer_calls(message: UIMessage) -> ContinuedMessage:
-    """The message as the page sends it back: all approvals are given, and each waiting call of the last step has an
-    output."""
+    """The message as the client sends it back: all approvals are given, and each waiting call of the last step has an
+    output.
+    """
     begin = step_start(message["parts"])
     step = message["parts"][begin:]
     answered = frozenset(part["toolCallId"] for part in step if is_tool_part(part) and _is_for_page(part))

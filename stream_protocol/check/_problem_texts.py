@@ -1,4 +1,4 @@
-"""Says in a sentence why the client's JSON parser refuses data, and why its schema refuses a chunk."""
+"""Explains in a sentence why the client's JSON parser refuses data, and why its schema refuses a chunk."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from stream_protocol.wire.client import Refusal, refusal
 
 
 def json_problem(data: str) -> Problem:
-    """What is wrong with the data of an event that the client's JSON parser refuses."""
+    """Describes the problem in the data of an event that the client's JSON parser refuses."""
     if not data.strip():
         return Problem(Rule.EMPTY_DATA, "The data is empty.")
     if is_json(data):
@@ -25,7 +25,7 @@ def json_problem(data: str) -> Problem:
 
 
 def is_json(text: str) -> bool:
-    """Whether the text is JSON, with or without keys that the client refuses."""
+    """Returns True if the text is JSON, with or without keys that the client refuses."""
     try:
         parse_json(text)
     except ValueError:
@@ -57,13 +57,13 @@ def chunk_type(chunk: Any) -> str:
 
 
 def schema_problem(chunk: Any, refused: Refusal) -> Problem:
-    """Why the client's schema refuses the chunk."""
+    """Describes why the client's schema refuses the chunk."""
     kind, key = chunk_type(chunk), short_json(refused.key)
     match refused.why:
         case "no chunk" if isinstance(chunk, str) and chunk.lstrip().startswith("{") and is_json(chunk):
             return Problem(Rule.NOT_A_CHUNK, "The data is JSON in a JSON string: it was encoded twice.")
         case "no chunk":
-            return Problem(Rule.NOT_A_CHUNK, f"{short_json(chunk)} is no object with a type.")
+            return Problem(Rule.NOT_A_CHUNK, f"{short_json(chunk)} is not an object with a type.")
         case "unknown type" if (refused_by_v7 := refusal(chunk, ai_sdk=7)) and refused_by_v7.why == "unknown type":
             return Problem(Rule.UNKNOWN_TYPE, f"No client knows chunks of type {kind}.")
         case "unknown type":
@@ -73,5 +73,7 @@ def schema_problem(chunk: Any, refused: Refusal) -> Problem:
         case "null":
             return Problem(Rule.NULL_KEY, f"{key} of {kind} is null, which is not the same as absent.")
         case "value" if refused.key == "finishReason":
-            return Problem(Rule.FINISH_REASON, f"{short_json(chunk[refused.key])} is no finish reason of the client.")
+            return Problem(
+                Rule.FINISH_REASON, f"{short_json(chunk[refused.key])} is not a finish reason of the client."
+            )
     return Problem(Rule.WRONG_VALUE, f"{key} of {kind} cannot be {short_json(chunk[refused.key])}.")

@@ -1,9 +1,9 @@
-"""Checks one response for one client, and holds the conditions of the rules about order and ends.
+"""Checks one response for one client, and has the conditions of the rules about order and ends.
 
-The reducer says on which chunks the client fails. All other rules are about what the client accepts, but a page shows
-wrongly: most look at a chunk and at the message before the chunk changes it; the others look at the message when the
-response ends. After a chunk on which the client fails, the rest of the response is not checked: the client does not
-read it.
+The reducer finds the chunks on which the client fails. All other rules are about chunks that the client accepts, but
+shows wrongly. Most rules look at a chunk and at the message before the chunk changes it. The others look at the message
+when the response ends. After a chunk on which the client fails, the rest of the response is not checked: the client
+does not read it.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -11,7 +11,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from stream_protocol.check._continued_message import ContinuedMessage, call_of_approval, has_ended, holds_call
+from stream_protocol.check._continued_message import ContinuedMessage, call_of_approval, has_call, has_ended
 from stream_protocol.check._problem_texts import chunk_type, schema_problem
 from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import (
@@ -43,7 +43,7 @@ _WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
 """Keys whose values no rule needs, with the value that the reducer gets instead: so a long response takes no memory."""
 
 _WAITS_FOR_PAGE: Final = (None, "tool-calls", "other", "interrupted")
-"""Finish reasons after which a call without output may be one that the page itself answers."""
+"""Finish reasons after which the client itself may have to answer a call without output."""
 
 _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
     {
@@ -78,7 +78,7 @@ class ResponseChecker:
         self._terminal: str | None = None
         self._failed = False
         self.is_shown = False
-        """Whether the client has put the message into its list: a response without an id that holds nothing is not."""
+        """True if the client has put the message into its list. An empty response without an id is not put there."""
         self._empty_steps = 0
         """Steps at the end of the message that the client has not stored yet: it stores them with the next change."""
         self._continue(continued)
@@ -105,7 +105,9 @@ class ResponseChecker:
 
     @property
     def next_message(self) -> UIMessage:
-        """``message`` as the next response finds it: what this one has made no use of may not have been answered."""
+        """``message`` as the next response finds it: calls that this response does not mention may still be
+        unanswered.
+        """
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
@@ -115,7 +117,7 @@ class ResponseChecker:
             yield problem
 
     def check_chunk(self, chunk: Any) -> Iterator[Problem]:
-        """Yields what is wrong with the next chunk."""
+        """Yields the problems of the next chunk."""
         if self._failed:
             return
         if self._terminal == "error":
@@ -133,7 +135,7 @@ class ResponseChecker:
         yield from self._apply(chunk)
 
     def _apply(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Applies the chunk to the message, and yields what the client fails on."""
+        """Applies the chunk to the message, and yields the problems on which the client fails."""
         if self._terminal is None and chunk["type"] in TERMINALS:
             self._terminal = chunk["type"]
         without_values = {**chunk, **{key: value for key, value in _WITHOUT_VALUES.items() if key in chunk}}
@@ -152,7 +154,7 @@ class ResponseChecker:
             self._empty_steps += 1
 
     def _note_call(self, chunk: ChunkFields) -> None:
-        """Notes which call the chunk is about. An approval response names only the approval."""
+        """Records the call that the chunk is about. An approval response names only the approval."""
         if "toolCallId" in chunk:
             self._used.add(chunk["toolCallId"])
         elif "approvalId" in chunk and (call_id := call_of_approval(self._reducer.message, chunk["approvalId"])):
@@ -162,7 +164,7 @@ class ResponseChecker:
         """Continues the last message if the first content of the response is about one of its calls."""
         if self._last is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
             return
-        if self._last.holds(chunk):
+        if self._last.contains(chunk):
             self._continue(self._last)
         self._last = None
 
@@ -170,7 +172,7 @@ class ResponseChecker:
         """Describes the error that the client raises on the chunk."""
         kind, part_id = chunk["type"], short_json(error.chunk_id)
         match error.chunk_type:
-            case "tool-invocation" if any(holds_call(message, error.chunk_id) for message in self._earlier):
+            case "tool-invocation" if any(has_call(message, error.chunk_id) for message in self._earlier):
                 text = (
                     f"{kind} for call {part_id}, which is in an earlier message: `start` must carry that message's id."
                 )
@@ -178,7 +180,7 @@ class ResponseChecker:
             case "tool-invocation":
                 return Problem(Rule.UNKNOWN_CALL, f"{kind} for call {part_id}, which is not in the message.")
             case "tool-approval-response":
-                return Problem(Rule.UNKNOWN_APPROVAL, f"{kind} for approval {part_id}, which nothing asked for.")
+                return Problem(Rule.UNKNOWN_APPROVAL, f"{kind} for approval {part_id}, which no chunk requested.")
             case "tool-input-delta":
                 return Problem(Rule.INPUT_NOT_STARTED, f"{kind} for call {part_id}, whose input has not been started.")
             case None:
@@ -188,7 +190,7 @@ class ResponseChecker:
     def _check_keys(self, chunk: ChunkFields) -> Iterator[Problem]:
         """Finds keys that early versions of the client refuse."""
         for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
-            text = f"The key {short_json(key)} of {chunk_type(chunk)} kills clients before 6.0.231 and 7.0.32."
+            text = f"The key {short_json(key)} of {chunk_type(chunk)} is fatal in clients before 6.0.231 and 7.0.32."
             yield Problem(Rule.UNKNOWN_KEY, text)
 
     def _check_after_terminal(self, chunk: Any) -> Iterator[Problem]:
@@ -203,7 +205,7 @@ class ResponseChecker:
             yield Problem(Rule.CONTENT_AFTER_TERMINAL, f"{chunk_type(chunk)} comes after {self._terminal}.")
 
     def _check_order(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Finds what is wrong with the chunk at this place of the message, though the client accepts it."""
+        """Finds problems of the chunk at this place of the message, though the client accepts it."""
         match chunk["type"]:
             case "start":
                 yield from self._check_start(chunk)
@@ -281,7 +283,7 @@ class ResponseChecker:
                 yield f"{kind.capitalize()} {short_json(part_id)}"
 
     def end(self) -> Iterator[Problem]:
-        """Yields what is wrong with the response as a whole."""
+        """Yields the problems of the response as a whole."""
         if self._failed:
             return
         if self._terminal is None:
@@ -320,7 +322,7 @@ class ResponseChecker:
                 yield Problem(Rule.PRELIMINARY_LEFT, f"{name} has only a preliminary output.")
 
     def _waits_for_page(self, call: ToolPart) -> bool:
-        """Whether the page, or its user, has to answer the call."""
+        """Returns True if the client, or its user, has to answer the call."""
         if call["state"] == "input-available" and not call.get("providerExecuted"):
             return self._terminal == "finish" and self._reducer.finish_reason in _WAITS_FOR_PAGE
         return call["state"] == "approval-requested"

@@ -1,8 +1,8 @@
-"""The rules of ``check``: their names, severities and effects. A rule says what makes a client fail, or what a client
-accepts but a page shows wrongly.
+"""The rules of ``check``: their names, severities and effects. A rule describes a stream on which a client fails, or
+which a client accepts but shows wrongly.
 
-The conditions are elsewhere: for framing in ``_check_file`` and ``_stream_checker``, for JSON and the schema in
-``_problem_texts``, for order and ends in ``_response_checker``, for the ids of messages in ``_simulated_chat``.
+The conditions are elsewhere. Framing: ``_check_file`` and ``_stream_checker``. JSON and the schema: ``_problem_texts``.
+Order and ends: ``_response_checker``. Ids of messages: ``_simulated_chat``.
 
 Sources: ``ui-message-chunks.ts``, ``process-ui-message-stream.ts``, ``chat.ts`` and the two
 ``last-assistant-message-is-complete-with-*.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``;
@@ -57,7 +57,7 @@ class Rule(StrEnum):
     BARE_CR = "bare-cr", Severity.WARNING, "A line that ends in a CR alone: the client loses the last event."
 
     # schema
-    NOT_A_CHUNK = "not-a-chunk", Severity.ERROR, "Data that is no object with a `type` is fatal."
+    NOT_A_CHUNK = "not-a-chunk", Severity.ERROR, "Data that is not an object with a `type` is fatal."
     UNKNOWN_TYPE = "unknown-type", Severity.ERROR, "A type that neither v6 nor v7 has is fatal."
     V7_ONLY_TYPE = "v7-only-type", Severity.ERROR, "A type that v6 does not have is fatal there."
     MISSING_KEY = (
@@ -87,14 +87,14 @@ class Rule(StrEnum):
         "An output, denial or approval request for no call of the message is fatal.",
     )
     UNKNOWN_APPROVAL = "unknown-approval", Severity.ERROR, "An answer to no approval request of the message is fatal."
-    METADATA = "metadata", Severity.ERROR, "Metadata that cannot be merged into what was there is fatal."
+    METADATA = "metadata", Severity.ERROR, "Metadata that cannot be merged into the message's metadata is fatal."
     DYNAMIC_MISMATCH = (
         "dynamic-mismatch",
         Severity.ERROR,
         "A call that is dynamic in one chunk and not in another becomes two; the output goes to the first.",
     )
 
-    # what clients accept, and pages show wrongly
+    # accepted by clients, but shown wrongly
     ID_REUSED = (
         "id-reused",
         Severity.ERROR,
@@ -187,14 +187,14 @@ class Rule(StrEnum):
 
 
 class Problem(NamedTuple):
-    """A broken rule, and a sentence that says what breaks it."""
+    """A broken rule, and a sentence that describes the violation."""
 
     rule: Rule
     text: str
 
 
 class Finding(NamedTuple):
-    """A problem, and where it is."""
+    """A problem and its position."""
 
     line: int
     """From 1. For recorded events: the number of the newest event's line, or of the event if it has no line."""

@@ -2,8 +2,8 @@
 
 The file does not say what the user did between two responses. A response with the id of an earlier message continues
 that message; the user may then have answered every call of it that waited. A response with a new id is a new message. A
-response without an id continues the last message if it begins with a call or an approval that waited there. What a
-response makes no use of may still be asked after it.
+response without an id continues the last message if it begins with a call or an approval that waited there. Calls that
+a response does not mention may still wait after it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,20 +28,19 @@ class SimulatedChat:
         self._response: ResponseChecker | None = None
 
     def check_chunk(self, chunk: Any) -> Iterator[Problem]:
-        """Yields what is wrong with the next chunk."""
+        """Yields the problems of the next chunk."""
         if self._response is None:
             yield from self._begin_response(chunk)
         yield from self._current().check_chunk(chunk)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """The client fails on data that is no chunk. Yields the problem, unless the client failed before.
-
-        It reads again from the next response on.
+        """The client fails on data that is not a chunk. Yields the problem, unless the client failed before. The client
+        reads again from the next response on.
         """
         yield from self._current().stop_reading(problem)
 
     def end_response(self) -> Iterator[Problem]:
-        """Ends the response, and yields what is wrong with it as a whole."""
+        """Ends the response, and yields the problems of the response as a whole."""
         response = self._current()
         yield from response.end()
         self._response = None

@@ -24,11 +24,11 @@ class StreamChecker:
         self._reported: set[tuple[AiSdkVersion, Problem]] = set()
         """The problems of this response that were reported."""
         self.in_response = False
-        """Whether data has come since the last response ended."""
+        """True if data has come since the last response ended."""
         self._has_terminal = False
 
     def check_data(self, data: str, line: int) -> Iterator[Finding]:
-        """Checks what should be the JSON of a chunk. ``line``: the number of its first line."""
+        """Checks the data of an event, which should be the JSON of a chunk. ``line``: the number of its first line."""
         try:
             chunk = parse_client_json(data)
         except ValueError:

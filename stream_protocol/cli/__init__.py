@@ -1,10 +1,10 @@
 """The command ``adk-ui-stream``: serves an agent to ``useChat``, records it, replays recorded events, checks a stream,
 writes types for the page.
 
-Exit codes: 0: no error; 1: ``check`` found an error, ``types --check`` a file that is not up to date, or all turns of
-``record`` failed; 2: bad usage, or a target or a file that cannot be used; 130: Ctrl-C. With 2, one line on stderr says
-why, and stdout is empty.
-``--help`` loads neither ADK nor Starlette: each command imports what it needs when it runs.
+Exit code 0: no error. 1: ``check`` found an error, the file of ``types --check`` is outdated, or all turns of
+``record`` failed. 2: bad usage, or a target or a file that cannot be used; one line on stderr has the reason, and
+stdout is empty. 130: Ctrl-C. ``--help`` loads neither ADK nor Starlette: each command imports what it needs when it
+runs.
 
 Where to change what:
 

@@ -27,7 +27,7 @@ WATCHED: Final = (".py", ".yaml", ".yml", ".env", ".md", ".txt")
 """The endings of an agent's files: code, configuration, keys, prompts. Not those of chats, recordings and logs."""
 
 RETRY_SECONDS: Final = 1
-"""When a client may ask again."""
+"""Seconds until a client may retry."""
 
 METHODS: Final = ("DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT")
 
@@ -61,9 +61,9 @@ def read_files(folder: Path) -> Files:
 def answer_until_changed(
     server: AgentServer, listener: socket.socket, text: str, is_changed: Callable[[], bool]
 ) -> None:
-    """Answer every request with 503 and the text, until the process is told to stop or ``is_changed()`` is true.
+    """Answer every request with 503 and the text, until the process is stopped or ``is_changed()`` is true.
 
-    The connection that finds the change is not accepted: it waits for the next process, as those behind it do.
+    The connection that finds the change is not accepted. It waits for the next process, as later connections do.
     """
 
     async def answer(request: Request) -> Response:
@@ -77,7 +77,7 @@ def answer_until_changed(
     waiting = _WaitingSocket(listener, is_changed)
     routes = [Route("/{path:path}", plain_text_errors(answer), methods=METHODS)]
     app = app_around(routes, lifespan=_no_lifespan, allow_origins=server.options.origins, page=None)
-    # A connection that stays open would lead to this process for ever.
+    # An open connection would belong to this process for ever.
     closing = ResponseHeaders(app, {"connection": "close"})
     guarded = only_allowed_hosts(
         closing, waiting, server.options.allowed_hosts, behind_proxy=bool(server.options.user_header)
@@ -94,7 +94,7 @@ class _WaitingSocket(socket.socket):
         self._has_changed = False
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection. Raises ``BlockingIOError``, which asyncio takes for no connection, after a change."""
+        """Accept a connection. After a change, raises ``BlockingIOError``, which means "no connection" to asyncio."""
         if not self._has_changed and self._is_changed():
             self._has_changed = True
             signal.raise_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""What the commands of ``adk-ui-stream`` share: types of arguments, and which options stand beside which."""
+"""Shared parts of the commands of ``adk-ui-stream``: types of arguments, and the options that can be combined."""
 
 import math
 from collections.abc import Container, Iterator
@@ -38,7 +38,7 @@ class AiSdk(AiSdkParam):
 
 
 class PathText(TextParam):
-    """The text of a path, which the shell completes. What is there, and can be read, is found out by who opens it."""
+    """The text of a path, which the shell completes. The path need not exist: the code that opens it checks it."""
 
     name = "path"
 
@@ -85,7 +85,7 @@ class HeaderName(TextParam):
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Returns the name; an empty one stands for no header. Raises ``click.BadParameter`` for one that is none."""
+        """Returns the name; an empty one means no header. Raises ``click.BadParameter`` for an invalid name."""
         try:
             if value:
                 check_header_name("--user-header", value)
@@ -97,8 +97,8 @@ class HeaderName(TextParam):
 class Pace(FloatParam):
     """``--pace``: ``instant``, ``recorded`` or a factor (4, 4x, 0.5).
 
-    The value is how many times as fast as recorded. The values of ``INSTANT`` and ``HELD`` are written here again:
-    importing them would load ADK.
+    The value is a factor of the recorded speed. The values of ``INSTANT`` and ``HELD`` are repeated here: importing
+    them would load ADK.
     """
 
     name = "pace"
@@ -127,29 +127,29 @@ class Seconds(click.FloatRange):
     name = "seconds"
 
     def __init__(self, *, min_open: bool = False) -> None:
-        """``min_open``: 0 is none, either."""
+        """``min_open``: 0 is not allowed."""
         super().__init__(min=0, min_open=min_open)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Returns the seconds. Raises ``click.BadParameter`` for what is no time."""
+        """Returns the seconds. Raises ``click.BadParameter`` for a value that is not a time."""
         seconds = float(super().convert(value, param, ctx))
         if math.isnan(seconds):
-            self.fail(f"{value!r} is no time", param, ctx)
+            self.fail(f"{value!r} is not a time", param, ctx)
         return seconds
 
 
-def refuse_beside(option: str, allowed: Container[str]) -> None:
+def refuse_combination(option: str, allowed: Container[str]) -> None:
     """Refuses the command if it has an option or argument that is not ``allowed`` together with ``option``."""
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:
-            refuse(f"{parameter.opts[0]} means nothing beside {option}")
+            refuse(f"{parameter.opts[0]} cannot be combined with {option}")
 
 
-def refuse_without(option: str, needing: Container[str]) -> None:
+def require_option(option: str, needing: Container[str]) -> None:
     """Refuses the command if it has one of the options that need ``option``."""
     for parameter in _parameters_on_command_line():
         if parameter.name in needing:
-            refuse(f"{parameter.opts[0]} means nothing without {option}")
+            refuse(f"{parameter.opts[0]} needs {option}")
 
 
 def _parameters_on_command_line() -> Iterator[click.Parameter]:

@@ -1,4 +1,4 @@
-"""Output of commands: data that nothing else is mixed into, nothing before all of it is there, and progress."""
+"""Output of commands: data without other text in it, output that starts only when it is complete, and progress."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ STDOUT: Final = 1
 STDERR: Final = 2
 
 SPOOL_BYTES: Final = 2**20
-"""Bytes of output that are kept in memory until the whole file is read. More output is kept on disk."""
+"""Bytes of output in memory until the whole file is read. More output goes to disk."""
 
 SECONDS_BETWEEN: Final = 1.0
-"""Between two changes of the line that says what takes long."""
+"""Seconds between two updates of the progress line."""
 
 
 def print_at_once(output: Iterable[bytes | str]) -> None:
-    """Prints each piece when it comes, text in its colours if stdout has some.
+    """Prints each piece when it comes; text has colours if stdout supports them.
 
-    Stops, without a word, where the reader has closed the pipe, as `head` does.
+    Stops silently when the reader has closed the pipe, as `head` does.
     """
     try:
         for piece in output:
@@ -39,9 +39,9 @@ def print_at_once(output: Iterable[bytes | str]) -> None:
 
 
 def shown_on_terminal(output: Iterable[bytes]) -> Iterable[bytes]:
-    """The lines of JSON in the output. On a terminal no character in them controls it: there it is an escape of JSON.
+    """The lines of JSON in the output. On a terminal, control characters are written as JSON escapes.
 
-    A pipe and a file get each byte as it is.
+    A pipe and a file get each byte unchanged.
     """
     return map(_printable_lines, output) if sys.stdout.isatty() else output
 
@@ -52,10 +52,10 @@ def _printable_lines(lines: bytes) -> bytes:
 
 @contextmanager
 def data_on_stdout() -> Iterator[Callable[[str], None]]:
-    """Keep stdout for what the command itself prints: the value of this context is the function that does.
+    """Reserve stdout for the command's own output. The context's value is the function that prints there.
 
-    All else that the process writes there goes to stderr: an agent that is loaded may print, also from C code, threads
-    and subprocesses. So it stays until the process ends, since an agent may print then as well.
+    All other output of the process goes to stderr: a loaded agent may print, also from C code, threads and
+    subprocesses. This stays so until the process ends, since an agent may print then as well.
     """
     stdout = sys.stdout
     if not _is_stdout_of_process(stdout):  # somebody in this process reads it
@@ -85,7 +85,7 @@ def _write(number: int, data: bytes) -> None:
 
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
-    """Says what goes on, and for how many seconds: on stderr, if that is a terminal, from the second second on.
+    """Shows the current work and its seconds on stderr, if that is a terminal, from the second second on.
 
     ``doing``: such as ``Checking big.sse``. The line is gone at the end.
     """

@@ -19,7 +19,7 @@ INTERRUPTED: Final = 130
 
 
 _EMPTY_LINE: Final = "\r\x1b[K"
-"""Takes away what stands on the terminal's line."""
+"""Clears the terminal's line."""
 
 
 class Program(click.Group):
@@ -27,8 +27,8 @@ class Program(click.Group):
 
     ``headings``: a heading in the help -> the names of the commands below it.
 
-    Ctrl-C ends them with exit code 130, and a reader of stdout that closes its pipe, as ``head`` does, with 0: both
-    without a word.
+    Ctrl-C ends them with exit code 130. A reader of stdout that closes its pipe, as ``head`` does, ends them with 0.
+    Both print nothing.
     """
 
     context_class = HelpContext
@@ -73,7 +73,7 @@ class Program(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Reads the arguments. All commands have the colours that the environment asks for."""
+        """Parses the arguments. All commands use the colours that the environment requests."""
         extra.setdefault("color", color_choice())
         with reader_may_leave():
             return super().make_context(info_name, args, parent, **extra)
@@ -87,7 +87,7 @@ class Program(click.Group):
 class DocumentedCommand(click.Command):
     """A command whose help ends with examples, and may have its options in sections.
 
-    ``examples``: what one does -> the command line. ``sections``: the first option of a section -> its heading.
+    ``examples``: a task -> its command line. ``sections``: the first option of a section -> its heading.
     ``in_file``: the options that it reads from a file, by their keys. ``common``: the names of the options that ``-h``
     shows; by default it shows all, as ``--help`` does.
     """
@@ -164,7 +164,9 @@ class DocumentedCommand(click.Command):
 
 
 def color_choice() -> bool | None:
-    """What the environment says: no colours (``NO_COLOR``), colours (``FORCE_COLOR``), or ``None``: on a terminal."""
+    """The environment's choice of colours: none (``NO_COLOR``), always (``FORCE_COLOR``), or ``None``: on a
+    terminal.
+    """
     if os.environ.get("NO_COLOR"):
         return False
     return True if os.environ.get("FORCE_COLOR") else None
@@ -180,7 +182,7 @@ def glyph(character: str, plain: str) -> str:
 
 
 class Refusal(SystemExit):
-    """The end of a command that has said why on stderr: ``text``. Its exit code is 2.
+    """The end of a command that has printed the reason, ``text``, on stderr. Its exit code is 2.
 
     ``can_be_mended``: a change of the agent's files can make the same command work.
     """
@@ -213,14 +215,16 @@ def reader_may_leave() -> Iterator[None]:
 
 
 def drop_output() -> None:
-    """Nobody reads stdout any more: what is still written there, also at the end of the process, goes nowhere."""
+    """Discards all further output on stdout, also at the end of the process: nobody reads it any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(text: str, color: str) -> None:
     line = printable(" ".join(text.splitlines()))  # names of files may have several lines, and any characters
     if sys.stderr.isatty():
-        click.echo(_EMPTY_LINE, err=True, nl=False, color=True)  # what takes long is told there; it is no colour
+        click.echo(
+            _EMPTY_LINE, err=True, nl=False, color=True
+        )  # the progress line is written there; it is not a colour
     click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
 
 

@@ -1,8 +1,8 @@
 """``adk-ui-stream serve --reload``: another process serves, and is replaced when a file of the agent has changed.
 
-The socket stays open meanwhile: who connects waits until the new process is there. That has ADK already, since it is
-forked from one that has loaded it (on Windows it loads it anew). While the agent cannot be loaded, its process answers
-with the reason.
+The socket stays open meanwhile: new connections wait for the new process. The new process has ADK already, since it is
+forked from a process that has loaded ADK (on Windows it loads ADK again). While the agent cannot be loaded, its process
+answers with the reason.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ if TYPE_CHECKING:
     from stream_protocol.cli._serve_agent import AgentServer, Shown
 
 STOP_SECONDS: Final = 15
-"""How long a process may take to end its streams and runs. Then it is killed."""
+"""Seconds that a process may take to end its streams and runs. Then it is killed."""
 
 REFUSED: Final = 2
 """The exit code of a process that has refused the command line."""
 
 LOOK_MS: Final = 200
-"""Milliseconds between two looks whether the process has ended."""
+"""Milliseconds between two checks whether the process has ended."""
 
 
 def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
-    """Serves until this process is told to stop.
+    """Serves until this process is stopped.
 
-    A target that does not exist at first ends it with exit code 2. One that exists and cannot be loaded is waited for.
+    If the target does not exist at first, the command ends with exit code 2. If it exists and cannot be loaded, the
+    command waits for a change.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     supervisor = _Supervisor(server, listener, opens_page=opens_page)
@@ -88,11 +89,11 @@ class _Supervisor:
         self._died: str | None = None
         """The reason that the newest process answers with, if the process before it has died."""
         self._is_informed = False
-        """The newest process was started for a change that the watcher may still tell of."""
+        """The newest process was started for a change that the watcher may still report."""
         self._start()
 
     def change(self, names: Collection[str]) -> None:
-        """Replaces the process, whose files have changed."""
+        """Replaces the process, because its files have changed."""
         if self._is_informed and read_files(self._folder) == self._files:
             return
         self._replace(names)

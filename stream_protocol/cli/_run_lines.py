@@ -39,7 +39,7 @@ class RunLines:
 
 
 class RunLine:
-    """Counts what one run does."""
+    """Counts the tools, tokens and seconds of one run."""
 
     def __init__(self, chat_id: str, agent: str) -> None:
         self._chat_id = chat_id
@@ -53,7 +53,7 @@ class RunLine:
         """Does nothing."""
 
     def event(self, event: Event) -> None:
-        """Note the agent that speaks, and its tokens."""
+        """Record the agent that answers, and its tokens."""
         facts = read(event)
         if not facts.in_users_name:
             self._agent = facts.speaker[0]

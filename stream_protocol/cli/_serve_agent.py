@@ -31,10 +31,10 @@ from stream_protocol.server import (
     ServerLimits,
     bind_socket,
     exposure_warning,
-    freeze_startup_objects,
     log_to_terminal,
     only_allowed_hosts,
     run_server,
+    tune_gc,
 )
 from stream_protocol.serving import AuditFile, ChatService, ServiceLimits, Suggestion, explain_error
 from stream_protocol.serving.adk_runner import (
@@ -60,11 +60,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Shown = Literal["screen", "address", "nothing"]
-"""What a process that serves says of itself: one line if the terminal has the screen already."""
+"""A serving process's message about itself: one line if the terminal has the screen already."""
 
 
 class Loaded(NamedTuple):
-    """An agent's service, and what is inspected of its chats."""
+    """An agent's service, and the Inspector of its chats."""
 
     service: ChatService
     inspector: Inspector | None
@@ -72,7 +72,7 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _Exported:
-    """The service, which sends its last spans and numbers when it is closed: after that a signal ends the process."""
+    """The service. When it is closed, it sends its last spans and metrics: after that a signal ends the process."""
 
     service: ChatService
 
@@ -86,12 +86,12 @@ class _Exported:
 
 @dataclass(frozen=True)
 class AgentServer:
-    """The server of an agent, as ``serve`` was told. It can be sent to another process."""
+    """The server of an agent, with the options of ``serve``. It can be sent to another process."""
 
     target: str
     options: ServeOptions
     began: float
-    """When the command began, by the monotonic clock."""
+    """The start time of the command, by the monotonic clock."""
     name: str | None = None
     """The name on the screen, if it is not the target."""
     suggestions: Sequence[Suggestion] = ()
@@ -124,8 +124,8 @@ class AgentServer:
                 session_service=sessions,
                 run_log=self._run_log(self.options.run_log_url) if self.options.run_log_url is not None else None,
                 engine=engine,
-                disconnect_grace=self.options.disconnect_grace,
                 limits=ServiceLimits(
+                    disconnect_grace=self.options.disconnect_grace,
                     max_runs=self.options.max_runs,
                     max_runs_per_user=self.options.max_runs_per_user,
                     max_requests_per_minute=self.options.requests_per_minute,
@@ -146,7 +146,7 @@ class AgentServer:
         return Loaded(service, inspector)
 
     def set_up_log(self) -> None:
-        """Lets this process print its log as it was asked for."""
+        """Configures this process's log as requested."""
         log_to_terminal(
             verbose=self.options.verbosity == "verbose",
             log_format=self.options.log_format,
@@ -154,21 +154,21 @@ class AgentServer:
         )
 
     def warn(self, text: str) -> None:
-        """Tells those who run it: a line of the log if that is JSON."""
+        """Warns the operator: with a log record if the log is JSON."""
         if self.options.log_format == "json":
             logger.warning(text)
         else:
             warn(text)
 
     def tell(self, text: str) -> None:
-        """Tells those who run it what is going on: a line of the log if that is JSON."""
+        """Informs the operator: with a log record if the log is JSON."""
         if self.options.log_format == "json":
             logger.info(text)
         else:
             click.echo(text)
 
     def _prints_runs(self) -> bool:
-        """Return True on a terminal. A log has its own records, and a pipe that nobody reads would block the server."""
+        """Return True on a terminal. A log has its own records, and an unread pipe would block the server."""
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
 
     def _run_log(self, url: str) -> RunLog:
@@ -202,9 +202,9 @@ class AgentServer:
         opens_page: bool,
         announced: Event | None = None,
     ) -> None:
-        """Serves until the process is told to stop.
+        """Serves until the process is stopped.
 
-        ``opens_page``: in the browser. ``announced`` is set once nothing can be refused any more.
+        ``opens_page``: in the browser. ``announced`` is set once the server can no longer fail to start.
         """
         service, inspector = loaded
         identify = header_user(self.options.user_header) if self.options.user_header else local_user
@@ -247,12 +247,12 @@ class AgentServer:
             listener,
             announce=announce,
             limits=limits,
-            before_accepting=freeze_startup_objects,
+            before_accepting=tune_gc,
             drain=0 if self.options.reload else self.options.drain,  # a developer waits for the new agent
         )
 
     def _export(self, app: ASGIApp) -> ASGIApp:
-        """Exports what OpenTelemetry is told. The app, with the page of metrics if it was asked for."""
+        """Exports OpenTelemetry's data. Returns the app, with the metrics endpoint if it was requested."""
         if self.options.metrics:
             return MetricsPage(app, export_for_prometheus())
         export_as_environment_says()
@@ -312,7 +312,7 @@ class AgentServer:
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A listening socket. Ends the process with exit code 2 if there can be none."""
+    """A listening socket. Ends the process with exit code 2 if it cannot be opened."""
     try:
         return bind_socket(host, port)
     except AddressError as error:

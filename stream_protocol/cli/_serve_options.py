@@ -25,7 +25,7 @@ SETTINGS: Final = Path("pyproject.toml")
 """The file of the further options, in the current folder."""
 
 TABLE: Final = ("tool", "adk-ui-stream", "serve")
-"""Where the options are in that file."""
+"""The path of the options in that file."""
 
 _DECLARED: Final = "option"
 
@@ -38,10 +38,10 @@ def _option(
     in_file: bool = False,
     **declared: Any,
 ) -> Any:
-    """Declare an option. ``names``: those that do not follow from the field's name. ``declared``: as for click.
+    """Declare an option. ``names``: names that do not follow from the field's name. ``declared``: arguments for click.
 
-    ``section``: the heading above it in the help. ``beside_replay``: it can stand beside ``--replay``. ``in_file``: it
-    is in the file, and not on the command line. ``common``: it is in the short help.
+    ``section``: the heading above it in the help. ``beside_replay``: it can be combined with ``--replay``. ``in_file``:
+    it is in the file, and not on the command line. ``common``: it is in the short help.
     """
     about = {"names": names, "section": section, "beside_replay": beside_replay, "common": common, "in_file": in_file}
     return field(metadata={_DECLARED: about, "click": declared})
@@ -56,7 +56,7 @@ _COUNT: Final[Mapping[str, Any]] = {"type": click.IntRange(min=1), "show_default
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """What ``serve`` was told, but for its target. It can be sent to another process."""
+    """The options of ``serve``, without its target. It can be sent to another process."""
 
     host: str = _option(
         common=True,
@@ -65,7 +65,7 @@ class ServeOptions:
         default="127.0.0.1",
         show_default=True,
         metavar="ADDRESS",
-        help="Address to listen on; 0.0.0.0 lets other machines in.",
+        help="Address to listen on; 0.0.0.0 accepts other machines.",
     )
     port: int = _option(
         common=True,
@@ -74,18 +74,18 @@ class ServeOptions:
         metavar="PORT",
         default=8000,
         show_default=True,
-        help="0 takes a free one.",
+        help="0 chooses a free port.",
     )
     user_header: str | None = _option(
-        type=HeaderName(), metavar="NAME", help="Header in which a proxy in front names the user; 401 without it."
+        type=HeaderName(), metavar="NAME", help="Header with the user's name, set by a proxy in front; 401 without it."
     )
     allowed_hosts: tuple[str, ...] = _option(
         "--allowed-host",
         beside_replay=True,
         metavar="NAME",
         multiple=True,
-        help="Host name to answer to, besides loopback's: chat.example, or .chat.example for all below it; repeatable."
-        "  [default: none on a loopback --host without --user-header, else any]",
+        help="Host name that the server answers to, besides loopback's: chat.example, or .chat.example "
+        "for all below it; repeatable.  [default: none on a loopback --host without --user-header, else any]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -94,7 +94,7 @@ class ServeOptions:
         type=Origin(),
         metavar="ORIGIN",
         multiple=True,
-        help="Origin of a page elsewhere that may chat: https://app.example; repeatable.",
+        help="Allowed origin of a page on another host: https://app.example; repeatable.",
     )
     page: bool = _option(
         "--page/--no-page",
@@ -117,64 +117,66 @@ class ServeOptions:
     )
     inspect: bool = _option(
         common=True,
+        beside_replay=True,
         is_flag=True,
-        help="Show on the page how an answer came to be: each ADK event and its chunks. For developers.",
+        help="Add the Inspector to the page: each ADK event and its chunks. For developers.",
     )
     reload: bool = _option(
         common=True,
         section="While you work on the agent",
         is_flag=True,
-        help="Load the agent anew when one of its files changes. Chats in memory are gone then. While the agent cannot "
+        help="Reload the agent when one of its files changes. Chats in memory are lost. While the agent cannot "
         "be loaded, requests get 503 with the reason.",
     )
     session_service_uri: str | None = _option(
         common=True,
         section="Chats",
         metavar="URI",
-        help="Where chats are kept: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
+        help="Store of the chats: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
     )
     drain: float = _option(
         type=Seconds(),
         default=30.0,
         show_default=True,
-        help="How long runs go on after SIGTERM, while no new ones begin; a second signal ends them.",
+        help="Seconds that runs continue after SIGTERM, while no new ones begin; a second signal ends them.",
     )
     workers: int = _option(
         section="Many workers",
         metavar="N",
         default=1,
-        help="Processes that serve at one address; one that dies is replaced. Several need --run-log and a store of "
-        "chats.",
+        help="Number of processes that serve one address; a dead one is replaced. Several need --run-log "
+        "and a store of chats.",
         **_COUNT,
     )
     run_log_url: str | None = _option(
         "--run-log",
         metavar="URL",
-        help="Keep what runs where all workers find it: redis://host:6379/0, postgresql://user@host/db, …",
+        help="Store of the running responses, shared by all workers: redis://host:6379/0, postgresql://user@host/db, …",
     )
     durable_url: str | None = _option(
         "--durable",
         metavar="URL",
-        help="Execute again what a dead worker has left, kept by DBOS: postgresql://user@host/db, sqlite:///runs.db.",
+        help="Recover the runs of a dead worker, with DBOS: postgresql://user@host/db, sqlite:///runs.db.",
     )
     record_folder: str | None = _option(
         "--record",
         common=True,
-        section="What is written down",
+        section="Logs and recordings",
         metavar="DIR",
         type=FOLDER,
-        help="Record each chat in a file in DIR: see docs/recording.md. They are people's words.",
+        help="Record each chat in a file in DIR: see docs/recording.md. The files have users' messages.",
     )
     metrics: bool = _option(
         section="What operators see",
         is_flag=True,
-        help="Serve Prometheus metrics at /metrics, without authentication: see docs/operations.md.",
+        help="Serve Prometheus metrics at /metrics, without authentication: see docs/monitoring.md.",
     )
     log_format: Literal["text", "json"] = _option(
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="json: a line of JSON each, with the ids of chat, run, user and trace, and no word of a message.",
+        help="json: a line of JSON for each record, with the ids of chat, run, user and trace, "
+        "without texts of messages.",
     )
     verbosity: Literal["quiet", "normal", "verbose"] = _option(
         "--verbose/--quiet",
@@ -194,7 +196,7 @@ class ServeOptions:
         help="Answer from recordings, without an agent.",
     )
     session: str | None = _option(
-        beside_replay=True, metavar="ID", help="Which session, in a store or an evalset that has several."
+        beside_replay=True, metavar="ID", help="Session to use, in a store or an evalset with several."
     )
     pace: float = _option(
         beside_replay=True,
@@ -211,13 +213,13 @@ class ServeOptions:
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),
-        help="Seconds that a run goes on after its last reader has left; 0 stops it at once.  [default: to its end]",
+        help="Seconds that a run continues after its last reader has left; 0 stops it at once.  [default: to its end]",
     )
     history_cut: Literal["append", "rewind"] = _in_file(
         type=click.Choice(["append", "rewind"]),
         default="append",
         show_default=True,
-        help="New words with a history that ends before the stored one: append them, or rewind the chat first.",
+        help="If the client sends fewer messages than are stored: append the new one, or rewind the chat first.",
     )
     idempotent_tools: tuple[str, ...] = _in_file(
         multiple=True, help="With --durable: tools that may run again if they began and did not end."
@@ -226,10 +228,10 @@ class ServeOptions:
         type=Seconds(min_open=True),
         default=15.0,
         show_default=True,
-        help="With --run-log: seconds until a worker that is dead loses its chats.",
+        help="With --run-log: seconds until a dead worker loses its chats.",
     )
     log_whole: tuple[str, ...] = _in_file(
-        multiple=True, help="With --log-format json: loggers whose records are written with all that they say."
+        multiple=True, help="With --log-format json: loggers whose full messages are written."
     )
     max_connections: int = _in_file(
         default=1000, help="The most connections at once; fewer if the process may open fewer files.", **_COUNT
@@ -248,7 +250,7 @@ class ServeOptions:
     show_errors: bool = _in_file(
         default=False,
         is_flag=True,
-        help="Show the cause of an error on the page, too. Everybody who chats can read it.",
+        help="Show the cause of an error on the page, too. All users can read it.",
     )
 
 
@@ -331,7 +333,7 @@ def _kind(option: click.Option) -> str:
 def _unknown(key: str, known: Mapping[str, click.Option]) -> str:
     on_command_line = [name for option in command_line_options() for name in option.opts]
     if f"--{key}" in on_command_line:
-        return f"{key} is no option of the file: write --{key} on the command line"
+        return f"{key} is not an option of the file: write --{key} on the command line"
     return f"there is no option {key}: there are {', '.join(known)}"
 
 

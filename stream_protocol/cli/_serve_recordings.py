@@ -9,8 +9,9 @@ import click
 from stream_protocol.cli._program import refuse, warn
 from stream_protocol.cli._serve_options import ServeOptions
 from stream_protocol.cli._serve_screen import show_screen
+from stream_protocol.inspector import InspectedChats, replay_inspector_routes
 from stream_protocol.recording import RecordingError
-from stream_protocol.replay_server import Chats, create_replay_app, load_library
+from stream_protocol.replay_server import create_replay_app, load_library
 from stream_protocol.server import (
     AddressError,
     ServerLimits,
@@ -24,14 +25,15 @@ from stream_protocol.wire import StreamProtocolError
 
 
 def serve_recordings(path: str, options: ServeOptions, *, began: float) -> None:
-    """Serves the recordings in a file or folder until the process is stopped. ``began``: when the command did."""
+    """Serves the recordings in a file or folder until the process is stopped. ``began``: the command's start time."""
     try:
         library = load_library(path, session=options.session)
-        chats = Chats(library, options.pace, options.ai_sdk)
+        chats = InspectedChats(library, options.pace, options.ai_sdk, session=options.session)
         listener = bind_socket(options.host, options.port)
-        app = only_allowed_hosts(
-            create_replay_app(chats, allow_origins=options.origins, page=options.page), listener, options.allowed_hosts
-        )
+        app = create_replay_app(chats, allow_origins=options.origins, page=options.page)
+        if options.inspect:
+            app.routes[:0] = replay_inspector_routes(chats)
+        guarded = only_allowed_hosts(app, listener, options.allowed_hosts)
     except RecordingError as error:
         refuse(f"{path}: {error}")
     except (AddressError, StreamProtocolError) as error:
@@ -48,4 +50,4 @@ def serve_recordings(path: str, options: ServeOptions, *, began: float) -> None:
             click.launch(url)
 
     limits = ServerLimits(connections=options.max_connections)
-    run_server(app, chats, listener, announce=announce, limits=limits, drain=0)
+    run_server(guarded, chats, listener, announce=announce, limits=limits, drain=0)

@@ -1,4 +1,4 @@
-"""What ``adk-ui-stream serve`` says when it is there: where, what, and what is missing."""
+"""The start screen of ``adk-ui-stream serve``: its address, its settings, and missing keys."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def show_screen(
     seconds: float,
     missing: Iterable[str],
 ) -> None:
-    """Print the headline, then the links and the rows: what each is about -> what it says.
+    """Print the headline, then the links and the rows: label -> text.
 
-    ``seconds``: how long the start took. ``missing``: what an answer needs yet. On a terminal long lines are wrapped
-    beside their label. Elsewhere a row is one line, and the headline ends with ``url``, for scripts.
+    ``seconds``: the duration of the start. ``missing``: what answers still need, such as a key. On a terminal long
+    lines are wrapped beside their label. Elsewhere a row is one line, and the headline ends with ``url``, for scripts.
     """
     color = color_choice()  # also in the processes of `--reload`, which have no command line
     on_terminal = sys.stdout.isatty()

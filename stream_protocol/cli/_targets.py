@@ -12,13 +12,13 @@ from stream_protocol.recording.read import is_expectation
 from stream_protocol.serving.adk_runner import Target, TargetError, load_target
 
 MAX_FILES: Final = 10
-"""Files of a folder that are looked at for a recording."""
+"""The most files of a folder that are searched for a recording."""
 
 
 def load_or_refuse(target: str, command: str) -> Target:
     """Load the agent, App or Runner. Ends the process with exit code 2 if it cannot be loaded.
 
-    ``command``: the command line in which another target is offered, with ``{}`` in its place.
+    ``command``: the command line that suggests another target; ``{}`` stands for the target.
     """
     try:
         return load_target(target)

@@ -18,11 +18,11 @@ _USER: Final = "You"
 
 
 class Transcript:
-    """Makes text of what the user says and of the chunks of the answers. Each method returns what is printed next."""
+    """Formats the user's messages and the chunks of the answers. Each method returns the next text to print."""
 
     def __init__(self, agent: str = "Agent") -> None:
         self.agent = agent
-        """The heading above what the agent says."""
+        """The heading above the agent's text."""
         self._is_empty = True
         self._speaker: str | None = None
         self._open: tuple[str, str] | None = None
@@ -33,7 +33,7 @@ class Transcript:
         """The id of the call whose line is the last one."""
 
     def user(self, message: UIMessage) -> str:
-        """Return what the user has said, or has answered to the agent's calls."""
+        """Return the user's message, or the user's answers to the agent's calls."""
         if message["role"] != "user":
             return self._answers(message)
         self._speaker = None
@@ -43,11 +43,11 @@ class Transcript:
         return self.said([*texts, *files])
 
     def said(self, texts: Iterable[str]) -> str:
-        """Return what the user has said."""
+        """Return the user's texts."""
         return self._heading(_USER) + "".join(f"{_indented(text)}\n" for text in texts)
 
     def chunk(self, chunk: AnyChunk) -> str:
-        """Return what a chunk adds. Most add nothing."""
+        """Return the text that a chunk adds. Most chunks add none."""
         fields: Mapping[str, Any] = chunk
         match fields["type"]:
             case "text-delta":
@@ -77,7 +77,7 @@ class Transcript:
         return ""
 
     def end(self) -> str:
-        """Return what ends an answer: the end of its line."""
+        """Return the end of an answer: the end of its line."""
         ending = "\n" if self._open is not None else ""
         self._open = None
         return ending
@@ -119,7 +119,7 @@ class Transcript:
         return f"{self.end()}{self._heading(self.agent)}  {text}\n"
 
     def _heading(self, speaker: str) -> str:
-        """Return the name of who speaks, if it was another before."""
+        """Return the speaker's name, if the speaker has changed."""
         if self._speaker == speaker:
             return ""
         gap = "" if self._is_empty else "\n"
@@ -141,7 +141,7 @@ def _arrow() -> str:
 
 
 def _short(value: Any) -> str:
-    """Return a value as JSON on a line, or a text as it is; its beginning if it is long."""
+    """Return a value as JSON on one line, or a text unchanged; only the beginning of a long value."""
     if isinstance(value, Mapping) and set(value) == {"result"}:
         value = value["result"]
     text = printable(value if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode())

@@ -1,8 +1,8 @@
 """``adk-ui-stream serve --workers N``: several processes serve one address, and one that dies is replaced.
 
-On Linux each has a socket of its own at the address, and the kernel gives each connection to one of them. Elsewhere all
-accept from one socket, and who looks first may have all that come together: asyncio accepts as many as wait. They
-are forked from one that has loaded ADK already (on Windows each loads it anew).
+On Linux each worker has its own socket at the address, and the kernel gives each connection to one of them. Elsewhere
+all workers accept from one socket. The first one that looks may get all waiting connections, since asyncio accepts as
+many as wait. Workers are forked from a process that has loaded ADK already (on Windows each loads it again).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from stream_protocol.cli._serve_agent import AgentServer, Shown
 
 LOOK_SECONDS: Final = 0.2
-"""Between two looks at the workers. A signal wakes nobody."""
+"""Seconds between two checks of the workers. A signal does not interrupt the wait."""
 
 PAUSE_SECONDS: Final = 1.0
-"""Before a worker is replaced that died before it served: what it died of may go on."""
+"""Seconds before a worker is replaced that died before it served: the cause may still exist."""
 
 FORCED_SECONDS: Final = 5.0
-"""How long a worker may take to end after a second signal. Then it is killed."""
+"""Seconds that a worker may take to end after a second signal. Then it is killed."""
 
 if sys.platform == "win32":
     PROCESSES: Final = multiprocessing.get_context("spawn")
@@ -43,7 +43,7 @@ else:
 
 
 def prepare_processes() -> None:
-    """Lets a process begin to load what the servers need, while this one goes on."""
+    """Starts a process that loads the servers' modules, while this process continues."""
     if sys.platform != "win32":
         PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
         forkserver.ensure_running()
@@ -57,7 +57,7 @@ def start_process(
     opens_page: bool = False,
     announced: Event,
 ) -> BaseProcess:
-    """Starts a process that serves. ``shows``: what it says of itself. ``announced`` is set once it serves."""
+    """Starts a process that serves. ``shows``: its message at the start. ``announced`` is set once it serves."""
     arguments = {"shows": shows, "opens_page": opens_page, "announced": announced}
     process = PROCESSES.Process(target=_serve, args=(server, listener), kwargs=arguments)
     process.start()
@@ -72,7 +72,9 @@ def _serve(server: AgentServer, listener: socket.socket, *, shows: Shown, opens_
 
 
 def _leave_signals_to_parent() -> None:
-    """Ctrl+C in a terminal goes to all of its processes, and would come twice. Without its parent a worker ends."""
+    """Ignores Ctrl+C, which a terminal sends to all of its processes: it would come twice. Without its parent a worker
+    ends.
+    """
     if sys.platform != "win32":
         os.setsid()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -86,13 +88,14 @@ def _end_with_parent() -> None:
 
 
 def serve_with_workers(server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
-    """Serves until this process is told to stop. A target that cannot be loaded at first ends it with exit code 2."""
+    """Serves until this process is stopped. If the target cannot be loaded at first, ends it with exit code 2."""
     _Workers(server, reserved_address(listener)).run(opens_page=opens_page)
 
 
 def reserved_address(listener: socket.socket) -> socket.socket:
-    """The listener; on Linux a socket that only keeps its address for those of the workers. The listener has made sure
-    that nobody else has it, and is closed: no other may be bound beside it."""
+    """Returns the listener. On Linux, returns a socket that only reserves the address for the workers' sockets. There
+    the listener has checked that the address is free. It is closed, since no other socket can be bound beside it.
+    """
     if sys.platform != "linux":
         return listener
     family, address = listener.family, listener.getsockname()
@@ -101,7 +104,9 @@ def reserved_address(listener: socket.socket) -> socket.socket:
 
 
 def workers_socket(reserved: socket.socket) -> socket.socket:
-    """What one worker accepts from. On Linux it has its share of the connections from now on, until it is closed."""
+    """The socket from which one worker accepts. On Linux it gets its share of the connections from now on, until it is
+    closed.
+    """
     if sys.platform != "linux":
         return reserved
     own = _bound_beside(reserved.family, reserved.getsockname())
@@ -110,7 +115,7 @@ def workers_socket(reserved: socket.socket) -> socket.socket:
 
 
 def _bound_beside(family: int, address: tuple[str, int]) -> socket.socket:
-    """A socket at an address that others have, too."""
+    """A socket at an address that other sockets share."""
     own = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -126,7 +131,7 @@ class _Worker(NamedTuple):
 
 
 class _Workers:
-    """The processes that serve. SIGTERM and SIGINT go to each of them; after the first none is replaced."""
+    """The processes that serve. SIGTERM and SIGINT go to each of them; after the first signal none is replaced."""
 
     def __init__(self, server: AgentServer, listener: socket.socket) -> None:
         self._server = server
@@ -136,7 +141,7 @@ class _Workers:
         self._kill_at = math.inf
 
     def run(self, *, opens_page: bool) -> None:
-        """Returns when all have ended by SIGINT. By SIGTERM this process ends as they do."""
+        """Returns when SIGINT has ended all workers. After SIGTERM this process ends as they do."""
         from stream_protocol.server import ending_with_terminal  # noqa: PLC0415 - loads what workers load beside it
 
         self._server.set_up_log()
@@ -148,12 +153,12 @@ class _Workers:
                 self._start()
             self._watch()
         if signal.SIGTERM in self._signals:
-            # Nothing is tidied up after that: what the workers had of the system is gone with the last mention of them.
+            # No cleanup follows: the workers' system resources are freed with the last reference to them.
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.raise_signal(signal.SIGTERM)
 
     def _start_first(self, *, opens_page: bool) -> None:
-        """It is alone: it says why if it cannot be loaded, and makes the tables."""
+        """Starts the first worker alone: it reports a target that cannot be loaded, and creates the tables."""
         first = self._start(shows="screen", opens_page=opens_page)
         while not first.announced.wait(LOOK_SECONDS) and first.process.exitcode is None:
             pass
@@ -161,7 +166,7 @@ class _Workers:
             sys.exit(first.process.exitcode)
 
     def _watch(self) -> None:
-        """Returns when all have ended."""
+        """Returns when all workers have ended."""
         while self._workers:
             wait([worker.process.sentinel for worker in self._workers], LOOK_SECONDS)
             for worker in [*self._workers]:

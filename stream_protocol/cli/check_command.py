@@ -22,18 +22,19 @@ if TYPE_CHECKING:
 
 _EXAMPLES: Final = {
     "A stream that was captured with curl": "adk-ui-stream check capture.sse",
-    "What recorded ADK events become, for a page that has `ai` 7": "adk-ui-stream check weather.jsonl --ai-sdk 7",
+    "The stream of recorded ADK events, for a client with `ai` 7": "adk-ui-stream check weather.jsonl --ai-sdk 7",
     "One session of a store": "adk-ui-stream check sessions.db --session c1",
 }
 
 
 @click.command(cls=DocumentedCommand, short_help="Check a stream against the AI SDK's protocol.", examples=_EXAMPLES)
 @click.argument("file", type=FILE)
-@click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
-@click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Judge for this major version of `ai` only.")
+@click.option("--session", metavar="ID", help="Session to use, in a store or an evalset with several.")
+@click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check only for this major version of `ai`.")
 def check(file: str, *, session: str | None, ai_sdk: str | None) -> None:
-    """Check whether FILE is a valid stream for v6 and v7 clients: an SSE capture, chunks on lines, or ADK events in any
-    form that `replay` reads."""
+    """Check whether FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, chunks on lines, or ADK
+    events in any form that `replay` reads.
+    """
     from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
 
     versions = ALL_VERSIONS if ai_sdk is None else (major_version(ai_sdk),)

@@ -26,7 +26,7 @@ _EXAMPLES: Final = {
 def demo(**command_line: Any) -> None:
     """Serve a travel guide with a page that offers one prompt per feature, and the Inspector.
 
-    It needs no key: a script answers. With GOOGLE_API_KEY set, Gemini does. Chats are kept in memory.
+    It needs no key: a script answers. With GOOGLE_API_KEY set, Gemini does. Chats are stored in memory.
 
     `uvx adk-ui-stream demo` runs it without installing anything.
     """

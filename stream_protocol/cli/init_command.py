@@ -20,11 +20,11 @@ TEMPLATE: Final = Path(__file__).parent / "project"
 """The project, under the names ``my-project`` and ``my_package``. Its page is ``examples/nextjs``."""
 
 _NOT_COPIED: Final = ("__pycache__", "node_modules", ".next", "next-env.d.ts", "*.tsbuildinfo")
-"""What lies about in the template where somebody has worked with it."""
+"""Files to skip: left in the template by somebody who worked in it."""
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _TAKEN: Final = frozenset({"main", "page", "tests", "user"})
-"""What else the project has, and the name that ADK keeps for what the user says."""
+"""Other names in the project, and the name that ADK reserves for the user's events."""
 
 _PAGE_SECTION: Final = b"\n## The page\n"
 
@@ -57,7 +57,7 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
     if not folder.absolute().parent.is_dir():
         refuse(f"{folder.parent} is not a folder")
     try:
-        # Made beside it, and moved there when it is whole.
+        # Created next to the destination, and moved there when complete.
         with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=f".{package}-") as scratch:
             made = Path(scratch, folder.name)
             _write_project(made, package, with_page=page == "next")
@@ -75,7 +75,7 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
 
 
 def _package(folder: Path) -> str:
-    """The name of the project's Python package. Ends the process if it can have none."""
+    """The name of the project's Python package. Ends the process if no valid name is possible."""
     name = folder.name
     package = name.lower().replace("-", "_")
     if _NAME.fullmatch(name) is None:

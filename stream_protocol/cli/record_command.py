@@ -49,7 +49,7 @@ _EXAMPLES: Final = {
 
 @click.command(cls=DocumentedCommand, short_help="Talk with an agent and record it.", examples=_EXAMPLES)
 @click.argument("target", type=FOLDER)
-@click.option("--say", "texts", multiple=True, required=True, help="What the user says; repeatable, one turn each.")
+@click.option("--say", "texts", multiple=True, required=True, help="The user's message; repeatable, one turn each.")
 @click.option("--to", "file", required=True, type=click.Path(path_type=Path), help="The recording; it must not exist.")
 @click.option(
     "--approve/--deny", default=None, help="Answer each call that needs approval.  [default: it stays unanswered]"
@@ -93,7 +93,7 @@ def _record(
     verbose: bool,
     show: Callable[[str], None],
 ) -> tuple[int, int]:
-    """Return how many turns there were, and how many of them failed."""
+    """Return the number of turns, and the number of failed turns."""
     from stream_protocol.cli._targets import load_or_refuse
     from stream_protocol.recording.write import FileRecorder
     from stream_protocol.server import log_to_terminal
@@ -108,17 +108,17 @@ def _record(
             loaded = load_or_refuse(target, "record {} --say …")  # it may have a logging of its own
             log_to_terminal(verbose=verbose)
             service = ChatService(loaded, ai_sdk=ai_sdk, recorder=FileRecorder(file))
-        talk = _Talk(service, client_version(ai_sdk).major, show)
-        asyncio.run(talk.hold(texts, approve=approve))
+        conversation = _Conversation(service, client_version(ai_sdk).major, show)
+        asyncio.run(conversation.run(texts, approve=approve))
     except (StreamProtocolError, ChatRequestError) as error:
         refuse(str(error))
     if not file.exists():
         refuse(f"{file} could not be written")
-    return talk.turns, talk.failed
+    return conversation.turns, conversation.failed
 
 
-class _Talk:
-    """A conversation, as a page has it: the next message is sent when the answer to the one before has ended."""
+class _Conversation:
+    """A conversation as in a client: the next message is sent when the answer to the message before has ended."""
 
     def __init__(self, service: ChatService, ai_sdk: AiSdkVersion, show: Callable[[str], None]) -> None:
         self._service = service
@@ -129,8 +129,10 @@ class _Talk:
         self.turns = 0
         self.failed = 0
 
-    async def hold(self, texts: Iterable[str], *, approve: bool | None) -> None:
-        """Send each text, and after an answer with calls that need approval what is to be answered, if anything is."""
+    async def run(self, texts: Iterable[str], *, approve: bool | None) -> None:
+        """Send each text. After an answer with calls that need approval, send the answers unless ``approve`` is
+        ``None``.
+        """
         for number, text in enumerate(texts, 1):
             said: UIMessage = {"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
             answer = await self._send([*self._messages, said])
@@ -139,7 +141,7 @@ class _Talk:
         await self._service.aclose()
 
     async def _send(self, messages: list[UIMessage]) -> UIMessage:
-        """Send the messages. Return the agent's message as it then is."""
+        """Send the messages. Return the agent's message after the response."""
         self.turns += 1
         last = messages[-1]
         body = {"id": CHAT_ID, "messages": messages, "trigger": "submit-message"}

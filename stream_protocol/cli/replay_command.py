@@ -1,4 +1,4 @@
-"""``adk-ui-stream replay``: prints the stream of a recording. Exit code 2 if the file is no recording."""
+"""``adk-ui-stream replay``: prints the stream of a recording. Exit code 2 if the file is not a recording."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ OutputFormat = Literal["text", "sse", "chunks", "messages"]
 
 _EXAMPLES: Final = {
     "The conversation, to be read": "adk-ui-stream replay weather.jsonl --to text",
-    "What a browser would get": "adk-ui-stream replay weather.jsonl --to sse",
-    "The messages that the page would show, of one session of a store": (
+    "The stream for a browser": "adk-ui-stream replay weather.jsonl --to sse",
+    "The messages of a client, for one session of a store": (
         "adk-ui-stream replay sessions.db --session c1 --to messages"
     ),
-    "The second turn alone, as fast as it was": "adk-ui-stream replay weather.jsonl --turn 2 --pace recorded",
+    "Only the second turn, at its recorded pace": "adk-ui-stream replay weather.jsonl --turn 2 --pace recorded",
 }
 
 
@@ -42,7 +42,7 @@ _EXAMPLES: Final = {
     cls=DocumentedCommand, short_help="Print recorded events as a conversation or a stream.", examples=_EXAMPLES
 )
 @click.argument("file", type=FILE)
-@click.option("--session", metavar="ID", help="Which session, in a store or an evalset that has several.")
+@click.option("--session", metavar="ID", help="Session to use, in a store or an evalset with several.")
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="This turn only, counted from 1.")
 @click.option(
     "--ai-sdk",
@@ -53,7 +53,7 @@ _EXAMPLES: Final = {
 @click.option(
     "--to",
     type=click.Choice(get_args(OutputFormat)),
-    help="What is printed: a transcript, or what a client gets.  [default: text on a terminal, else sse]",
+    help="Output format: a transcript, or the client's data.  [default: text on a terminal, else sse]",
 )
 @click.option(
     "--pace",
@@ -72,11 +72,11 @@ def replay(
     to: OutputFormat | None,
     pace: float,
 ) -> None:
-    """Print the conversation, or the stream, that FILE would be now: recorded ADK events in any form, turn by turn.
+    """Convert FILE, recorded ADK events in any form, and print the conversation or the stream, turn by turn.
 
-    A form is told by the content: JSONL of events, a session (JSON, YAML, or a store of SqliteSessionService or
-    DatabaseSessionService), what /run and /run_sse sent, an evalset, traces of agents-cli, a conformance test, a
-    recording of adk-ui-stream.
+    The content decides the form. Events: JSONL, a response of /run or /run_sse, traces of agents-cli, or a recording of
+    adk-ui-stream. Sessions: JSON, YAML, or a store of SqliteSessionService or DatabaseSessionService. Tests: an
+    evalset, or a conformance test.
     """
     from stream_protocol.recording import INSTANT, RecordingError
     from stream_protocol.recording.read import rereadable
@@ -102,7 +102,7 @@ def replay(
 def _output(
     path: Path, session: str | None, turn: int | None, to: OutputFormat, pace: float, options: ConverterOptions
 ) -> Iterator[bytes]:
-    """What is printed. Reads the whole file before the first piece: a bad one must print nothing."""
+    """The pieces to print. Reads the whole file before the first piece: a bad file must print nothing."""
     from stream_protocol.recording import replay_messages, replay_sse, select_turn
 
     recording, turns = _load(path, session, turn, pace)
@@ -121,16 +121,16 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
     recording, turns = _load(path, session, turn, pace)
     transcript = Transcript()
     for head, items in select_turn(turns, turn):
-        heard = _Heard(items, transcript)
-        for event in replay_sse([(head, heard)], delegated=recording.delegated, **options):
-            said = heard.take()
+        turn_items = _TurnItems(items, transcript)
+        for event in replay_sse([(head, turn_items)], delegated=recording.delegated, **options):
+            said = turn_items.take()
             chunks = "".join(map(transcript.chunk, parse_sse(event)))
             yield said + chunks
-        yield heard.take() + transcript.end()
+        yield turn_items.take() + transcript.end()
 
 
-class _Heard:
-    """The items of a turn. Notes what the user says in them, and which agent answers."""
+class _TurnItems:
+    """The items of a turn. Records the user's text in them, and the agent that answers."""
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:
         self._items = items
@@ -155,7 +155,7 @@ class _Heard:
             yield item
 
     def take(self) -> str:
-        """Return what the user has said since the last call."""
+        """Return the user's texts since the last call."""
         said, self._said = "".join(self._said), []
         return said
 
@@ -182,7 +182,9 @@ def _message_array(messages: Iterable[UIMessage]) -> bytes:
 
 
 def _json(message: UIMessage) -> bytes:
-    """What the user wrote, and ids, may hold lone surrogates, which UTF-8 cannot say: the stream replaces them, too."""
+    """Returns the message as JSON, without lone surrogates in the user's text and in ids. UTF-8 cannot encode them; the
+    stream replaces them, too.
+    """
     try:
         return orjson.dumps(message)
     except orjson.JSONEncodeError:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from stream_protocol.cli._command_options import FOLDER, refuse_beside, refuse_without
+from stream_protocol.cli._command_options import FOLDER, refuse_combination, require_option
 from stream_protocol.cli._output import progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.cli._serve_options import (
@@ -19,10 +19,10 @@ from stream_protocol.cli._serve_options import (
 )
 
 _EXAMPLES: Final = {
-    "An ADK agent folder, and its page in the browser; anew whenever its files change": (
+    "An ADK agent folder, and its page in the browser; reloaded whenever its files change": (
         "adk-ui-stream serve my_agent --open --reload"
     ),
-    "An agent by its name, with chats that are kept": (
+    "An agent by its name, with stored chats": (
         "adk-ui-stream serve my_package.agent:root_agent --session-service-uri sqlite:///chats.db"
     ),
     "For a page of your own at another address": "adk-ui-stream serve my_agent --no-page --cors-origin http://localhost:3000",
@@ -44,7 +44,8 @@ _EXAMPLES: Final = {
 def serve(context: click.Context, /, target: str | None, **command_line: Any) -> None:
     """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder.
 
-    Or, with --replay, recordings: every chat is answered as it was recorded, turn by turn, and nothing else is.
+    Or serve recordings with --replay: every chat is answered as it was recorded, turn by turn. Other requests are
+    refused.
 
     Further options, such as limits, are read from [tool.adk-ui-stream.serve] of pyproject.toml in the current folder:
     see docs/cli.md.
@@ -54,7 +55,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
     if options.recordings is not None and target is None:
         from stream_protocol.cli._serve_recordings import serve_recordings
 
-        refuse_beside("--replay", BESIDE_REPLAY)
+        refuse_combination("--replay", BESIDE_REPLAY)
         serve_recordings(options.recordings, options, began=began)
         return
     if target is None or options.recordings is not None:
@@ -84,10 +85,10 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
 
 
 def _check(options: ServeOptions) -> None:
-    """Ends the process if options of the command line do not fit together."""
-    refuse_without("--replay", {"session", "pace"})
+    """Ends the process if options of the command line cannot be combined."""
+    require_option("--replay", {"session", "pace"})
     if options.run_log_url is None and options.workers > 1:
-        refuse_without("--run-log", {"workers"})
+        require_option("--run-log", {"workers"})
     if options.durable_url is not None and options.durable_url.startswith("postgres"):
         if options.run_log_url is None:
             refuse("--durable on PostgreSQL needs --run-log: other workers must see which runs go on")

@@ -1,4 +1,4 @@
-"""``adk-ui-stream types``: exit code 1 if the file of ``--check`` is another, 2 for an agent that cannot be read."""
+"""``adk-ui-stream types``: exit code 1 if the file of ``--check`` differs, 2 for an agent that cannot be read."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from stream_protocol.cli._program import DocumentedCommand, refuse
 
 _EXAMPLES: Final = {
     "The types of an agent's chats": "adk-ui-stream types my_agent > chat-types.ts",
-    "Whether that file is up to date, for CI": "adk-ui-stream types my_agent --check chat-types.ts",
-    "With zod schemas that check what comes": "adk-ui-stream types my_agent --schemas > chat-schemas.ts",
+    "Check that the file is up to date, for CI": "adk-ui-stream types my_agent --check chat-types.ts",
+    "With zod schemas for validation": "adk-ui-stream types my_agent --schemas > chat-schemas.ts",
 }
 
 
@@ -31,12 +31,12 @@ _EXAMPLES: Final = {
     "--check",
     "file",
     type=click.Path(path_type=Path),
-    help="Print no types: exit with 1 if FILE is not what they would be. For CI.",
+    help="Print no types; exit with 1 if FILE differs from them. For CI.",
 )
 def types(target: str, *, schemas: bool, file: Path | None) -> None:
     """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata.
 
-    stdout has the types alone. What the agent's code prints goes to stderr.
+    stdout has only the types. The output of the agent's code goes to stderr.
     """
     with data_on_stdout() as print_data:
         text = _types(target, schemas=schemas)
@@ -63,7 +63,7 @@ def _types(target: str, *, schemas: bool) -> str:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """ADK warns of each type that it cannot tell the model."""
+    """Hides ADK's warnings about types that it cannot declare to the model."""
     logger = logging.getLogger("google_adk")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -74,7 +74,7 @@ def _without_warnings() -> Iterator[None]:
 
 
 def _difference(file: Path, expected: str) -> str | None:
-    """In one line how the file differs from what is expected; ``None`` if it does not."""
+    """One line with the file's difference from the expected text; ``None`` if it is equal."""
     try:
         found = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""Scenes that show one feature of the page each."""
+"""Scenes that each show one feature of the page."""
 
 from typing import Final
 
@@ -60,7 +60,7 @@ TRIP: Final = {
         },
     },
 }
-"""A value of each kind that a form has a control for."""
+"""A value of each type for which a form has a control."""
 
 
 def markdown(_: Question) -> list[Step]:
@@ -109,7 +109,7 @@ def export(question: Question) -> list[Step]:
 
 
 def read_files(question: Question) -> list[Step]:
-    """Says what was attached."""
+    """Names the attached files."""
     if not question.files:
         return [
             "There is no file yet. Paste one, drop it on the page, or choose one with the paper clip; then ask again."
@@ -167,7 +167,7 @@ def calendar(question: Question) -> list[Step]:
 
 
 def hand_over(_: Question) -> list[Step]:
-    """Another agent goes on."""
+    """Another agent continues."""
     return ["That is a question for the foodie.", Call("transfer_to_agent", {"agent_name": "foodie"})]
 
 
@@ -187,7 +187,7 @@ class Hiccup:
         self._broke_off = False
 
     def fail(self, _: Question) -> list[Step]:
-        """Half a sentence, or all of it."""
+        """Half a sentence and an error, or the whole sentence."""
         self._broke_off = not self._broke_off
         if self._broke_off:
             return ["I begin, and then", ConnectionError("The model has hung up, as it was told to.")]

@@ -1,4 +1,4 @@
-"""What the travel guide is asked, as its model's request says it."""
+"""The user's question to the travel guide, as read from the model's request."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from stream_protocol.testing import Step
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the traveller last said, and what the tools have answered since, by the tool's name."""
+    """The traveller's newest message, and the tools' results since, by the tool's name."""
 
     text: str
     files: Sequence[types.Blob]
@@ -27,7 +27,7 @@ class Question:
 
 
 Scene = Callable[[Question], list[Step]]
-"""One kind of request: the next answer, by how far it has come."""
+"""A handler of one kind of request: returns the next answer, by the results so far."""
 
 
 def read_question(request: LlmRequest) -> Question:
@@ -47,5 +47,5 @@ def _is_typed(parts: Sequence[types.Part]) -> bool:
 
 
 def which_city(_: Question) -> list[Step]:
-    """For a scene that needs a city and got none."""
+    """Asks for the city: for a scene that needs one and got none."""
     return [f"Which city? I know {', '.join(HOTELS)}."]

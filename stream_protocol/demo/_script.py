@@ -1,8 +1,8 @@
 """The travel guide's lines, for the demo without a key.
 
-Every answer follows from the request alone: from what the traveller last typed, and from the tools that have answered
-since. So one agent serves any number of chats, and a chat goes on after a restart. Only of a failure it is remembered
-that it was shown: the retry succeeds.
+Every answer depends only on the request: on the traveller's newest message, and on the results of tools since. So one
+agent serves any number of chats, and a chat continues after a restart. The only state is that a failure was shown: its
+retry succeeds.
 """
 
 import re
@@ -28,7 +28,7 @@ def scripted_model() -> ScriptedLlm:
 
 
 def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[Step]:
-    """The next answer, its usage counted in words. ``scenes``: what the words must hold -> the scene."""
+    """The next answer, its usage counted in words. ``scenes``: a pattern of the message -> the scene."""
     question = read_question(request)
     scene = next((scene for pattern, scene in scenes if re.search(pattern, question.text, re.IGNORECASE)), small_talk)
     steps = scene(question)
@@ -44,7 +44,7 @@ def scripted_foodie() -> ScriptedLlm:
 
 
 def where_to_eat(request: LlmRequest) -> list[Step]:
-    """Two places in the city that was named last."""
+    """Two restaurants in the city that was named last."""
     said = [part.text for content in reversed(request.contents) for part in content.parts or [] if part.text]
     city = next((city for text in said for city in HOTELS if city.casefold() in text.casefold()), "town")
     return [f"In {city}, eat where the market eats, at noon. In the evening, follow the noise one street uphill."]
@@ -118,7 +118,7 @@ def book_trip(question: Question) -> list[Step]:
 
 
 def reserve_seat(question: Question) -> list[Step]:
-    """A tool that asks for approval by itself, and for what it needs to know."""
+    """A tool that asks for approval by itself, and for details."""
     if not question.cities:
         return which_city(question)
     match question.answers:
@@ -183,7 +183,7 @@ def long_story(_: Question) -> list[Step]:
 
 
 def small_talk(question: Question) -> list[Step]:
-    """For everything that no scene knows."""
+    """The answer to a message that no scene handles."""
     got = features.read_files(question) if question.files else []
     excuse = "I answer from a script, because the server has no `GOOGLE_API_KEY`, and the script has no line for that."
     return [*got, f"{excuse} Try *Plan a weekend in Lisbon*: it shows nearly everything."]
@@ -212,7 +212,7 @@ SCENES: Final[tuple[tuple[str, Scene], ...]] = (
     (r"\bchoose\b", choose_city),
     (r"\bstory\b", long_story),
 )
-"""What the traveller's words must hold -> the scene; the first that fits."""
+"""A pattern of the traveller's message -> the scene; the first that matches."""
 
 
 def _booked(booking: Mapping[str, Any]) -> str:

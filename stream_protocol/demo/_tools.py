@@ -1,4 +1,4 @@
-"""The travel guide's tools. What they know is made up, and the same on every call."""
+"""The travel guide's tools. Their data is invented, and equal on every call."""
 
 import asyncio
 from collections.abc import Callable
@@ -37,7 +37,7 @@ HOTELS: Final = {
 CALENDAR_KEY: Final = AuthConfig.model_validate(
     {"authScheme": {"type": "apiKey", "in": "header", "name": "X-Calendar-Key"}, "credentialKey": "calendar"}
 )
-"""What the calendar asks for: any key opens it."""
+"""The key that the calendar asks for: any text works."""
 
 
 class Day(BaseModel):

@@ -1,4 +1,4 @@
-"""What the page offers to say: one prompt a feature, each with a title."""
+"""The page's suggested prompts: one for each feature, with a title."""
 
 from typing import Final
 

@@ -17,8 +17,8 @@ from uuid import uuid4
 from dbos import DBOS, DBOSClient
 from google.adk.agents import BaseAgent
 
-from stream_protocol.durable._held_agents import held_agents, shape, unheld_agents
-from stream_protocol.durable._kept_calls import KeptCalls
+from stream_protocol.durable._call_journal import CallJournal
+from stream_protocol.durable._durable_agents import durable_agents, shape, unsupported_agents
 from stream_protocol.durable._runs import (
     LOG,
     OLDEST_FORMAT,
@@ -68,7 +68,7 @@ OLD: Final = timedelta(days=1)
 class _Execution:
     runner: Runner
     log_id: str | None
-    calls: KeptCalls
+    calls: CallJournal
 
     @property
     def is_live(self) -> bool:
@@ -111,7 +111,7 @@ class DbosEngine:
         self._kept: dict[str, KeptRun | None] = {}
         """By workflow id, of the runs that were unfinished at the last look: a record is read once. ``None``: this
         release cannot read it."""
-        self._held: dict[int, tuple[Runner, Runner]] = {}
+        self._durable_runners: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None
         self._client: DBOSClient | None = None
@@ -130,7 +130,7 @@ class DbosEngine:
     def prepare(self) -> None:
         """Makes the tables of the store if they are missing. Raises ``StreamProtocolError`` if it cannot be used.
 
-        ``launch`` does so, too; this says in one line what is wrong.
+        ``start`` does so, too; this says in one line what is wrong.
         """
         if self._url is not None:
             self._take_file()
@@ -145,7 +145,7 @@ class DbosEngine:
                 reason = str(error).strip().partition("\n")[0]
                 raise StreamProtocolError(f"The engine's store cannot be used: {reason}") from error
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Connects to the store, and makes its tables if they are missing.
 
         Raises ``StreamProtocolError`` if the store is a file that another process uses.
@@ -203,18 +203,18 @@ class DbosEngine:
         elif isinstance(self._store, DBOSClient):  # the tables may be missing
             await self._store.check_connection_async()
 
-    def holds(self, runner: Runner) -> bool:
+    def supports(self, runner: Runner) -> bool:
         """Whether all agents are ADK's own, and the app is not resumable in ADK's way."""
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable
-        return isinstance(runner.agent, BaseAgent) and not resumable and not unheld_agents(runner.agent)
+        return isinstance(runner.agent, BaseAgent) and not resumable and not unsupported_agents(runner.agent)
 
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
     ) -> None:
         """See ``Engine``."""
         run_id = workflow_id(record)
-        calls = KeptCalls(self._here, run_id, again=False)
+        calls = CallJournal(self._here, run_id, again=False)
         kept = KeptRun(record=record, version=self._version_of(runner), log_id=log_id)
         await self._here.run(run_id, kept.to_text(), self._do(runner, None, calls, work))
 
@@ -238,7 +238,7 @@ class DbosEngine:
         last_log = (status.attributes or {}).get(LOG, kept.log_id)
         noted = {LOG: log_id, **execution_attributes(log_id, "alone" if alone else "running")}
         await self._store.update_workflow_attributes_async(run_id, noted, merge=True)
-        calls = KeptCalls(self._here, run_id, again=True, names_by_id=kept.format == OLDEST_FORMAT)
+        calls = CallJournal(self._here, run_id, again=True, names_by_id=kept.format == OLDEST_FORMAT)
         await self._here.run_again(run_id, self._do(runner, last_log, calls, work))
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
@@ -318,22 +318,22 @@ class DbosEngine:
         self,
         runner: Runner,
         log_id: str | None,
-        calls: KeptCalls,
+        calls: CallJournal,
         work: Callable[[Execution], Awaitable[None]],
     ) -> Callable[[], Awaitable[None]]:
         async def do() -> None:
             with calls.current():
-                await work(_Execution(self._held_runner(runner), log_id, calls))
+                await work(_Execution(self._durable_runner(runner), log_id, calls))
 
         return do
 
-    def _held_runner(self, runner: Runner) -> Runner:
-        """The runner with held agents, which are made once."""
-        if id(runner) not in self._held:
+    def _durable_runner(self, runner: Runner) -> Runner:
+        """The runner with durable agents, which are made once."""
+        if id(runner) not in self._durable_runners:
             assert isinstance(runner.agent, BaseAgent)
-            held = runner_for(held_agents(runner.agent, self._idempotent_tools), runner)
-            self._held[id(runner)] = runner, held
-        return self._held[id(runner)][1]
+            durable = runner_for(durable_agents(runner.agent, self._idempotent_tools), runner)
+            self._durable_runners[id(runner)] = runner, durable
+        return self._durable_runners[id(runner)][1]
 
     def _version_of(self, runner: Runner) -> list[Any]:
         assert runner.agent is not None

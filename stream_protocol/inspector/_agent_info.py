@@ -9,7 +9,7 @@ from stream_protocol.serving.adk_runner import tool_infos
 
 
 class AgentInfo(TypedDict):
-    """An agent as JSON. ``model`` is empty where it is none's own."""
+    """An agent as JSON. ``model`` is empty if the agent has no model of its own."""
 
     name: str
     type: str
@@ -20,7 +20,7 @@ class AgentInfo(TypedDict):
 
 
 def agent_info(agent: BaseNode) -> AgentInfo:
-    """Describes an agent. Instructions are left out: they may hold what only the app's authors should read."""
+    """Describes an agent. Instructions are left out: they may be confidential."""
     model = agent.model if isinstance(agent, LlmAgent) else ""
     return AgentInfo(
         name=agent.name,

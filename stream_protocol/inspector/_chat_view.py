@@ -1,4 +1,4 @@
-"""What the Inspector shows of a live chat: its newest entries, a recording of it, and what ``check`` says of it."""
+"""The Inspector's view of a live chat: its newest entries, a recording of it, and the findings of ``check``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_ANSWER_BYTES: Final = 2**20
 
 
 def newest_entries(turns: Sequence[InspectedTurn], after: int) -> bytes:
-    """``{"entries": […], "next": 7}``: the entries behind the number ``after``, and after which one to ask next."""
+    """``{"entries": […], "next": 7}``: the entries after the number ``after``, and the number to ask for next."""
     shown: list[bytes] = []
     size = 0
     for turn in turns:
@@ -42,10 +42,10 @@ def chat_recording(turns: Sequence[InspectedTurn]) -> bytes:
 
 
 def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
-    """``{"findings": […], "unchecked": 0}``: what ``check`` finds in what was sent.
+    """``{"findings": […], "unchecked": 0}``: the findings of ``check`` in the sent chunks.
 
     Each finding has the ``number`` of the entry that it is about.
-    ``unchecked``: how many responses continue a message whose beginning is not kept. Nothing is said of them.
+    ``unchecked``: the number of responses that continue a message whose beginning was dropped. They are not checked.
     """
     checked = [*dropwhile(lambda turn: turn.continues, turns)]
     numbers: list[int] = []
@@ -66,7 +66,7 @@ def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
-    """A finding as the page shows it."""
+    """A finding as JSON for the page."""
     return {
         "severity": finding.rule.severity,
         "rule": finding.rule,

@@ -1,6 +1,6 @@
-"""Reads a file that somebody drops on the page: a recording in any form, or a capture of a stream.
+"""Reads a file that a user drops on the page: a recording in any form, or a capture of a stream.
 
-What it becomes is bounded by ``Budget``. Who calls this bounds its bytes, time and memory.
+``Budget`` bounds the size of the result. The caller bounds the file's bytes, its time and its memory.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ from stream_protocol.wire import AnyChunk, UIMessage, client_version, json_value
 from stream_protocol.wire.client import sse_events
 
 MAX_SHOWN_BYTES: Final = 64 * 2**20
-"""Bytes that a file may become: its events, and the chunks of them."""
+"""The most bytes of a result: the events, and their chunks."""
 
 MAX_FINDINGS: Final = 500
-"""The most findings that are shown: a stream that is wrong is wrong in each chunk."""
+"""The most findings that are shown: an invalid stream may have one in each chunk."""
 
 _DONE: Final = "[DONE]"
 _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
@@ -65,52 +65,71 @@ _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
 
 @dataclass
 class Budget:
-    """What a file may still take. Raises ``UnreadableError`` when that is spent."""
+    """The bytes that a file may still produce. Raises ``UnreadableError`` when they are spent."""
 
     bytes_left: int = field(default_factory=lambda: MAX_SHOWN_BYTES)
 
     def spend(self, size: int) -> None:
-        """Counts so many bytes that are shown."""
+        """Counts ``size`` more bytes."""
         self.bytes_left -= size
         if self.bytes_left < 0:
-            raise UnreadableError(f"it becomes more than {MAX_SHOWN_BYTES // 2**20} MiB, too much for one page")
+            raise UnreadableError(f"its result has more than {MAX_SHOWN_BYTES // 2**20} MiB, too much for one page")
 
 
 def shown_file(path: Path, session: str | None) -> bytes:
     """``{"entries", "messages", "findings", "recordable"}``: the file as the Inspector shows it.
 
-    ``entries``: see ``_entries``; the ``number`` of a chunk counts from 1. ``messages``: as the page has them after all
-    turns. ``findings``: of ``check``, each with the ``number`` of the chunk that it is about, if that chunk is shown.
-    ``recordable``: whether it has ADK events, without which there is nothing to record. Nothing is taken out of it: it
-    goes back to who sent it. Raises ``UnreadableError``.
+    ``entries``: see ``_entries``; the ``number`` of a chunk counts from 1. ``messages``: the client's messages after
+    all turns. ``findings``: those of ``check``, each with the ``number`` of its chunk, if that chunk is shown.
+    ``recordable``: true if the file has ADK events. Nothing is redacted: the result goes back to the sender of the
+    file. Raises ``UnreadableError``.
     """
     budget = Budget()
-    found = islice(check_file(path, session=session), MAX_FINDINGS)
-    findings = [(finding, {**finding_json(finding), "line": finding.line}) for finding in found]
     recording = _recording(path, session)
     if recording is not None:
         entries = list(_event_entries(recording, budget, redacted=False))
         messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
-        versions = {client_version(head.options.get("ai_sdk", 6)).major for head, _ in recording.stream_turns()}
+        versions = _versions(recording)
     else:
         entries, messages = _read_capture(path, budget)
         versions = set()
-    for finding, shown in findings:
-        # Of a recording check makes a stream for each version of the client: only one of them is shown.
-        if finding.chunk > 0 and versions <= set(finding.versions):
-            shown["number"] = finding.chunk
     return b'{"entries":%b,"messages":%b,"findings":%b,"recordable":%b}' % (
         json_array([*_numbered(entries)]),
         _json(messages),
-        _json([shown for _, shown in findings]),
+        _json(_findings(path, session, versions)),
         b"true" if recording is not None else b"false",
     )
+
+
+def numbered_entries(path: Path, session: str | None) -> list[bytes]:
+    """The entries of a recording, each as JSON. Raises ``RecordingError``."""
+    return [*_numbered([*_event_entries(load_recording(path, session=session), Budget(), redacted=False)])]
+
+
+def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
+    """What ``check`` says of a recording, with the numbers of ``numbered_entries``."""
+    return _findings(path, session, _versions(load_recording(path, session=session)))
+
+
+def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
+    """What ``check`` says of a file. ``versions``: of the streams that are shown of a recording."""
+    findings: list[dict[str, Any]] = []
+    for finding in islice(check_file(path, session=session), MAX_FINDINGS):
+        findings.append({**finding_json(finding), "line": finding.line})
+        # For a recording, check makes a stream for each version of the client. Only one of them is shown.
+        if finding.chunk > 0 and versions <= set(finding.versions):
+            findings[-1]["number"] = finding.chunk
+    return findings
+
+
+def _versions(recording: Recording) -> set[int]:
+    return {client_version(head.options.get("ai_sdk", 6)).major for head, _ in recording.stream_turns()}
 
 
 def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
     """The file as a recording of this package, without secrets, and a name for it.
 
-    Raises ``UnreadableError``, also without ADK events.
+    Raises ``UnreadableError``, also for a file without ADK events.
     """
     recording = _without_secrets(path, session)
     name, _ = _named_test(recording)
@@ -118,7 +137,7 @@ def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
 
 
 def test_of_file(path: Path, session: str | None) -> str:
-    """A test of that recording. Raises ``UnreadableError``, also without ADK events."""
+    """A test of that recording. Raises ``UnreadableError``, also for a file without ADK events."""
     _, text = _named_test(_without_secrets(path, session))
     return text
 
@@ -138,7 +157,7 @@ def _without_secrets(path: Path, session: str | None) -> bytes:
 
 
 def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
-    """The entries for the page. Chunks, and data that are none, have their numbers, as ``check`` counts them."""
+    """The entries for the page. Chunks, and data that is not a chunk, have their numbers, as ``check`` counts them."""
     chunk = 0
     for entry in entries:
         if entry.line.startswith((b'{"chunk"', b'{"text"')):
@@ -226,7 +245,7 @@ class _Capture:
         self._in_response = False
 
     def add(self, data: str) -> None:
-        """Adds what one event, or one line, holds."""
+        """Adds the data of one event or one line."""
         if data == _DONE:
             self.end_response()
             return
@@ -270,5 +289,5 @@ def _line(kind: str, value: Mapping[str, Any] | str) -> bytes:
 
 
 def _json(value: Any) -> bytes:
-    """JSON of what somebody else has written: halves of characters and numbers of any size are in it, too."""
+    """JSON of a value from outside: it may have lone surrogates, and numbers of any size."""
     return orjson.dumps(json_value(value, lossy=True))

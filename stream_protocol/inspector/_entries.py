@@ -1,9 +1,10 @@
-"""The entries that the page draws: the lines of a recording, with what a recording does not say.
+"""The entries that the page draws: the lines of a recording, with further keys.
 
 One entry is one JSON object: ``{"turn"}``, ``{"event", "bytes"}``, ``{"chunk", "bytes", "closing"}`` or ``{"end"}``, as
-docs/recording.md describes them, each with ``at``. ``bytes``: those of an event's JSON, and those that were sent for a
-chunk. ``closing``: whether the end of the response made the chunk, and no event. Two more have no place in a recording:
-``{"text"}`` is data in a capture that is no chunk, and ``{"cut"}`` says what is missing at the end of a turn.
+docs/recording.md describes them, each with ``at``. ``bytes``: the size of an event's JSON, or of the bytes sent for a
+chunk. ``closing``: true if the end of the response made the chunk, not an event. Two more entries are not part of a
+recording. ``{"text"}`` is data in a capture that is not a chunk, and ``{"cut"}`` tells what is missing at the end of a
+turn.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,9 +18,9 @@ class Entry:
     line: bytes
     """Its line in a recording, with the line end."""
     extra: bytes = b""
-    """The keys that a recording does not have, as JSON members, each with a comma after it."""
+    """The keys that are not in a recording, as JSON members, each with a comma after it."""
     recorded: bool = True
-    """Whether it has a place in a recording."""
+    """True if it is part of a recording."""
 
     @property
     def shown(self) -> bytes:

@@ -1,6 +1,7 @@
-"""Converts a file that somebody drops on the page in a process of its own: a parser in C may take minutes and gigabytes
-for some megabytes, and can only be ended together with its process. What else takes long is done there, too: in a
-thread it would hold the event loop for some 100 ms at a time.
+"""Converts a file that a user drops on the page, in a separate process.
+
+A parser in C may take minutes and gigabytes for some megabytes, and only the end of its process stops it. Other slow
+work is done there, too: in a thread it would block the event loop for about 100 ms at a time.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ if sys.platform == "linux":
 T = TypeVar("T")
 
 Reading: TypeAlias = Callable[[Path, str | None], T]
-"""Makes something of a file, and of one session in it; a function of a module, since it is sent to the process."""
+"""Converts a file, or one session in it. A module-level function, since it is pickled for the process."""
 
 MAX_SECONDS: Final = 20.0
 """Seconds that a file may take. The first one loads ADK, too: two or three of them."""
 
 MAX_MEMORY: Final = 4 * 2**30
-"""Bytes of address space that the process may have, on Linux. ADK alone has one gigabyte."""
+"""The most bytes of the process's address space, on Linux. ADK alone takes one gigabyte."""
 
 MAX_WAITING: Final = 4
-"""Files that wait for those before them. A small one may take ``MAX_SECONDS``, too, and one more is refused."""
+"""The most files that wait for earlier files. A small file may take ``MAX_SECONDS``, too. One more is refused."""
 
 RETRY_SECONDS: Final = 5
-"""After how many seconds who was refused may try again: most files take less than one."""
+"""Seconds until a refused client may retry: most files take less than one."""
 
 _PROCESS_ENDED: Final = (
     "the process that converts it has ended: it takes too much memory, or the program that serves this has no "
@@ -51,11 +52,10 @@ _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_proc
 
 
 async def convert_in_process(read: Reading[T], content: bytes | bytearray, session: str | None) -> T:
-    """Returns what ``read`` makes of a file with these bytes.
+    """Returns the result of ``read`` for a file with these bytes.
 
-    The process waits for the next file, as long as the event loop runs. Raises ``UnreadableError``: also for a file
-    that takes too long or too much memory, with which the process ends. Raises ``ChatRequestError`` (503) if too many
-    files wait.
+    The process waits for the next file while the event loop runs. Raises ``UnreadableError``, also for a file that
+    takes too long or too much memory; the process then ends. Raises ``ChatRequestError`` (503) if too many files wait.
     """
     try:
         limiter = _ONE_AT_A_TIME.get()
@@ -89,7 +89,7 @@ def refuse_if_crowded(limiter: CapacityLimiter) -> None:
 def _bounded(read: Reading[T], path: Path, session: str | None) -> T:
     if sys.platform == "linux":
         _limit(resource.RLIMIT_AS, MAX_MEMORY)
-        # A server that is killed ends nothing: this process ends by itself then.
+        # A killed server cannot end this process, so it ends by itself then.
         _limit(resource.RLIMIT_CPU, ceil(process_time() + MAX_SECONDS))
     return read(path, session)
 

@@ -1,6 +1,6 @@
-"""Keeps the newest turns of each user's chats in the memory of this process: what the Inspector shows of live chats.
+"""Stores the newest turns of each user's chats in the memory of this process, for the Inspector.
 
-Nothing is kept that a recording would not have: secrets are taken out before.
+Secrets are removed first, as in a recording.
 """
 
 from __future__ import annotations
@@ -33,24 +33,26 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 MAX_BYTES: Final = 16 * 2**20
-"""Bytes of all turns that are kept of one user."""
+"""The most bytes of all turns of one user."""
 
 MAX_ENTRIES: Final = 50_000
-"""Events, chunks and the like in all turns that are kept of one user."""
+"""The most entries (events, chunks and the like) of all turns of one user."""
 
 MAX_USERS: Final = 16
-"""Users of whom anything is kept, those who asked last."""
+"""The most users with stored turns. The most recent users stay."""
 
 MAX_REQUEST_BYTES: Final = 2**20
-"""Bytes of a request that is kept with its turn: a chat with attached files sends them all again in each request."""
+"""The most bytes of a request that is stored with its turn. A chat with attached files sends all of them in each
+request.
+"""
 
 
 class Inspector:
-    """A recorder for ``ChatService(recorder=…)``. Keeps what happens; ``inspector_routes`` shows it.
+    """A recorder for ``ChatService(recorder=…)``. Stores events and chunks in memory; ``inspector_routes`` shows them.
 
-    ``max_bytes`` and ``max_entries`` (events and chunks) bound what is kept of one user, and ``max_users`` how many
-    have anything kept. Beyond that the oldest turn, or the user who was silent for longest, is dropped; of a turn that
-    is too large by itself, its beginning stays.
+    ``max_bytes`` and ``max_entries`` (events and chunks) limit the turns of one user. ``max_users`` limits the users.
+    Beyond a limit the oldest turn, or the least recently active user, is dropped. Of a turn that alone is too large,
+    only its beginning stays.
     """
 
     def __init__(
@@ -62,28 +64,28 @@ class Inspector:
         self._max_bytes = max_bytes
         self._max_entries = max_entries
         self._max_users = max_users
-        self._users: OrderedDict[str, _KeptTurns] = OrderedDict()
+        self._users: OrderedDict[str, _StoredTurns] = OrderedDict()
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> InspectedTurn:
         """The recorder of the run that answers this request."""
-        kept = self._users.setdefault(user_id, _KeptTurns(self._max_bytes, self._max_entries))
+        kept = self._users.setdefault(user_id, _StoredTurns(self._max_bytes, self._max_entries))
         self._users.move_to_end(user_id)
         if len(self._users) > self._max_users:
             self._users.popitem(last=False)
         return InspectedTurn(kept, request, options)
 
     def turns(self, chat_id: str, *, user_id: str) -> Sequence[InspectedTurn]:
-        """The turns that are kept of a user's chat, in the order in which they began."""
+        """The stored turns of a user's chat, in the order in which they began."""
         return tuple(self._users[user_id].of_chat(chat_id)) if user_id in self._users else ()
 
     def forget(self, chat_id: str, *, user_id: str) -> None:
-        """Drops what is kept of a user's chat."""
+        """Drops the stored turns of a user's chat."""
         if user_id in self._users:
             for turn in self.turns(chat_id, user_id=user_id):
                 self._users[user_id].drop(turn)
 
 
-class _KeptTurns:
+class _StoredTurns:
     """The turns of one user, oldest first."""
 
     def __init__(self, max_bytes: int, max_entries: int) -> None:
@@ -103,7 +105,7 @@ class _KeptTurns:
         self._turns.append(turn)
 
     def add(self, turn: InspectedTurn, entry: Entry) -> None:
-        """Adds an entry to a turn, unless the turn was dropped or is cut. Makes room for it first."""
+        """Adds an entry to a turn, unless the turn was dropped or truncated. Makes room for it first."""
         if not turn.is_kept or turn.is_cut:
             return
         size = _size(entry)
@@ -133,30 +135,30 @@ def _size(entry: Entry) -> int:
 
 
 class InspectedTurn:
-    """Keeps one run."""
+    """Stores one run."""
 
-    def __init__(self, kept: _KeptTurns, request: ChatRequest, options: ConverterOptions) -> None:
+    def __init__(self, kept: _StoredTurns, request: ChatRequest, options: ConverterOptions) -> None:
         self._kept = kept
         self._request = request if request.size <= MAX_REQUEST_BYTES else None
         self._options = options
         self._begun_at = 0.0
         self._event_is_converted = True
-        """Whether what comes next is not made from an event."""
+        """True if the next chunks are not made from an event."""
         self.chat_id = request.id
         self.continues = request.target["role"] == "assistant"
-        """Whether its response continues a message of an earlier turn."""
+        """True if its response continues a message of an earlier turn."""
         self.header = header_line(chat=request.id, options=options)
         """The first line of a recording of it."""
         self.ai_sdk = client_version(options.get("ai_sdk", 6)).major
         self.entries: list[tuple[int, Entry]] = []
         """The entries with their numbers, which grow over all chats of the user."""
         self.is_kept = False
-        """Whether it has begun and was not dropped."""
+        """True if it has begun and was not dropped."""
         self.is_cut = False
-        """Whether it is too large: the rest of it is not kept."""
+        """True if it is too large, and its further entries are dropped."""
 
     def begin(self, message_id: str | None) -> None:
-        """Keeps the request."""
+        """Stores the request."""
         body = None if self._request is None else redact_request(request_body(self._request))
         self._request = None
         self._begun_at = monotonic()
@@ -164,21 +166,21 @@ class InspectedTurn:
         self._keep(Entry(turn_line(request=body, message_id=message_id, options=self._options)))
 
     def event(self, event: Event) -> None:
-        """Keeps an event as it is now."""
+        """Stores a copy of an event."""
         self._event_is_converted = False
         if self.is_kept and not self.is_cut:
             value = redact_event(event_json(event))
             self._keep(event_entry(value_line("event", value, self._seconds()), len(orjson.dumps(value))))
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Keeps what was sent."""
+        """Stores the chunks that were sent."""
         closing, self._event_is_converted = self._event_is_converted, True
         for item in sse if self.is_kept and not self.is_cut else ():
             chunk = redact_chunk(orjson.loads(item.removeprefix(b"data: ")))
             self._keep(chunk_entry(value_line("chunk", chunk, self._seconds()), len(item), closing=closing))
 
     def end(self, outcome: Ending | None) -> None:
-        """Keeps how the response ended."""
+        """Stores the outcome of the response."""
         if outcome is not None:
             self._keep(Entry(end_line(outcome, self._seconds())))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,8 +11,10 @@ from starlette.routing import Route
 
 from stream_protocol._origins import check_origins
 from stream_protocol.inspector._inspector import Inspector
-from stream_protocol.inspector._inspector_endpoints import InspectorEndpoints
+from stream_protocol.inspector._inspector_endpoints import InspectorEndpoints, ReplayEndpoints
+from stream_protocol.inspector._replayed_chats import InspectedChats
 from stream_protocol.serving import ChatService, Identify, local_user
+from stream_protocol.serving.base import response_budget
 from stream_protocol.serving.http import (
     INSPECTOR,
     check_route_path,
@@ -25,6 +28,9 @@ from stream_protocol.serving.http import (
 )
 from stream_protocol.wire import check_callable, check_instance
 
+Endpoint: TypeAlias = Callable[[Request, str], Awaitable[Response]]
+"""What answers a request of a user."""
+
 
 def inspector_routes(
     inspector: Inspector,
@@ -36,17 +42,16 @@ def inspector_routes(
 ) -> list[Route]:
     """The routes of the Inspector. Put them before those of a page at ``/``.
 
-    ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat behind number N, for a page that asks again
-    and again. ``…/inspect/recording``, ``…/inspect/pytest`` and ``…/inspect/findings``: the chat as a recording, a test
-    of that recording, and what ``check`` says of the chat.
-    ``GET /api/inspect/agents``: the service's agent and those below it, each with its model, its tools and its
-    description.
-    ``POST`` of a file to ``/api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest`` (beside ``path``):
-    the same of a recording in any form, or of a capture. It is stored nowhere. ``?session=ID`` chooses one of several.
-    The page of ``create_app`` offers the panel where the app has these routes.
+    ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat after number N, for a page that polls.
+    ``…/inspect/recording``, ``…/inspect/pytest`` and ``…/inspect/findings``: the chat as a recording, a test of that
+    recording, and the findings of ``check``. ``GET /api/inspect/agents``: the service's agent and those below it, each
+    with its model, its tools and its description. ``POST`` of a file to ``/api/inspect``, ``/api/inspect/recording``
+    and ``/api/inspect/pytest`` (beside ``path``): the same for a recording in any form, or for a capture. It is not
+    stored. ``?session=ID`` chooses one of several. The page of ``create_app`` offers the panel if the app has these
+    routes.
 
-    ``inspector``: the service's recorder. ``identify`` as in ``chat_router``. ``allow_origins`` as well, but in an app
-    of ``create_app`` its ``allow_origins`` count.
+    ``inspector``: the service's recorder. ``identify`` as in ``chat_router``. ``allow_origins`` too, but in an app of
+    ``create_app`` the app's ``allow_origins`` apply.
     """
     check_instance("inspector", inspector, Inspector, "an Inspector")
     check_instance("service", service, ChatService, "a ChatService")
@@ -55,9 +60,7 @@ def inspector_routes(
     endpoints = InspectorEndpoints(inspector, service)
     json_endpoints = (endpoints.chat, endpoints.chat_findings, endpoints.agents)
 
-    def route(
-        method: str, path: str, endpoint: Callable[[Request, str], Awaitable[Response]], name: str | None = None
-    ) -> Route:
+    def route(method: str, path: str, endpoint: Endpoint, name: str | None) -> Route:
         async def admitted(request: Request) -> Response:
             async with dropping_body_if_refused(request):
                 user_id = await identify_user(identify, request)
@@ -69,16 +72,41 @@ def inspector_routes(
         answering = json_errors if endpoint in json_endpoints else plain_text_errors
         return Route(path, answering(admitted, service.error_text), methods=[method], name=name)
 
+    routes = _routes(endpoints, path, route)
+    return cross_origin_routes(routes, check_origins("allow_origins", allow_origins))
+
+
+def replay_inspector_routes(chats: InspectedChats) -> list[Route]:
+    """The same routes for the chats of ``create_replay_app``: their entries are those of the turns that were played."""
+    check_instance("chats", chats, InspectedChats, "InspectedChats")
+    endpoints = ReplayEndpoints(chats, response_budget().share)
+
+    def route(method: str, path: str, endpoint: Endpoint, name: str | None) -> Route:
+        async def admitted(request: Request) -> Response:
+            async with dropping_body_if_refused(request):
+                if method != "GET":
+                    require_trusted_origin(request)
+            return await endpoint(request, "")
+
+        return Route(path, plain_text_errors(admitted), methods=[method], name=name)
+
+    return _routes(endpoints, "/api/chat", route)
+
+
+def _routes(
+    endpoints: InspectorEndpoints | ReplayEndpoints,
+    path: str,
+    route: Callable[[str, str, Endpoint, str | None], Route],
+) -> list[Route]:
     chat = path + "/{chat_id}/inspect"
     files = path.rpartition("/")[0] + "/inspect"
-    routes = [
+    return [
         route("GET", chat, endpoints.chat, INSPECTOR),
-        route("GET", chat + "/findings", endpoints.chat_findings),
-        route("GET", chat + "/recording", endpoints.chat_recording),
-        route("GET", chat + "/pytest", endpoints.chat_test),
-        route("GET", files + "/agents", endpoints.agents),
-        route("POST", files, endpoints.file),
-        route("POST", files + "/recording", endpoints.file_recording),
-        route("POST", files + "/pytest", endpoints.file_test),
+        route("GET", chat + "/findings", endpoints.chat_findings, None),
+        route("GET", chat + "/recording", endpoints.chat_recording, None),
+        route("GET", chat + "/pytest", endpoints.chat_test, None),
+        route("GET", files + "/agents", endpoints.agents, None),
+        route("POST", files, endpoints.file, None),
+        route("POST", files + "/recording", endpoints.file_recording, None),
+        route("POST", files + "/pytest", endpoints.file_test, None),
     ]
-    return cross_origin_routes(routes, check_origins("allow_origins", allow_origins))

@@ -1,4 +1,4 @@
-"""A test of a recording, as the text of a Python file that runs as it stands."""
+"""A test of a recording, as the text of a complete Python file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 MAX_TEXT: Final = 2000
-"""Characters of the answers that a test compares. Of a longer conversation it compares the first."""
+"""The most characters of answers that a test compares. A longer conversation is compared up to this length."""
 
 MAX_NAME: Final = 40
-"""Characters of a name that is made of the user's first words."""
+"""The most characters of a name that is made from the user's first words."""
 
 _TEST: Final = '''\
 """Put the recording beside this file, at recordings/{name}.jsonl, and run pytest.
@@ -49,7 +49,7 @@ def test_name(messages: Sequence[UIMessage]) -> str:
 
 
 def named_test(path: Path, session: str | None = None) -> tuple[str, str]:
-    """The name of a test of a recording, which its file has, too, and the test's text. Raises ``RecordingError``."""
+    """The name of a recording's test and its file, and the test's text. Raises ``RecordingError``."""
     recording = load_recording(path, session=session)
     messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
     parts = _parts(messages, "assistant")

@@ -15,7 +15,6 @@ from stream_protocol.stream import (
     Ending,
     Settings,
     chunk_conversion,
-    hide_tools,
     sse_conversion,
 )
 from stream_protocol.wire import SSE_DONE, UIMessage, check_choice, check_count, check_instance, check_text, check_texts
@@ -172,7 +171,8 @@ def _check_options(delegated: object, options: ConverterOptions) -> None:
 
 
 def _settings(head: TurnHead, delegated: frozenset[str], options: ConverterOptions) -> Settings:
-    return Settings(**hide_tools(delegated, {**head.options, **options}))
+    merged: ConverterOptions = {**head.options, **options}
+    return Settings(delegated, **merged)
 
 
 def _convert(conversion: Conversion[T], items: Iterable[TurnItem]) -> Iterator[T]:

@@ -1,4 +1,4 @@
-"""A server that answers ``useChat`` from recordings: without an agent, without a model, and without writing anything.
+"""A server that answers ``useChat`` from recordings. It needs no agent and no model, and writes nothing.
 
 Importing this package loads ADK and Starlette.
 

@@ -38,7 +38,7 @@ class ReceivedAnswer:
     """An answer to a call in a request: in a part of the assistant's message."""
 
     path: str
-    """Where it is in the request: ``messages[-1].parts[1].output``."""
+    """The path of the answer in the request: ``messages[-1].parts[1].output``."""
     id: str
     """The id of the approval or of the call."""
     value: Any
@@ -75,7 +75,7 @@ def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> 
 
 
 def received_answers(message: UIMessage) -> list[ReceivedAnswer]:
-    """The approvals and outputs in a message's parts, with the outputs that the page got from the server."""
+    """The approvals and outputs in a message's parts, with the outputs that the client got from the server."""
     parts = enumerate(message["parts"])
     return [answer for index, part in parts if is_tool_part(part) for answer in _part_answers(index, part)]
 
@@ -97,7 +97,7 @@ def _part_answers(index: int, part: ToolPart) -> Iterator[ReceivedAnswer]:
 def _cut(value: str | None, equal: int) -> str:
     """The shown part of the value: whole words, unless one is very long.
 
-    ``equal``: how many characters at the beginning are equal in both values.
+    ``equal``: the number of equal characters at the beginning of both values.
     """
     if value is None:
         return "nothing"

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from stream_protocol.recording import RecordedTurn, end_as_recorded
-from stream_protocol.stream import RUN_STOPPED_TEXT, Settings, chunk_conversion, hide_tools
+from stream_protocol.stream import RUN_STOPPED_TEXT, ConverterOptions, Settings, chunk_conversion
 from stream_protocol.wire import SSE_DONE, AiSdkVersion, AnyChunk, ChunkSink, encode_sse
 from stream_protocol.wire.client import close_stream
 
 HELD: Final = 0.0
-"""The pace of a replay in which chunks are held until a request releases them."""
+"""The pace of a replay that sends chunks only when a request releases them."""
 
 
 @dataclass(frozen=True)
 class TimedChunk:
-    """A chunk, and when it came, in seconds from the turn's beginning."""
+    """A chunk and its time, in seconds from the turn's beginning."""
 
     at: float
     chunk: AnyChunk
@@ -29,7 +29,8 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
     ``delegated``: ``Recording.delegated``.
     """
-    settings = Settings(**hide_tools(delegated, {**turn.options, "ai_sdk": ai_sdk}))
+    options: ConverterOptions = {**turn.options, "ai_sdk": ai_sdk}
+    settings = Settings(delegated, **options)
     conversion = chunk_conversion(turn.past, turn.message_id, settings, turn.call_ids)
     now = 0.0
     for index, event in enumerate(turn.events):
@@ -43,14 +44,14 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
 
 class Playback:
-    """A response, and how much of it was sent. A reader that comes later gets it from its beginning, too."""
+    """A response, and its chunks that were sent so far. A later reader also gets it from its beginning."""
 
     def __init__(self, chunks: Sequence[TimedChunk], pace: float, continued: Sequence[AnyChunk] = ()) -> None:
-        """``continued``: the chunks of the message that the response continues, for a page that does not have it."""
+        """``continued``: the chunks of the message that the response continues, for a client that does not have it."""
         self.released: list[AnyChunk] = []
         """The chunks that were sent."""
         self.ended = False
-        """Whether all chunks were sent, or the response was stopped."""
+        """True if all chunks were sent, or the response was stopped."""
         self._pace = pace
         self._chunks = chunks
         self._continued = continued
@@ -67,7 +68,7 @@ class Playback:
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
-        """Yields the SSE events from the first on, as they are sent. ``rebuild``: for a page that was reloaded."""
+        """Yields the SSE events from the first on, as they are sent. ``rebuild``: the page was reloaded."""
         position = 0
         while not self.ended or position < len(self._events):
             if position == len(self._events):
@@ -80,7 +81,7 @@ class Playback:
         yield SSE_DONE
 
     def begin(self) -> None:
-        """Starts sending at the pace, even if nobody reads. A held response waits for ``release``."""
+        """Starts sending at the pace, even if nobody reads. A ``HELD`` response waits for ``release``."""
         if self._pace != HELD:
             self._player = asyncio.create_task(self._play())
 

@@ -27,7 +27,7 @@ from stream_protocol.wire import (
 from stream_protocol.wire.client import message_to_chunks
 
 MAX_CHATS: Final = 1000
-"""The most chats that are remembered, the newest: a server may see many test runs."""
+"""The most chats in memory, the newest: a server may see many test runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +37,10 @@ class PlayedChat:
     turn: LibraryTurn
     playback: Playback
     before: tuple[UIMessage, ...]
-    """The messages that the page had when it sent the request."""
+    """The client's messages when it sent the request."""
 
     def messages(self, ai_sdk: AiSdkVersion) -> list[UIMessage]:
-        """The messages as the page has them. A response that is still being sent is not among them."""
+        """The client's messages. A response that is still being sent is not among them."""
         if not self.playback.ended:
             return list(self.before)
         *earlier, target = self.before
@@ -50,9 +50,9 @@ class PlayedChat:
 
 
 class Chats:
-    """All chats of a server. Tests that run at the same time use different chats, and share nothing.
+    """All chats of a server. Concurrent tests use different chats, and share nothing.
 
-    ``pace``: how many times as fast as recorded; or ``INSTANT``, or ``HELD``.
+    ``pace``: a factor of the recorded speed, ``INSTANT`` or ``HELD``.
     """
 
     def __init__(self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkOption) -> None:
@@ -101,9 +101,9 @@ class Chats:
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     async def wait_for_response(self, chat_id: str, seconds: float) -> Playback | None:
-        """The response that is being sent in a chat. Waits for it; ``None`` after so many seconds without one.
+        """Waits for the response that is being sent in a chat. Returns ``None`` if there is none after so many seconds.
 
-        ``chat_id`` may also be a recording's name: then it means the newest chat that plays this recording.
+        ``chat_id`` may also be a recording's name. Then the newest chat that plays this recording is used.
         """
         try:
             async with asyncio.timeout(seconds), self._changed:
@@ -119,7 +119,7 @@ class Chats:
             chat.playback.stop()
 
     async def drain(self) -> None:
-        """Does nothing: a recorded response is there again after a restart."""
+        """Does nothing: after a restart, a recorded response is available again."""
 
     async def aclose(self) -> None:
         """Stops all responses."""
@@ -132,7 +132,9 @@ class Chats:
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     def _playable(self, chat_id: str, last: PlayedChat | None) -> Iterator[LibraryEntry]:
-        """The recording that the chat's id names. If it names none: all, first the one that the chat played last."""
+        """The recording that the chat's id names. Without one: all recordings, first the one that the chat played
+        last.
+        """
         if (named := self.library.find(chat_id)) is not None:
             return iter([named])
         playing = last.turn.entry if last is not None else None
@@ -157,7 +159,7 @@ class Chats:
 
 
 def _before(messages: Sequence[UIMessage], target: UIMessage) -> tuple[UIMessage, ...]:
-    """The messages up to the target message, as the page has them now."""
+    """The client's present messages up to the target message."""
     known = (index for index, message in enumerate(messages) if target["id"] and message["id"] == target["id"])
     end = next(known, len(messages) - 1)
     return (*messages[:end], target)

@@ -28,7 +28,7 @@ class LibraryEntry:
     recording: Recording
     turns: tuple[TurnSummary, ...]
     changed: datetime
-    """When the file was last written."""
+    """The modification time of the file."""
 
     @property
     def name(self) -> str:
@@ -42,7 +42,7 @@ class LibraryEntry:
 
     @property
     def title(self) -> str | None:
-        """What the user said first, if it was recorded."""
+        """The user's first text, if it was recorded."""
         return next((turn.user_parts[0].value for turn in self.turns if turn.user_parts), None)
 
     def read_turn(self, turn: TurnSummary) -> RecordedTurn:
@@ -77,8 +77,8 @@ class RecordingLibrary:
 
 
 def load_library(path: str | Path, *, session: str | None = None) -> RecordingLibrary:
-    """The recording in a file, or the recordings in a folder. Other files in the folder are skipped with a warning, and
-    expectations of the pytest plugin without one.
+    """Load the recording in a file, or the recordings in a folder. Other files in the folder are skipped with a
+    warning. Expectations of the pytest plugin are skipped without one.
 
     ``session`` chooses one of several in a file. Raises ``RecordingError`` if there is no recording, or if two files
     differ only in their suffix.
@@ -90,7 +90,7 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
     by_name: dict[str, LibraryEntry] = {}
     for entry in entries:
         if (other := by_name.setdefault(entry.name, entry)) is not entry:
-            raise RecordingError(f"{other.file} and {entry.file} have the same name but for its ending")
+            raise RecordingError(f"{other.file} and {entry.file} have the same name except for the suffix")
     if not by_name:
         raise RecordingError("no recordings in it")
     return RecordingLibrary(by_name)

@@ -1,4 +1,4 @@
-"""The routes of a replay server: those of the chat endpoint, and one that releases held chunks."""
+"""The routes of a replay server: those of the chat endpoint, and one that releases chunks of ``HELD`` responses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ STEP_SENTENCE: Final = "A step is count=N, to=TYPE or all=true, and wait=SECONDS
 
 
 def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: bool = True) -> Starlette:
-    """An ASGI app with the routes of the chat endpoint, answered from recordings, and ``/__replay`` for held responses.
+    """An ASGI app with the routes of the chat endpoint, answered from recordings, and ``/__replay`` for ``HELD``
+    responses.
 
     ``allow_origins`` and ``page`` are those of ``create_app``. The page suggests the first text of each recording.
     """
@@ -145,13 +146,13 @@ async def _read_step(request: Request) -> StepRequest:
 
 
 async def _release(chats: Chats, chat_id: str, step: StepRequest) -> dict[str, Any]:
-    """Releases chunks. Returns them, the next one, and how many are left."""
+    """Releases chunks. Returns them, the next one, and the number of chunks that are left."""
     if chats.pace != HELD:
-        raise ChatRequestError("Nothing is held here: the server was not started with --pace held.", status=409)
+        raise ChatRequestError("This server sends chunks at once: it was not started with --pace held.", status=409)
     playback = await chats.wait_for_response(chat_id, step.wait)
     if playback is None:
         raise ChatRequestError(
-            f"Nothing is held in chat {chat_id}: no request came within {step.wait:g} seconds.", status=409
+            f"No response is waiting in chat {chat_id}: no request came within {step.wait:g} seconds.", status=409
         )
     released = playback.release(step.count_chunks(playback.unreleased))
     left = playback.unreleased

@@ -1,4 +1,4 @@
-"""Requests to release the next chunks of a held response: ``POST /__replay/{chat}/step``."""
+"""Requests to release the next chunks of a ``HELD`` response: ``POST /__replay/{chat}/step``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STEP_KEYS: Final = frozenset({"count", "to", "all", "wait"})
 """The keys of a request."""
 
 DEFAULT_WAIT: Final = 10.0
-"""Seconds. A test may ask for a step before the page has sent its request."""
+"""Seconds. A test may ask for a step before the client has sent its request."""
 
 WAIT_LIMIT: Final = 600.0
 """The longest wait, in seconds."""
@@ -28,13 +28,13 @@ class StepRequest:
     """Seconds to wait for a response in the chat."""
 
     def count_chunks(self, left: Sequence[AnyChunk]) -> int:
-        """How many of the chunks that are left it releases. Raises ``ChatRequestError`` if none has the type ``to``."""
+        """The number of remaining chunks that it releases. Raises ``ChatRequestError`` if none has the type ``to``."""
         if self.to is None:
             return len(left) if self.count is None else self.count
         types = [chunk["type"] for chunk in left]
         if self.to not in types:
             held = ", ".join(dict.fromkeys(types))
-            raise ChatRequestError(f"No {self.to} is held. What is: {held}.", status=409)
+            raise ChatRequestError(f"No {self.to} is waiting. Waiting: {held}.", status=409)
         return types.index(self.to) + 1
 
 

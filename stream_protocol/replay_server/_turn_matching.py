@@ -1,11 +1,11 @@
 """Finds the recorded turn that a request asks for.
 
-A user's text: the assistant's message before it in the request is found in the recording, and the turn after that
-message is played. So a reload, a restarted server, or another test with the same chat id changes nothing. A client that
+For a user's text, it finds the preceding assistant message of the request in the recording, and plays the turn after
+that message. So a reload, a restarted server, or another test with the same chat id changes nothing. A client that
 sends only its last message gets the turn after the one that its chat played last.
 
-Answers to calls: of the turns of their message, the last one is played for which the request has all answers. The ids
-of the calls say which answers belong to which turn.
+For answers to calls, it plays the last turn of the message for which the request has all answers. The ids of the calls
+assign the answers to the turns.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from stream_protocol.replay_server._turn_summaries import (
 from stream_protocol.wire import ChatRequest, ChatRequestError
 
 COMPARED_LENGTH: Final = 500
-"""Characters of each text that are compared. The time grows with the product of the two lengths."""
+"""The most characters of each text that are compared. The time grows with the product of the two lengths."""
 
 END_SIMILARITY: Final = 0.5
-"""The similarity of the end of a recording, where no turn is left to play. Mostly different texts have less."""
+"""The similarity of the end of a recording, where no turn is left to play. Unlike texts are mostly below it."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class LibraryTurn:
     turn: TurnSummary
 
     def follows(self, other: LibraryTurn) -> bool:
-        """Whether it is the turn right after ``other``."""
+        """Returns True if it is the turn right after ``other``."""
         return self.entry is other.entry and self.turn.number == other.turn.number + 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mismatch:
-    """A turn that the request does not ask for, and why not."""
+    """A turn that the request does not ask for, and the reason."""
 
     nearest: LibraryTurn
     difference: Difference
@@ -67,7 +67,7 @@ class Mismatch:
 
 
 def find_turn(request: ChatRequest, entries: Iterable[LibraryEntry], last: LibraryTurn | None) -> LibraryTurn:
-    """The turn that a request asks for. ``last``: the turn that this chat played last, if that is known.
+    """Finds the turn that a request asks for. ``last``: the turn that this chat played last, if known.
 
     Raises ``ChatRequestError`` (409) that names the nearest turn and the first difference.
     """
@@ -107,8 +107,8 @@ def _candidates(
 ) -> list[tuple[TurnSummary, TurnSummary | None]]:
     """The turns that begin with a user's text, each with the turn before it.
 
-    For a regenerated answer, the turn after the last one comes first, since the same text may have been recorded again;
-    then the last turn itself.
+    For a regenerated answer, the turn after the last one comes first, since the same text may have been recorded again.
+    The last turn itself comes next.
     """
     pairs = [
         (turn, previous)
@@ -204,7 +204,7 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
     """The received answer to the same call.
 
-    If no id is equal, the tool's name decides: models without ids may have another in the fragments that the page saw.
+    If no id is equal, the tool's name decides. A model without ids may have sent other ids in its fragments.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

@@ -1,4 +1,4 @@
-"""What the server keeps of a recorded turn, to find the turn that a request asks for. It does not keep the events."""
+"""A summary of a recorded turn, for finding the turn that a request asks for. It does not have the events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class UserPart:
     """A text or a file of a user's message."""
 
     path: str
-    """Where it is in the request: ``messages[-1].parts[0].text``."""
+    """The path of the part in the request: ``messages[-1].parts[0].text``."""
     value: str
     """The text, or the file's URL."""
 
@@ -49,20 +49,20 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnSummary:
-    """What a request must say to get this turn. ``None``: it was not recorded, so anything matches."""
+    """The content that a request must have to get this turn. ``None``: it was not recorded, so anything matches."""
 
     number: int
     """From 1."""
     message_id: str
     """The id of the assistant's message."""
     continues: bool
-    """Whether the turn continues the message of the turn before, after the user answered calls."""
+    """True if the turn continues the message of the turn before, after the user answered calls."""
     user_parts: tuple[UserPart, ...] | None = None
-    """What the user said before the turn."""
+    """The user's message before the turn."""
     answers: tuple[RecordedAnswer, ...] | None = None
-    """What the user answered before the turn."""
+    """The user's answers before the turn."""
     open_calls: frozenset[str]
-    """The ids of the calls of the message that the turn leaves open for the page to answer."""
+    """The ids of the message's calls that the client must answer after the turn."""
 
 
 def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
@@ -107,7 +107,7 @@ def _url(part: FilePart) -> str:
 
 
 def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
-    """What the user said in the recorded request, for a turn without the user's own event."""
+    """The user's message in the recorded request, for a turn without the user's own event."""
     if turn.request is None or turn.past:
         return None
     try:

@@ -8,12 +8,12 @@ Where to change what:
 - ``_allowed_hosts``: host names, and the warning beyond loopback.
 - ``_json_lines``: log lines in JSON, without texts of chats.
 - ``_terminal_log``: the log of a terminal.
-- ``_startup_objects``: garbage collection of objects that stay.
+- ``_gc``: garbage collection of objects that stay.
 """
 
 from stream_protocol.server._allowed_hosts import exposure_warning, only_allowed_hosts
+from stream_protocol.server._gc import tune_gc
 from stream_protocol.server._limited_http import ServerLimits
-from stream_protocol.server._startup_objects import freeze_startup_objects
 from stream_protocol.server._terminal_log import log_to_terminal
 from stream_protocol.server._uvicorn_server import (
     AddressError,
@@ -27,8 +27,8 @@ __all__ = [
     "ServerLimits",
     "bind_socket",
     "exposure_warning",
-    "freeze_startup_objects",
     "log_to_terminal",
     "only_allowed_hosts",
     "run_server",
+    "tune_gc",
 ]

@@ -1,14 +1,18 @@
 """``log_to_terminal``: prints the log of a server process."""
 
 import logging
+import sys
+import threading
 from collections.abc import Collection
+from types import TracebackType
 from typing import Final, Literal
 
 from stream_protocol.server._json_lines import OURS, JsonLines, is_ours
-from stream_protocol.server._lost_errors import log_lost_errors
 from stream_protocol.serving.errors import explain_error, one_line, said
 from stream_protocol.serving.telemetry import ChatIdFilter
 from stream_protocol.wire import check_choice, check_flag, check_texts, printable
+
+logger = logging.getLogger(__name__)
 
 LINE_LIMIT: Final = 600
 """Characters of a line in the terminal."""
@@ -105,3 +109,33 @@ def _is_raised_in(error: BaseException | None, package: str) -> bool:
         module = trace.tb_frame.f_globals.get("__name__", "")
         trace = trace.tb_next
     return module.startswith(package)
+
+
+def log_lost_errors() -> None:
+    """Logs what ends a thread or the process, and what is raised where nobody can catch it, as in ``__del__``.
+
+    A hook that somebody else has set stays.
+    """
+    if threading.excepthook is threading.__excepthook__:
+        threading.excepthook = _end_of_thread
+    if sys.unraisablehook is sys.__unraisablehook__:
+        sys.unraisablehook = _not_raised
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _end_of_process
+
+
+def _end_of_thread(args: threading.ExceptHookArgs) -> None:
+    if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
+        logger.error("An error has ended a thread.", exc_info=args.exc_value)
+
+
+def _not_raised(unraisable: "sys.UnraisableHookArgs") -> None:
+    if unraisable.exc_value is not None:
+        logger.error("An error could not be raised.", exc_info=unraisable.exc_value)
+
+
+def _end_of_process(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if isinstance(error, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+    else:
+        logger.critical("An error has ended the process.", exc_info=error)

@@ -33,8 +33,12 @@ from stream_protocol.wire import (
 if sys.platform != "win32":
     import resource
 
-BACKLOG = 100
-"""Connections that may wait to be accepted: asyncio's own default. asyncio accepts as many in one go."""
+WAITING_CONNECTIONS = 2048
+"""Connections that may wait to be accepted, uvicorn's own default. One more is dropped: its client tries again after 1,
+3 and 7 seconds."""
+
+ACCEPTED_AT_ONCE = 100
+"""Connections that asyncio accepts in one go: its own default."""
 
 MAX_PORT = 65535
 
@@ -111,6 +115,8 @@ class ChatServer(uvicorn.Server):
         if self._before_accepting is not None:
             await self._before_accepting()
         await super().startup(sockets)
+        for listener in sockets or ():  # asyncio has just limited both to `ACCEPTED_AT_ONCE`
+            listener.listen(WAITING_CONNECTIONS)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets the runs end, refuses connections, closes the service, so that clients read an ``abort``; then stops.
@@ -187,7 +193,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
     check_count("port", port, minimum=0, maximum=MAX_PORT)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=WAITING_CONNECTIONS)
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (")[0]  # Python appends the address again
         free = _free_port(host, port, family) if error.errno == errno.EADDRINUSE else None
@@ -228,7 +234,7 @@ def run_server(
     """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL.
 
     ``limits``: what clients may take; by default ``ServerLimits()``.
-    ``before_accepting``: awaited while connections wait to be accepted. ``freeze_startup_objects`` is meant for it.
+    ``before_accepting``: awaited while connections wait to be accepted. ``tune_gc`` is meant for it.
     ``drain``: seconds that runs go on after SIGTERM, while no new ones begin. SIGINT, SIGHUP, and any second
     signal, end them.
     """
@@ -246,7 +252,7 @@ def run_server(
         http=limited_http(limits),
         loop="asyncio",
         ws="none",
-        backlog=BACKLOG,
+        backlog=ACCEPTED_AT_ONCE,
         log_config=None,  # without a logging of its own, uvicorn's warnings and errors are printed as all others are
         log_level="warning",
         timeout_graceful_shutdown=GRACEFUL_SECONDS,
@@ -289,10 +295,10 @@ def connections_within_files(wanted: int) -> int:
     if sys.platform == "win32":  # sockets are no files there
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + BACKLOG + OTHER_FILES
+    needed = wanted + ACCEPTED_AT_ONCE + OTHER_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return wanted
     allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     if allowed > soft:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    return max(allowed - BACKLOG - OTHER_FILES, allowed // 4)
+    return max(allowed - ACCEPTED_AT_ONCE - OTHER_FILES, allowed // 4)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving._sync_service import WSGI_SSE_HEADERS, SyncChatService
-from stream_protocol.serving.adk_runner import Target, default_run_config, delegation_tools
+from stream_protocol.serving.adk_runner import Target, default_run_config, task_agent_tools
 from stream_protocol.serving.base import (
     AuditFile,
     AuditRecord,
@@ -34,6 +34,7 @@ from stream_protocol.serving.http import (
     ChatEndpoints,
     Identify,
     Prepare,
+    RouteOptions,
     Suggestion,
     UIMessageStreamResponse,
     chat_router,
@@ -43,6 +44,7 @@ from stream_protocol.serving.http import (
     plain_text_errors,
     response_body,
 )
+from stream_protocol.serving.requests import ServiceOptions
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.runs import OnFinish, Outcome
 from stream_protocol.serving.telemetry import ChatIdFilter
@@ -74,9 +76,11 @@ __all__ = [
     "Prepare",
     "Recorder",
     "RedisRunLog",
+    "RouteOptions",
     "RunLimitError",
     "RunOverrides",
     "ServiceLimits",
+    "ServiceOptions",
     "ServiceTimes",
     "Suggestion",
     "SyncChatService",
@@ -86,12 +90,12 @@ __all__ = [
     "chat_router",
     "create_app",
     "default_run_config",
-    "delegation_tools",
     "explain_error",
     "header_user",
     "local_user",
     "plain_text_errors",
     "response_body",
+    "task_agent_tools",
 ]
 
 

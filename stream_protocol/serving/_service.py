@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING, Unpack
 
 from stream_protocol.serving.base import (
-    DEFAULT_TIMES,
-    HOOK_TIMEOUT,
     NO_OVERRIDES,
     ByteShare,
     InProgress,
     RunOverrides,
-    ServiceLimits,
-    ServiceTimes,
-    in_progress,
 )
 from stream_protocol.serving.chats import (
     PAGE_SIZE,
@@ -25,30 +20,21 @@ from stream_protocol.serving.chats import (
 )
 from stream_protocol.serving.requests import (
     ChatReads,
-    OnBusy,
     RequestLifecycle,
     ServiceOptions,
     assemble,
     check_request,
+    checked_options,
     delete_chat,
     stop_chat,
 )
-from stream_protocol.serving.runs import RUN_TIMEOUT, STOPPING_WAIT
 from stream_protocol.wire import check_count, check_flag, check_instance, check_text
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
-    from google.adk.agents.run_config import RunConfig
-    from google.adk.sessions import BaseSessionService
     from google.genai import types
 
     from stream_protocol.serving.adk_runner import Target
-    from stream_protocol.serving.base import OnAudit, Recorder
-    from stream_protocol.serving.engine import Engine
-    from stream_protocol.serving.run_logs import RunLog
-    from stream_protocol.serving.runs import OnFinish
-    from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode
-    from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import AnyChunk, ChatRequest, UIMessage
 
 
@@ -58,91 +44,13 @@ class ChatService:
     Each chat of a user is one ADK session, whose id is the chat's. It is created with the first message. A ``chat_id``
     that no chat can have is refused by every method: ``ChatRequestError`` (400).
 
-    ``target``: an agent, an ``App`` or a ``Runner``.
-    ``session_service``: stores the sessions: any of ADK's, such as ``SqliteSessionService``, ``VertexAiSessionService``
-    and ``DatabaseSessionService`` (with the extra ``postgres``). In memory by default. A ``Runner`` brings its own.
-    ``history``: which history the model reads. ``"server"``, the default: the stored session; only the last message of
-    a request counts. ``"client"``: the messages of the request. Nothing is stored, each request gets a session of its
-    own, in memory, and approvals are refused. ``"text"``: the same, but only the texts of the messages.
-    ``run_config``: ``default_run_config()`` by default: ``StreamingMode.SSE``, and plain ``def`` tools in threads:
-    one of them would block every chat.
-    ``run_log``: keeps responses while they are written. ``MemoryRunLog()`` by default, for one process; ``RedisRunLog``
-    for many. The service closes it.
-    ``disconnect_grace``: seconds that a run goes on without a reader; 0 stops it when the client leaves. ``None``, the
-    default: it runs to its end, so that a reload loses nothing.
-    ``run_timeout``: seconds that a run may take, since one that hangs must end some time; ``None`` for no limit.
-    ``limits``: how many runs go on at once, how much one may say, how often a user may ask: see ``ServiceLimits``. The
-    calls of models in a run are ``max_llm_calls`` of the run config, ADK's 500 by default; the bytes of a response are
-    ``LogBounds.max_size`` of the run log.
-    ``on_busy``: what a new turn of the user does while a run of its chat goes on. ``"interrupt"``, the default: it
-    stops that run, as ``stop`` does, and is answered. ``"reject"``: every other request is refused (409).
-    ``history_cut``: what it means that new words come with a history which ends before the stored one. ``"append"``,
-    the default: they are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``:
-    what is stored after the last message that the client has is taken back first; some kits edit so, assistant-ui
-    among them. Only for clients that send ``messages`` with the ids of all; a single ``message`` never means a cut.
-    ``stopping_wait``: seconds that a request waits for a run of its chat that is stopping or being stored. After that
-    it is refused (503, with ``Retry-After``).
-    ``hook_timeout``: seconds that ``on_finish`` may take, and the session store each time that it reads or writes for a
-    chat outside its run; ``None`` for no limit. After that it is cancelled, which is logged, and the chat is free.
-    ``files``: which attached files are accepted (by default all that a browser can send), and whether the agent's files
-    are sent as links to artifacts.
-    ``on_finish``: called when a run has ended, with the messages of the chat: see ``OnFinish``.
-    ``on_audit``: gets a record of each approval, denial, answer, sign-in, stop and deletion, refused ones as well: see
-    ``AuditRecord``. The logger ``stream_protocol.audit`` gets them, too.
-    ``recorder``: records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``, or a list of recorders.
-    One that fails stops none of the others.
-    ``engine``: executes a run again whose worker is dead: a ``DbosEngine`` of ``stream_protocol.durable``. It needs
-    ``history="server"``, and agents of ADK's own classes. The service closes it.
-
-    ``times``: how long the service waits where there is no option, for tests: see ``ServiceTimes``.
-
-    Further options are the converter's. ``hidden_tools`` are hidden besides the calls of task-mode sub-agents.
-    Raises ``StreamProtocolError`` for invalid options.
+    ``target``: an agent, an ``App`` or a ``Runner``. ``options``: see ``ServiceOptions``, and those of the converter;
+    ``hidden_tools`` are hidden besides the calls of task-mode sub-agents. Raises ``StreamProtocolError`` for a value
+    that is not allowed.
     """
 
-    def __init__(  # noqa: PLR0913 - one argument per option
-        self,
-        target: Target,
-        *,
-        session_service: BaseSessionService | None = None,
-        history: HistoryMode = "server",
-        run_config: RunConfig | None = None,
-        run_log: RunLog | None = None,
-        disconnect_grace: float | None = None,
-        run_timeout: float | None = RUN_TIMEOUT,
-        limits: ServiceLimits | None = None,
-        on_busy: OnBusy = "interrupt",
-        history_cut: HistoryCut = "append",
-        stopping_wait: float = STOPPING_WAIT,
-        hook_timeout: float | None = HOOK_TIMEOUT,
-        files: FilePolicy | None = None,
-        on_finish: OnFinish | None = None,
-        on_audit: OnAudit | None = None,
-        recorder: Recorder | Sequence[Recorder] | None = None,
-        engine: Engine | None = None,
-        times: ServiceTimes = DEFAULT_TIMES,
-        **options: Unpack[ConverterOptions],
-    ) -> None:
-        service_options = ServiceOptions(
-            session_service=session_service,
-            history=history,
-            run_config=run_config,
-            run_log=run_log,
-            disconnect_grace=disconnect_grace,
-            run_timeout=run_timeout,
-            limits=limits,
-            on_busy=on_busy,
-            history_cut=history_cut,
-            stopping_wait=stopping_wait,
-            hook_timeout=hook_timeout,
-            files=files,
-            on_finish=on_finish,
-            on_audit=on_audit,
-            recorder=recorder,
-            engine=engine,
-            times=times,
-        )
-        self._context = context = assemble(target, service_options, options)
+    def __init__(self, target: Target, **options: Unpack[ServiceOptions]) -> None:
+        self._context = context = assemble(target, *checked_options(options))
         self.runner = context.runner
         self._reads = ChatReads(context)
         self.in_progress = InProgress()
@@ -154,17 +62,17 @@ class ChatService:
         """Whether requests may begin runs: until ``drain`` or ``aclose`` is called."""
         return not self._draining
 
-    async def missing_stores(self) -> tuple[str, ...]:
+    async def unready(self) -> tuple[str, ...]:
         """The stores that do not answer now, of those that each run needs: ``run log``, ``session store``, ``engine``.
 
         For a probe, at most a second: they are asked once a second, however many ask here.
         """
         return await self._context.readiness.missing()
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Takes up the runs of workers that are dead, from now on, if there is an ``engine``. ``create_app`` calls it
         when its server starts; else the first request does that needs it. Later calls do nothing."""
-        await self._context.executor.launch()
+        await self._context.executor.start()
 
     def count_request(self, user_id: str, *, foreign: bool = False) -> None:
         """Counts a request of this user, of any kind but a stop. Raises ``ChatRequestError`` (429) if there were too
@@ -187,7 +95,6 @@ class ChatService:
         check_text("user_id", user_id)
         return self._context.memory.share(user_id)
 
-    @in_progress
     async def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[bytes]:
@@ -197,16 +104,17 @@ class ChatService:
         turn of the user interrupts it, and an answer to one of the agent's calls waits for its end; see ``on_busy``.
         Raises ``ChatRequestError`` for a request that is refused: nothing is stored, started or interrupted then.
 
-        An answer may have to wait for longer than a client or a proxy waits for a response. So after ``stopping_wait``
+        An answer may have to wait for longer than a client or a proxy waits for a response. So after ``stop_timeout``
         its response begins, silent; if the answer is refused then, the response is one ``error`` chunk.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
-        begins_run = self.accepts_runs  # requests that were admitted before wait for a chat, and get it then
-        lifecycle = RequestLifecycle(
-            self._context, request, user_id=user_id, overrides=overrides, begins_run=begins_run
-        )
-        return await lifecycle.respond()
+        with self.in_progress:
+            begins_run = self.accepts_runs  # requests that were admitted before wait for a chat, and get it then
+            lifecycle = RequestLifecycle(
+                self._context, request, user_id=user_id, overrides=overrides, begins_run=begins_run
+            )
+            return await lifecycle.respond()
 
     async def respond_chunks(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
@@ -214,21 +122,20 @@ class ChatService:
         """``respond`` as chunks, for a server that sends them in another form."""
         return _parse(await self.respond(request, user_id=user_id, overrides=overrides))
 
-    @in_progress
     async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
         """Returns the running response of a chat, as SSE events from ``start`` to its end; ``None`` if there is none.
 
         For a page that has nothing of the message: the earlier content of the message comes after ``start``. ``None``
         also for a chat of another user.
         """
-        key = chat_key(user_id, chat_id)
-        runs = self._context.runs
-        reader = await runs.resume(key)
-        if reader is None and await self._context.executor.wait_until_recovered(key):
+        with self.in_progress:
+            key = chat_key(user_id, chat_id)
+            runs = self._context.runs
             reader = await runs.resume(key)
-        return reader
+            if reader is None and await self._context.executor.wait_until_recovered(key):
+                reader = await runs.resume(key)
+            return reader
 
-    @in_progress
     async def history(
         self,
         chat_id: str,
@@ -250,12 +157,13 @@ class ChatService:
         check_text("artifact_base", artifact_base, or_none=True)
         check_flag("encoded", encoded)
         check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
-        return await self._reads.history(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
+        with self.in_progress:
+            return await self._reads.history(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
 
-    @in_progress
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
         """Whether this user has the chat; ``True`` for any where the client has the history: nothing is stored."""
-        return await self._context.history.has_chat(chat_key(user_id, chat_id))
+        with self.in_progress:
+            return await self._context.history.has_chat(chat_key(user_id, chat_id))
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
         """Returns an artifact of a chat; the newest version by default.
@@ -266,7 +174,6 @@ class ChatService:
         check_count("version", version, minimum=0, or_none=True)
         return await self._reads.artifact(chat_key(user_id, chat_id), name, version)
 
-    @in_progress
     async def chats(
         self,
         *,
@@ -290,18 +197,18 @@ class ChatService:
         check_text("cursor", cursor, or_none=True)
         check_text("search", search)
         check_flag("archived", archived)
-        return await self._reads.page(user_id, limit=limit, cursor=cursor, search=search, archived=archived)
+        with self.in_progress:
+            return await self._reads.page(user_id, limit=limit, cursor=cursor, search=search, archived=archived)
 
-    @in_progress
     async def update(self, chat_id: str, *, user_id: str, changes: ChatChanges) -> ListedChat:
         """Changes the title of a chat, or archives it: ``changes={"title": "Rome", "archived": True}``.
 
         Also while a run goes on, which takes no notice. Returns the chat as it is in the list. Raises
         ``ChatRequestError``: 404 if this user has no such chat, 422 for wrong changes.
         """
-        return await self._reads.change(chat_key(user_id, chat_id), changes)
+        with self.in_progress:
+            return await self._reads.change(chat_key(user_id, chat_id), changes)
 
-    @in_progress
     async def stop(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, if there is one: its response ends with ``abort`` at once.
 
@@ -309,16 +216,17 @@ class ChatService:
         (404) if this user has no such chat.
         """
         check_text("chat_id", chat_id)
-        await stop_chat(self._context, user_id, chat_id)
+        with self.in_progress:
+            await stop_chat(self._context, user_id, chat_id)
 
-    @in_progress
     async def delete(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, then deletes the chat and its artifacts.
 
         Raises ``ChatRequestError``: 404 if this user has no such chat, 503 if the run does not end in time.
         """
         check_text("chat_id", chat_id)
-        await delete_chat(self._context, user_id, chat_id)
+        with self.in_progress:
+            await delete_chat(self._context, user_id, chat_id)
 
     def error_text(self, error: BaseException) -> str:
         """Returns what a client sees of an error: the text of ``on_error``, by default a masked one."""

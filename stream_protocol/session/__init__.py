@@ -2,21 +2,23 @@
 
 Pure: no I/O, no clock. Read it in this order: the room ``transcript`` (``_transcript_reader`` and ``_metadata``, then
 ``_transcript`` and ``_exchange_calls``), ``_files`` and ``_user_message``, then ``_planning`` (what a request
-asks for) and ``_run_input`` (what ADK is given for it), ``_page_messages`` and ``_history``, and ``_interrupted_runs``.
+asks for) and ``_run_input`` (what ADK is given for it), ``_folded_responses`` and ``_history``, and
+``_interrupted_runs``.
 
 Where to change what:
 
-- ``_planning``: decides what a request may do: message, edit, regenerate, approval, answer, retry; 409.
+- ``_planning``: decides what a request may do; matches approvals and answers with what waits for them; 409.
+- ``_taken_back``: new words: what an edit, another answer or a shortened history takes back.
+- ``_stored_responses``: retries: decides whether they get the stored response.
+- ``_turns``: the results of planning.
 - ``_submitted_answers``: matches answers with open calls.
 - ``_answer_checks``: checks answers.
 - ``_schema_checks``: checks them against schemas.
 - ``_schema_costs``: limits the work of that.
-- ``_history_cut``: finds where a client has shortened its history.
-- ``_response_ends``: decides whether a retry gets the stored response.
 - ``_idempotency_key``: recognises equal requests.
 - ``_decisions``: decisions for the audit trail.
 - ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``.
-- ``_page_messages``: builds their messages.
+- ``_folded_responses``: folds responses into their messages; late results; closes calls that nobody can answer.
 - ``_run_output``: text to store after a run.
 - ``_interrupted_runs``: closes calls of stopped or failed runs; events of failed tools.
 - ``_storable_events``: makes values storable: ``null`` keys, refusals.
@@ -31,13 +33,12 @@ from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
 from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
+from stream_protocol.session._folded_responses import PageMessages, fold_response
 from stream_protocol.session._history import session_to_messages, transcript_to_messages
-from stream_protocol.session._history_cut import HistoryCut
 from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events
-from stream_protocol.session._page_messages import PageMessages, fold_response
-from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn, plan
+from stream_protocol.session._planning import plan
 from stream_protocol.session._recorded_words import recorded_words, words_from_record
 from stream_protocol.session._requested_events import as_requested
 from stream_protocol.session._run_input import (
@@ -50,7 +51,9 @@ from stream_protocol.session._run_input import (
 )
 from stream_protocol.session._run_output import RunOutput, for_page_alone, unshown_events
 from stream_protocol.session._storable_events import make_storable, storable_state
+from stream_protocol.session._taken_back import HistoryCut
 from stream_protocol.session._thought_signatures import repair_thought_signatures
+from stream_protocol.session._turns import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn
 from stream_protocol.session._user_message import artifact_path, user_message
 from stream_protocol.session.transcript import (
     DETAILS_PREFIX,

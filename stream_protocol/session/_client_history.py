@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Literal, cast
 from stream_protocol.adk import CallIds
 from stream_protocol.session._decisions import Decision
 from stream_protocol.session._importing import messages_to_events
-from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn, plan
+from stream_protocol.session._planning import plan
 from stream_protocol.session._submitted_answers import CONFLICT
+from stream_protocol.session._turns import AnsweredCalls, CallAnswer, NewUserTurn
 from stream_protocol.session.transcript import Transcript
 from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part
 

@@ -1,7 +1,7 @@
 """A stored session -> the messages that a client of it shows.
 
 No message is built here. Each stored response goes through the converter, with the earlier events of its message as
-the past, and through the client's reducer, as it did when it was live: ``_page_messages``.
+the past, and through the client's reducer, as it did when it was live: ``_folded_responses``.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stream_protocol.adk import WarnOnce, find_task_agents, read_events
-from stream_protocol.session._page_messages import HistorySettings, PageMessages
+from stream_protocol.session._folded_responses import HistorySettings, PageMessages
 from stream_protocol.session.transcript import Transcript
-from stream_protocol.stream import ConverterOptions, Settings, hide_tools
+from stream_protocol.stream import ConverterOptions, Settings
 from stream_protocol.wire import argument_error, check_flag
 
 if TYPE_CHECKING:
@@ -50,11 +50,10 @@ def transcript_to_messages(
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
     """``session_to_messages`` of a session that was read before. ``encoded``: if not, the URL of a file is a
-    ``DataUrl``, for ``history_json``. With ``transform``, all are texts."""
+    ``DataUrl``, for ``history_json``."""
     options.pop("on_error", None)  # a message has no place for an error's text
-    options = hide_tools(find_task_agents(transcript.stored), options)
-    has_hook = options.get("transform") is not None  # it must see the files
-    settings = Settings(**options) if has_hook else HistorySettings(encoded=encoded, **options)
+    task_agents = find_task_agents(transcript.stored)
+    settings = HistorySettings(task_agents, encoded=encoded, **options)
     page = PageMessages()
     shown = [exchange for exchange in transcript.exchanges if exchange.events]
     for exchange in shown:

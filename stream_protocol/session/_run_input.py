@@ -10,8 +10,8 @@ from google.genai import types
 
 from stream_protocol.adk import CallKind, is_relayed
 from stream_protocol.session._files import InlineFile, TextOrFile
-from stream_protocol.session._planning import AnsweredCalls, CallAnswer, NewUserTurn
 from stream_protocol.session._run_output import event_like
+from stream_protocol.session._turns import AnsweredCalls, CallAnswer, NewUserTurn
 from stream_protocol.session._user_message import adk_part
 from stream_protocol.session.transcript import HIDDEN_FROM_MODEL, EventMetadata, SentFile, Transcript, update_metadata
 

@@ -149,16 +149,21 @@ def count_values(value: Any, most: int) -> int | None:
     return None
 
 
-def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """All objects in a JSON value."""
+def _all_values(value: Any) -> Iterator[Any]:
+    """A JSON value and all values in it."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
+        yield one
         if isinstance(one, dict):
-            yield one
             waiting += one.values()
         elif isinstance(one, list):
             waiting += one
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """All objects in a JSON value."""
+    return (one for one in _all_values(value) if isinstance(one, dict))
 
 
 def _patterns(schema: Any) -> Iterator[str]:
@@ -175,16 +180,7 @@ def _pattern_cost(pattern: str) -> int:
 
 def _numbers(value: Any) -> int:
     """How many numbers are in a JSON value."""
-    match value:
-        case bool():
-            return 0
-        case int() | float():
-            return 1
-        case dict():
-            return sum(map(_numbers, value.values()))
-        case list():
-            return sum(map(_numbers, value))
-    return 0
+    return sum(isinstance(one, int | float) and not isinstance(one, bool) for one in _all_values(value))
 
 
 def _number_steps(value: Any) -> int:
@@ -305,7 +301,7 @@ class _Cost:
             if "unevaluatedItems" in schema:
                 self.add(schema["unevaluatedItems"], item, again, depth)
         if schema.get("uniqueItems") is True:
-            large = sum(isinstance(item, int) and abs(item) >= _EXACT for item in _values(value))
+            large = sum(isinstance(item, int) and abs(item) >= _EXACT for item in _all_values(value))
             self.spend(times * ((count_values(value, ANSWER_VALUES) or ANSWER_VALUES) + large * large // 10))
 
     def _target(self, reference: Any) -> Any:
@@ -336,19 +332,6 @@ class _Cost:
         if len(found) > 1:
             raise UnusableSchemaError("it has an anchor twice")
         return found[0] if found else True
-
-
-def _values(value: Any) -> Iterator[Any]:
-    """All values in a JSON value that are no lists or objects."""
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
-        else:
-            yield one
 
 
 def _list(argument: Any) -> list[Any]:

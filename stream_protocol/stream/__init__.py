@@ -2,7 +2,8 @@
 
 Where to change what:
 
-- ``_conversion``: converts events to chunks: text, thoughts, errors, the end, message metadata, live speech.
+- ``_conversion``: begins and ends a response; message metadata.
+- ``_event_writer``: converts events to chunks: text, thoughts, files, live speech.
 - ``_aggregates``: finds what a complete event adds.
 - ``_streamed_texts``: remembers streamed text for that.
 - ``_unconfirmed``: text that was streamed and that no event has confirmed.

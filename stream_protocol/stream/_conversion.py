@@ -1,63 +1,21 @@
-"""ADK events -> a sink: the dispatch, and the life of one response.
+"""The life of one response. It is fed event by event, and ends exactly once: ``finish``, ``fail`` or ``abort``.
 
-A response is fed event by event and ends exactly once: ``finish``, ``fail`` or ``abort``. Everything here is plain
-computation over what was fed before, so the same events give the same chunks.
-
-An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what
-its speaker's fragments said, so only the difference is shown. An aggregate that differs from what was streamed (a
-callback redacted it) is not shown a second time; what is not the aggregate of that stream is a response of its own.
+Everything here is plain computation over what was fed before, so the same events give the same chunks.
 """
 
-from collections import Counter
-from collections.abc import Iterable
-from itertools import count
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from stream_protocol.adk import (
-    AgentSpeech,
-    Artifacts,
-    Call,
-    CallIds,
-    CallPiece,
-    EventFacts,
-    Failure,
-    File,
-    LiveTurnEnd,
-    OtherPart,
-    Output,
-    Part,
-    ProviderCall,
-    ProviderPart,
-    ProviderResult,
-    Result,
-    Source,
-    SpeakerKey,
-    Text,
-    WarnOnce,
-    is_user_event,
-    read_complete,
-    read_events,
-    read_next,
-)
-from stream_protocol.stream._aggregates import NOTHING_STREAMED, Repetition, compare, is_aggregate
-from stream_protocol.stream._data_parts import write_actions, write_artifacts, write_output
-from stream_protocol.stream._endings import AgentRunError, RunSummary
-from stream_protocol.stream._function_calls import FunctionCalls
-from stream_protocol.stream._function_responses import FunctionResponses
-from stream_protocol.stream._media import Sources, write_media
+from stream_protocol.adk import CallIds, WarnOnce, is_user_event, read_events, read_next
+from stream_protocol.stream._endings import AgentRunError
+from stream_protocol.stream._event_writer import EventWriter
 from stream_protocol.stream._options import Settings
-from stream_protocol.stream._speakers import NO_SPEAKER, Speaker
-from stream_protocol.stream._steps import Steps
-from stream_protocol.stream._streamed_texts import GATHERED, ToldText
-from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
-from stream_protocol.stream.calls import CallRegistry
+from stream_protocol.stream._unconfirmed import UnconfirmedStream
 from stream_protocol.wire import Sink, StreamProtocolError, json_value
 
 if TYPE_CHECKING:
     from stream_protocol.adk import EventOrDict
 
-
-PART_KINDS = TEXT, REASONING = tuple(PartKind)
 
 NO_RESULT_TEXT = "The tool gave no result."
 RUN_FAILED_TEXT = "The run failed before the tool finished."
@@ -72,37 +30,27 @@ T = TypeVar("T")
 class Conversion(Generic[T]):
     """One response of an agent, written to a sink."""
 
+    __slots__ = ("_events", "_running", "_settings", "_sink", "message_id", "outcome", "text_delta", "warn")
+
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
         """``call_ids``: those of the chat's earlier messages."""
         self._sink = sink
-        self.queue, self.take = sink.queue, sink.take
-        """What the response has written and nobody has taken: see ``Sink``."""
         self._settings = settings
         self.message_id = message_id
         """The id of the message that the response belongs to; ``None`` until an event names it."""
-        self._speaker = Speaker(NO_SPEAKER, sink)
-        """The speaker of the newest event."""
-        self._speakers: dict[SpeakerKey, Speaker] = {NO_SPEAKER: self._speaker}
-        self._part_ids = [count() for _ in PartKind]
-        """The next part ids, by kind: ordinals in the message, so that the same events give the same bytes."""
         self.warn = WarnOnce()
         """Logs what is unexpected in the events."""
-        self._registry = CallRegistry(sink, call_ids, self.warn)
-        self._steps = Steps(sink, self._registry)
-        self._calls = FunctionCalls(settings, self._registry, self._steps)
-        self._responses = FunctionResponses(sink, settings, registry=self._registry, steps=self._steps, warn=self.warn)
-        self._sources = Sources(sink)
-        self._summary = RunSummary()
-        self._complete_id: str | None = None
-        """The id of the newest complete event."""
-        self._unconfirmed: list[UnconfirmedStream] | None = None
-        """What complete events have ended and not confirmed; ``None`` if streams are not kept."""
-        self.complete_ids: list[str] = []
-        """The ids of the complete events, in their order, from when streams are kept."""
+        self._events = EventWriter(sink, settings, call_ids, self.warn)
+        self.text_delta: Callable[[EventOrDict], T | None] = self._events.text_delta
+        """See ``EventWriter.text_delta``."""
         self._running = False
         """Whether the response has begun and not ended."""
         self.outcome: Ending | None = None
         """How the response ended; ``None`` until then."""
+
+    def take(self) -> list[T]:
+        """What the response has written and nobody has taken, oldest first."""
+        return self._sink.take()
 
     # The life of a response
 
@@ -126,27 +74,27 @@ class Conversion(Generic[T]):
 
     def _end_replayed(self) -> None:
         """Ends an earlier response. What this writes is dropped: the client has it."""
-        self._end_parts(NO_RESULT_TEXT)
-        self._steps.finish_last()
-        self._steps.response_has_content = False
-        self._summary.end_response()
+        self._events.end_parts(NO_RESULT_TEXT)
+        self._events.steps.finish_last()
+        self._events.steps.response_has_content = False
+        self._events.summary.end_response()
         self.take()
 
     @property
     def failure(self) -> AgentRunError | None:
         """The failure that the events report so far, and from which the run has not recovered."""
-        return self._summary.failure
+        return self._events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
         """The client's ids of the calls that ended without a result because their tools raised."""
-        return frozenset(self._responses.failed)
+        return frozenset(self._events.responses.failed)
 
     def finish(self) -> None:
         """Ends the response after its last event: by ``finish``, unless the events report an error or an abort."""
         if self.failure is not None:
             self.fail(self.failure)
-        elif self._summary.aborted:
+        elif self._events.summary.aborted:
             self.abort()
         else:
             self._finish()
@@ -154,11 +102,13 @@ class Conversion(Generic[T]):
     def _finish(self) -> None:
         self._check_running()
         metadata = self._metadata()
-        self._end_parts(NO_RESULT_TEXT)
-        self._responses.finalize_interim_outputs()
-        added_empty_step = self._steps.finish_last()
-        any_pending = any(call.is_pending for call in self._registry.waiting())
-        reason = self._summary.finish_reason(any_pending=any_pending, any_shown=self._steps.response_has_content)
+        self._events.end_parts(NO_RESULT_TEXT)
+        self._events.responses.finalize_interim_outputs()
+        added_empty_step = self._events.steps.finish_last()
+        any_pending = any(call.is_pending for call in self._events.registry.waiting())
+        reason = self._events.summary.finish_reason(
+            any_pending=any_pending, any_shown=self._events.steps.response_has_content
+        )
         self._sink.finish(reason, {} if metadata is None and added_empty_step else metadata)
         self._end("finish")
 
@@ -169,8 +119,8 @@ class Conversion(Generic[T]):
         """
         closes_pending = stopped and self._running  # a run without an event has changed nothing: its calls still wait
         self._check_running()
-        self._end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
-        self._steps.finish()  # and adds no empty step: after an error the client's helpers send nothing
+        self._events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
+        self._events.steps.finish()  # and adds no empty step: after an error the client's helpers send nothing
         self._sink.error(self._settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
@@ -179,9 +129,9 @@ class Conversion(Generic[T]):
         closes_pending = self._running  # a run without an event has changed nothing: its calls still wait
         self._check_running()
         metadata = self._metadata()
-        self._responses.forget_failures()
-        self._end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
-        added_empty_step = self._steps.finish_last()
+        self._events.responses.forget_failures()
+        self._events.end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
+        added_empty_step = self._events.steps.finish_last()
         if metadata is not None or added_empty_step:
             self._sink.message_metadata(metadata or {})
         self._sink.abort(reason)
@@ -203,296 +153,42 @@ class Conversion(Generic[T]):
         self.outcome = outcome
         self._running = False
 
-    def _end_parts(self, error_text: str, *, closes_pending: bool = False, error: BaseException | None = None) -> None:
-        for speaker in self._speakers.values():
-            if self._unconfirmed is not None and (stream := speaker.streamed.take_kept()) is not None:
-                self._unconfirmed.append(stream)
-            self._end_speaker(speaker)
-            self._steps.end_unfinished_calls(speaker)
-        self._responses.end_calls(error_text, closes_pending=closes_pending, error=error)
-
     def _metadata(self) -> dict[str, Any] | None:
-        usage = self._summary.usage.as_metadata()
+        usage = self._events.summary.usage.as_metadata()
         metadata: dict[str, Any] = {} if usage is None else {"usage": usage}
-        if self._summary.model_id is not None:
-            metadata["modelId"] = self._summary.model_id
+        if self._events.summary.model_id is not None:
+            metadata["modelId"] = self._events.summary.model_id
         return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
 
     # What no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
         """From now on, keeps all that is streamed until a complete event confirms it: see ``unconfirmed``."""
-        self._unconfirmed = []
-        for speaker in self._speakers.values():
-            speaker.streamed.kept = UnconfirmedStream()
+        self._events.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
         """What the response has streamed and no complete event has confirmed, in the order in which it began."""
-        streams = [*(self._unconfirmed or ()), *(speaker.streamed.whole for speaker in self._speakers.values())]
-        return sorted((one for one in streams if one is not None and one.parts), key=lambda one: one.begin)
+        return self._events.unconfirmed
 
-    def _end_stream(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> None:
-        """Takes the complete event that ends the speaker's stream. An aggregate that a callback changed replaces it."""
-        stream = speaker.streamed.take_kept()
-        if self._unconfirmed is None or stream is None:
-            return
-        if not repetition.unrepeated and stream.is_confirmed_by(said.parts):
-            return
-        is_failure = not said.parts and said.failure is not None
-        if is_failure or not self._is_aggregate(said, speaker):
-            stream.ended = True
-            stream.repeated = [kind for kind in PartKind if kind not in repetition.unrepeated]
-            self._unconfirmed.append(stream)
+    @property
+    def complete_ids(self) -> list[str]:
+        """The ids of the complete events, in their order, from when streams are kept."""
+        return self._events.complete_ids
 
     # Events
 
     def items(self, event: "EventOrDict") -> list[T]:
         """What this event adds to the stream, with all that was written before and nobody has taken."""
-        item = None if self.queue else self.text_delta(event)
+        item = None if self._sink.queue else self.text_delta(event)
         if item is not None:
             return [item]
         self.feed(event)
         return self.take()
-
-    def text_delta(self, event: "EventOrDict") -> T | None:
-        """The one item that this event adds if it only continues the open text or thought; ``None`` for every other
-        event, and nothing is changed then: it is to be fed.
-
-        ``feed`` writes the same for it. The queue must be empty.
-        """
-        speaker = self._speaker
-        if not (text := speaker.continued_text(event)):
-            return None
-        item: T = speaker.make_delta(text)
-        fragments = speaker.streamed.fragments
-        fragments.append(text)  # as `add`: nearly all events come here, and a call is a tenth of their time
-        if len(fragments) == GATHERED:
-            speaker.streamed.gather()
-        return item
 
     def feed(self, event: "EventOrDict") -> None:
         """Writes what this event adds to the stream. A dictionary is read as an event."""
         said = read_next(event, self.warn)
         if not self._running:
             self._start(said.invocation_id)
-        if self._unconfirmed is not None and not said.is_fragment:
-            self.complete_ids.append(said.id)
-        if said.in_users_name:
-            self._responses.add_user_event(said)
-            if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
-                self._summary.add(said, has_content=False, any_shown=self._steps.response_has_content)
-            return
-        speaker = self._speaker
-        if said.speaker != speaker.key:
-            speaker = self._change_speaker(said)
-        if said.finish_reason is not None:
-            self._summary.add_finish_reason(said.finish_reason, said.model)
-        if said.is_fragment:
-            self._add_fragment(said, speaker)
-        elif said.reports and said.report(AgentSpeech) is not None:
-            self._add_speech(said, speaker)
-        elif not self._responses.add_progress(said):
-            self._add_complete(read_complete(said), speaker)
-
-    def _change_speaker(self, said: EventFacts) -> Speaker:
-        """Returns the speaker of the event, who is the current one from now on."""
-        self._responses.add_delegation(said.event)
-        speaker = self._speakers.get(said.speaker)
-        if speaker is None:
-            speaker = self._speakers[said.speaker] = Speaker(said.speaker, self._sink)
-            if self._unconfirmed is not None:
-                speaker.streamed.kept = UnconfirmedStream()
-        self._speaker = speaker
-        return speaker
-
-    def _add_fragment(self, said: EventFacts, speaker: Speaker) -> None:
-        if speaker.streamed.kept is not None:
-            speaker.streamed.kept.note(said, len(self.complete_ids))
-        if said.finish_reason is not None:
-            speaker.finish_reason = said.finish_reason
-        if said.reports and (failure := said.failure) is not None:  # perhaps no complete event repeats it
-            self._summary.add_error(failure, said.speaker[1], any_shown=self._steps.response_has_content)
-        for part in said.parts:
-            if speaker.deferred_parts:
-                speaker.defer(part)
-            elif isinstance(part, Text) and part.text:
-                self._add_delta(speaker, part, said.model)
-            elif isinstance(part, CallPiece):
-                self._calls.add_fragment(said.event, speaker, part)
-            else:
-                self._add_streamed_whole(speaker, part)
-        if said.role is None and said.report(AgentSpeech) is not None:
-            self._add_speech(said, speaker)
-
-    def _add_delta(self, speaker: Speaker, part: Text, model: str | None) -> None:
-        """Writes a piece of a text, or of a thought."""
-        kind = REASONING if part.is_thought else TEXT
-        if speaker.kind is kind or self._open(speaker, kind, model):
-            speaker.write(part.text)
-            speaker.streamed.add(part.text)
-        else:
-            speaker.streamed.keep(part)  # the model has thought it, though nobody is shown that
-        if part.is_thought and part.signature:
-            speaker.sign(part.signature)
-            speaker.streamed.sign(part.signature)
-
-    def _add_streamed_whole(self, speaker: Speaker, part: Part) -> None:
-        """Takes a part of a fragment that never comes in pieces, or that only signs."""
-        if self._settings.options["artifact_url"] is not None and isinstance(part, File):
-            # Only the complete event says whether the file was saved, and what replaces it.
-            speaker.defer(part)
-            return
-        speaker.streamed.keep(part)
-        if isinstance(part, File | ProviderPart | OtherPart):
-            self._add_whole(speaker, part, None)
-            speaker.streamed_others[part.fields] = speaker.streamed_others.get(part.fields, 0) + 1
-        if part.signature:
-            speaker.sign(part.signature)
-
-    def _add_speech(self, said: EventFacts, speaker: Speaker) -> None:
-        """Writes what an agent says in a live run: pieces of it, or the whole without the pieces that were written.
-
-        Calls may come between the pieces, so these are not compared with the next complete event.
-        """
-        speech = said.report(AgentSpeech)
-        assert speech is not None
-        text = speech.text
-        if not speech.finished:
-            speaker.speech.add(text)
-        elif speaker.speech.length:
-            text = text[speaker.speech.length :] if speaker.speech.begins(text) else ""
-        if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
-            speaker.write(text)
-        if speech.finished:
-            self._summary.add(said, has_content=True, any_shown=self._steps.response_has_content)
-            speaker.speech = ToldText()
-            self._end_speaker(speaker)
-
-    def _open(self, speaker: Speaker, kind: PartKind, model: str | None = None) -> bool:
-        """Opens a part of this kind for the speaker. Returns ``False`` if parts of this kind are not shown. ``model``:
-        the one that streams the part."""
-        if kind is REASONING and not self._settings.options["send_reasoning"]:
-            speaker.close()
-            return False
-        self._steps.begin_content(speaker)
-        speaker.open(kind, str(next(self._part_ids[kind])), model)
-        return True
-
-    def _add_complete(self, said: EventFacts, speaker: Speaker) -> None:
-        parts, reports = said.parts, {type(report) for report in said.reports}
-        repetition = compare(parts, speaker.streamed)
-        if said.role is not None or said.finish_reason is not None or Failure in reports:
-            self._end_stream(said, speaker, repetition)
-        if parts:
-            self._add_parts(said, speaker, repetition)
-        elif (output := said.report(Output)) is not None:
-            write_output(self._sink, said, output.value)
-            self._steps.response_has_content = True
-        else:
-            self._responses.add_failure(said, speaker.key)
-        if Artifacts in reports and (artifacts := said.report(Artifacts)) is not None:
-            speaker.saved_artifacts.append(artifacts.saved)
-        # ADK's API server sends an event with artifacts as two of one id: its content, then its actions.
-        if parts or said.id == self._complete_id:
-            self._write_artifacts(speaker)
-        self._complete_id = said.id
-        if reports:
-            write_actions(self._sink, said, self._settings)
-            if Source in reports and self._settings.options["send_sources"]:
-                self._sources.add(said)
-        turn_ends = LiveTurnEnd in reports
-        self._summary.add(said, has_content=bool(parts), any_shown=self._steps.response_has_content)
-        if parts:
-            speaker.end_response()
-        elif said.finish_reason is not None or Failure in reports or turn_ends:
-            self._end_speaker(speaker)
-        if turn_ends:
-            speaker.speech = ToldText()
-
-    def _write_artifacts(self, speaker: Speaker) -> None:
-        for saved in speaker.saved_artifacts:
-            write_artifacts(self._sink, saved, self._settings)
-        speaker.saved_artifacts.clear()
-
-    def _end_speaker(self, speaker: Speaker) -> None:
-        """Ends the speaker's response although no complete event repeats it, and writes what waited for that event."""
-        for part in speaker.deferred_parts:
-            match part:
-                case Text(text=text) if text:
-                    self._add_text(speaker, part, text)
-                case File() | ProviderPart() | OtherPart():
-                    self._add_whole(speaker, part, None)
-        self._write_artifacts(speaker)
-        speaker.end_response()
-
-    def _add_text(self, speaker: Speaker, part: Text, text: str) -> None:
-        """Writes the text of this part that was not streamed."""
-        kind = REASONING if part.is_thought else TEXT
-        if text and (speaker.kind is kind or self._open(speaker, kind)):
-            speaker.write(text)
-        if speaker.kind is kind and part.signature:
-            speaker.sign(part.signature)
-
-    def _add_parts(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> None:
-        """Writes the parts of a complete event, without what was streamed of them."""
-        if (repetition.differs or _leaves_out(said.parts, speaker)) and not self._is_aggregate(said, speaker):
-            self._end_speaker(speaker)
-            repetition = NOTHING_STREAMED
-        repeated = list(repetition.lengths)
-        repeated_others = dict(speaker.streamed_others)
-        call_ids: set[str | None] | None = None
-        for part in said.parts:
-            match part:
-                case Text(text=text) if text:
-                    kind = REASONING if part.is_thought else TEXT
-                    new_text = text[repeated[kind] :]
-                    repeated[kind] = max(0, repeated[kind] - len(text))
-                    if not repeated[
-                        kind
-                    ]:  # else all of it was streamed and is over: its signature is not the open part's
-                        self._add_text(speaker, part, new_text)
-                    continue
-                case Call():
-                    call_ids = call_ids or {call.id for call in said.calls}
-                    self._calls.add_complete(said, speaker, part, call_ids)
-                    continue
-                case Result():
-                    self._responses.add_response(said, part, speaker.key)
-                case File() | ProviderPart() | OtherPart():
-                    if repeated_others.get(part.fields, 0) > 0:
-                        repeated_others[part.fields] -= 1
-                    else:
-                        self._add_whole(speaker, part, said)
-            if part.signature:
-                speaker.sign(part.signature)
-
-    def _is_aggregate(self, said: EventFacts, speaker: Speaker) -> bool:
-        call_ids = [call_id for call_id, call in speaker.calls_by_id.items() if call in speaker.streaming_calls]
-        return is_aggregate(said, model=speaker.model, finish_reason=speaker.finish_reason, call_ids=call_ids)
-
-    def _add_whole(self, speaker: Speaker, part: File | ProviderPart | OtherPart, said: EventFacts | None) -> None:
-        """Writes a part that never comes in pieces. ``said``: its event if that is complete, else ``None``."""
-        match part:
-            case File():
-                self._steps.begin_content(speaker)
-                write_media(self._sink, part, self._settings)
-            case ProviderPart(value=ProviderCall() as call):
-                self._calls.add_provider_call(speaker, call)
-            case ProviderPart(value=ProviderResult() as result):
-                self._responses.add_provider_result(said, result, speaker.key)
-            case OtherPart(fields=fields) if not part.signature:
-                self.warn(f"Skipped a part with {fields or 'nothing in it'}")
-
-
-def _leaves_out(parts: Iterable[Part], speaker: Speaker) -> bool:
-    """Whether the speaker streamed files, or other parts than text and calls, that are not among these parts."""
-    if not speaker.streamed_others and not speaker.deferred_parts:
-        return False
-    streamed = Counter(speaker.streamed_others)
-    streamed.update(_fields(speaker.deferred_parts))
-    return any(fields for fields in streamed - Counter(_fields(parts)))
-
-
-def _fields(parts: Iterable[Part]) -> list[str]:
-    return [part.fields for part in parts if isinstance(part, File | ProviderPart | OtherPart)]
+        self._events.add(said)

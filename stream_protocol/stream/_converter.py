@@ -42,6 +42,8 @@ class StreamProtocolConverter:
     Raises ``StreamProtocolError`` for contradictory options and for any call after the end; nothing is changed then.
     """
 
+    __slots__ = ("_conversion", "_items", "_take")
+
     def __init__(
         self,
         *,

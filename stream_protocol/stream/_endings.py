@@ -1,5 +1,7 @@
 """How a response ends: finish reasons, token usage, and failures that ADK reports as events."""
 
+from dataclasses import dataclass, field
+from operator import add
 from typing import Any
 
 from stream_protocol.adk import ABORTED, FINISH_REASONS, EventFacts, Failure, LiveTurnEnd, TokenUsage
@@ -31,46 +33,42 @@ class RunLimitError(Exception):
 class Usage:
     """Tokens of a message: the sum over its model responses, under the AI SDK's names (``LanguageModelUsage``)."""
 
+    __slots__ = ("_sum",)
+
     def __init__(self) -> None:
-        self._input = self._output = self._total = self._reasoning = self._cached = 0
-        self._counted = False
+        self._sum: TokenUsage | None = None
 
     def add(self, usage: TokenUsage) -> None:
         """Counts one model response. Fragments must not be counted: theirs is cumulative."""
-        self._counted = True
-        self._input += usage.prompt
-        self._output += usage.output
-        self._total += usage.total
-        self._reasoning += usage.reasoning
-        self._cached += usage.cached
+        self._sum = usage if self._sum is None else TokenUsage(*map(add, self._sum, usage))
 
     def as_metadata(self) -> dict[str, Any] | None:
         """The message's ``usage`` as plain JSON; ``None`` if no response reported its usage."""
-        if not self._counted:
+        if self._sum is None:
             return None
         return {
-            "inputTokens": self._input,
-            "inputTokenDetails": {"cacheReadTokens": self._cached},
-            "outputTokens": self._output,
-            "outputTokenDetails": {"reasoningTokens": self._reasoning},
-            "totalTokens": self._total,
+            "inputTokens": self._sum.prompt,
+            "inputTokenDetails": {"cacheReadTokens": self._sum.cached},
+            "outputTokens": self._sum.output,
+            "outputTokenDetails": {"reasoningTokens": self._sum.reasoning},
+            "totalTokens": self._sum.total,
         }
 
 
+@dataclass(slots=True, eq=False)
 class RunSummary:
     """What the events of a run say besides its content: its usage, its model, and how it ends."""
 
-    def __init__(self) -> None:
-        self.usage = Usage()
-        self.model_id: str | None = None
-        self._interrupted = False
-        """Whether the agent was interrupted and has said nothing since. Of live runs."""
-        self.aborted = False
-        """Whether the events say that the run was stopped, and report no failure after that."""
-        self._reason: str | None = None
-        """google-genai's finish reason of the newest model response."""
-        self._failures: list[tuple[str | None, AgentRunError]] = []
-        """The failures from which no branch has recovered since, each with its branch."""
+    usage: Usage = field(default_factory=Usage)
+    model_id: str | None = None
+    _interrupted: bool = False
+    """Whether the agent was interrupted and has said nothing since. Of live runs."""
+    aborted: bool = False
+    """Whether the events say that the run was stopped, and report no failure after that."""
+    _reason: str | None = None
+    """google-genai's finish reason of the newest model response."""
+    _failures: list[tuple[str | None, AgentRunError]] = field(default_factory=list)
+    """The failures from which no branch has recovered since, each with its branch."""
 
     @property
     def failure(self) -> AgentRunError | None:

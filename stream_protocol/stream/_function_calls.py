@@ -35,6 +35,8 @@ _ADK_ID = "adk-"
 class FunctionCalls:
     """Finds or adds the tool call for a function call, and gives it its input."""
 
+    __slots__ = ("_event", "_mentioned", "_registry", "_settings", "_steps")
+
     def __init__(self, settings: Settings, registry: CallRegistry, steps: Steps) -> None:
         self._settings = settings
         self._registry = registry
@@ -58,7 +60,7 @@ class FunctionCalls:
                 call = self._registry.new(adk_id, speaker.key)
                 speaker.streaming_calls.append(call)
             if adk_id:
-                self._registry.alias(adk_id, call)
+                self._registry.known.alias(adk_id, call.known)
                 speaker.calls_by_id[adk_id] = call
         self._mentioned.append(call)
         if call.provider is None or fragment.signature:
@@ -84,19 +86,19 @@ class FunctionCalls:
         if kind is CallKind.CREDENTIAL:
             self._await_credential(args)
         if call is None:
-            if self._registry.is_repeated(event, speaker.key, adk_id, name, args):
+            if self._registry.known.find_duplicate(event, speaker.key, adk_id, name, args) is not None:
                 return
             call = self._registry.new(adk_id, speaker.key)
-        else:
-            self._registry.alias(adk_id, call)
-        self._registry.complete(event, call, name, args)
+        elif adk_id:
+            self._registry.known.alias(adk_id, call.known)
+        self._registry.known.complete(event, call.known, name, args)
         if adk_id:
             speaker.calls_by_id[adk_id] = call
         speaker.remove_call(call)
         _sign(call, speaker, complete.signature)
         if call.state is CallState.UNNAMED:
             self._announce(speaker, call, name)
-        self._complete_input(call, args)
+        self._complete_input(call, args, by_client=kind is not None)
         if kind is not None:
             call.await_client()
 
@@ -113,7 +115,7 @@ class FunctionCalls:
         A confirmation is never shown as a call of its own, neither its fragments nor one that the model made up.
         """
         original = gated_call(args)
-        call = self._registry.gated_by(speaker.key, original)
+        call = self._registry.shown(self._registry.known.resolve_confirmation(speaker.key, original))
         if call is None:
             call = self._registry.new(original.get("id"), speaker.key)
         if not call.is_shown:
@@ -121,7 +123,7 @@ class FunctionCalls:
             call.sign(call.provider or speaker.provider, None)
             self._show(speaker, call, call.name or original.get("name", ""))
         if call.state is CallState.INPUT_STREAMING:
-            self._registry.complete(None, call, original.get("name", ""), original.get("args", {}))
+            self._registry.known.complete(None, call.known, original.get("name", ""), original.get("args", {}))
             self._complete_input(call, original.get("args", {}))
         self._registry.request_approval(approval_id, call)
 
@@ -157,11 +159,11 @@ class FunctionCalls:
         title = None if by_provider else self._settings.options["tool_titles"].get(name)
         call.announce(name, hidden=False, dynamic=dynamic, title=title)
 
-    def _complete_input(self, call: ToolCall, args: Any) -> None:
+    def _complete_input(self, call: ToolCall, args: Any, *, by_client: bool = False) -> None:
         arguments = TOO_LARGE_INPUT if is_too_large(args) else json_value(args, lossy=True)
         if call.name == REQUEST_CREDENTIAL:
             arguments = self._credential_input(arguments)
-        call.complete_input(arguments)
+        call.complete_input(arguments, by_client=by_client)
 
     def _credential_input(self, args: Any) -> dict[str, Any]:
         """What a browser may see of a credential request, with the id under which it knows the call that needs it."""

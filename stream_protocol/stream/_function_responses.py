@@ -47,6 +47,8 @@ TOO_LARGE_TEXT = "The tool's result is too large to be shown."
 class FunctionResponses:
     """Finds the tool call that a response belongs to, and changes the call as the response says."""
 
+    __slots__ = ("_raised", "_registry", "_settings", "_sink", "_steps", "_warn", "failed")
+
     def __init__(
         self, sink: Sink[Any], settings: Settings, *, registry: CallRegistry, steps: Steps, warn: WarnOnce
     ) -> None:
@@ -55,22 +57,22 @@ class FunctionResponses:
         self._registry = registry
         self._steps = steps
         self._warn = warn
-        self._raised: set[ToolCall] = set()
+        self._raised: dict[ToolCall, None] = {}
         """The calls whose tools raised, as far as the events tell."""
-        self.failed: set[str] = set()
+        self.failed: dict[str, None] = {}
         """The client's ids of the calls that ended without a result because their tools raised."""
 
     def add_user_event(self, said: EventFacts) -> None:
         """Takes the responses in a user event: they answer calls of any speaker. The user's own text is not written."""
         if said.by_user:
-            self._registry.begin_run()
+            self._registry.known.begin_run()
         for result in said.results:
-            call = self._registry.approval(result.id)
+            call = self._registry.shown(self._registry.known.resolve_approval(result.id))
             if call is None:
                 self.add_response(said, result, None)
                 continue
             if said.by_user:
-                self._registry.decide(call)
+                self._registry.known.decide(call.known)
             if call.state is CallState.APPROVAL_REQUESTED:
                 approved = is_confirmed(result.value)
                 if approved is not None:
@@ -78,12 +80,13 @@ class FunctionResponses:
 
     def add_response(self, said: EventFacts, result: Result, speaker: SpeakerKey | None) -> None:
         """Takes a function response: a result, or a placeholder for one. ``speaker``: ``None`` for the user."""
-        call, waits = self._registry.answered_by(
+        known, waits = self._registry.known.resolve_response(
             said.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
         )
+        call = self._registry.shown(known)
         if said.failure is not None and said.failure.code == ABORTED:
             # ADK closed the call with its run. The end of the response writes its error, as for every other call.
-            call = self._registry.approval(result.id) or call
+            call = self._registry.shown(self._registry.known.resolve_approval(result.id)) or call
             if call is not None and call.is_open:
                 call.stop_waiting()
         elif call is not None:
@@ -125,7 +128,8 @@ class FunctionResponses:
     def add_provider_result(self, said: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
         """Takes the result of a tool that the model's provider ran. ``said``: ``None`` for a fragment."""
         event = said.event if said is not None else None
-        call, _ = self._registry.answered_by(event, speaker, result.id, result.name)
+        known, _ = self._registry.known.resolve_response(event, speaker, result.id, result.name)
+        call = self._registry.shown(known)
         if call is not None:
             self._add_output(call, result.output)
 
@@ -184,7 +188,7 @@ class FunctionResponses:
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
             return
         if (call := self._registry.raising(speaker)) is not None:
-            self._raised.add(call)
+            self._raised[call] = None
 
     def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
         """Ends the calls without a result; those that wait for somebody outside the run only if ``closes_pending``.
@@ -197,7 +201,7 @@ class FunctionResponses:
                 continue
             has_failed = call in raised or call in self._raised
             if has_failed:
-                self.failed.add(call.id)
+                self.failed[call.id] = None
             if call.is_shown:
                 self._fail(call, TOOL_FAILED_TEXT if has_failed else error_text)
             else:

@@ -82,9 +82,11 @@ def _write_reference(sink: Sink[Any], reference: Reference) -> None:
 class Sources:
     """Writes the sources that the message does not have yet. Ids are ordinals in the message."""
 
+    __slots__ = ("_seen", "_sink")
+
     def __init__(self, sink: Sink[Any]) -> None:
         self._sink = sink
-        self._seen: set[str] = set()
+        self._seen: dict[str, None] = {}
 
     def add(self, said: EventFacts) -> None:
         """Writes the new sources of an event."""
@@ -94,7 +96,7 @@ class Sources:
 
     def _write(self, source: Source) -> None:
         source_id = f"source-{len(self._seen)}"
-        self._seen.add(source.uri)
+        self._seen[source.uri] = None
         if is_web_url(source.uri):
             self._sink.source_url(source_id, source.uri, source.title)
         else:

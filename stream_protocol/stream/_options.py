@@ -51,7 +51,7 @@ class ConverterOptions(TypedDict, total=False):
     Calls that delegate to a task-mode agent are hidden, too, where it is known which they are: ``ChatService`` knows
     the agent; a history, a recording and a finished list hold what followed the call. In a live run it is known only
     after the call has been sent, and a part can't be taken back. So give a converter of a live run their names, which
-    ``stream_protocol.serving.delegation_tools(agent)`` finds; else such a call has the preliminary output
+    ``stream_protocol.serving.task_agent_tools(agent)`` finds; else such a call has the preliminary output
     ``{"agent": NAME}``, and keeps it if the agent is not done within the message."""
     dynamic_tools: ToolSelection
     """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``).
@@ -105,21 +105,27 @@ DEFAULTS: Final[ConverterOptions] = {
 class Settings:
     """The options of a conversion, checked, with the defaults filled in.
 
+    ``task_agents``: tools that are known to delegate to a task-mode agent. They are hidden, too.
+
     Raises ``StreamProtocolError`` for a value that is not allowed, ``TypeError`` for an option that does not exist.
     """
 
-    def __init__(self, **options: Unpack[ConverterOptions]) -> None:
+    __slots__ = ("_task_agents", "client", "options")
+
+    def __init__(self, task_agents: ToolSelection = (), /, **options: Unpack[ConverterOptions]) -> None:
         if unknown := options.keys() - _CHECKS.keys():
             raise TypeError(f"There is no option {', '.join(map(repr, sorted(unknown)))}.")
         for name, value in options.items():
             _CHECKS[name](name, value)
-        self.options: Final[ConverterOptions] = {**DEFAULTS, **options}
+        self._task_agents = task_agents
+        self.options: Final[ConverterOptions] = {**DEFAULTS, **options} if options else DEFAULTS
         """Every option has a value here."""
         self.client: Final = client_version(self.options["ai_sdk"])
         """The version of the client."""
 
     def hides(self, tool: str) -> bool:
-        return tool in CONTROL_TOOLS or _selects(self.options["hidden_tools"], tool)
+        hidden = self.options["hidden_tools"]
+        return tool in CONTROL_TOOLS or _selects(hidden, tool) or _selects(self._task_agents, tool)
 
     def is_dynamic(self, tool: str) -> bool:
         return _selects(self.options["dynamic_tools"], tool)

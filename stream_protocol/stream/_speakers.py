@@ -9,89 +9,61 @@ difference may be shown.
 """
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
 
-from stream_protocol.adk import EventOrDict, Part, SpeakerKey, text_reader
+from stream_protocol.adk import OpenText, Part, SpeakerKey, open_text
 from stream_protocol.stream._streamed_texts import StreamedTexts, ToldText
 from stream_protocol.stream._unconfirmed import PartKind
 from stream_protocol.stream.calls import ToolCall
-from stream_protocol.wire import MakeDelta, ProviderMetadata, Sink, WriteDelta
-
-NO_SPEAKER: SpeakerKey = ("", None, "")
-"""The key of events that do not say who speaks."""
+from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink
 
 
+@dataclass(slots=True, eq=False)
 class Speaker:
     """One speaker's open part, and what it has streamed of its current response."""
 
-    __slots__ = (
-        "_part_id",
-        "_signature",
-        "_sink",
-        "author",
-        "branch",
-        "calls_by_id",
-        "continued_text",
-        "deferred_parts",
-        "finish_reason",
-        "in_response",
-        "key",
-        "kind",
-        "make_delta",
-        "model",
-        "path",
-        "provider",
-        "saved_artifacts",
-        "speech",
-        "streamed",
-        "streamed_others",
-        "streaming_calls",
-        "unfinished_calls",
-        "write",
-    )
+    key: SpeakerKey
+    _sink: Sink[Any]
+    provider: ProviderMetadata = field(init=False)
+    """Provider metadata that names the speaker, for each of the speaker's parts."""
+    write: DeltaWriter[Any] = field(init=False)
+    """Writes a delta of the open part."""
+    _part_id: str = ""
+    _signature: bytes | None = None
+    kind: PartKind | None = None
+    """The kind of the open part."""
+    opened: OpenText | None = None
+    """The open part, while a fragment may only continue it and becomes one item then."""
+    streamed: StreamedTexts = field(default_factory=StreamedTexts)
+    """The texts and thoughts of the current response."""
+    model: str | None = None
+    """Which model has streamed them, if the fragments say so."""
+    finish_reason: str | None = None
+    """The finish reason in the fragments of the current response."""
+    speech: ToldText | None = None
+    """What is being said in a live run."""
+    streamed_others: dict[str, int] = field(default_factory=dict)
+    """How many parts of other kinds were streamed in that response, by kind."""
+    deferred_parts: list[Part] = field(default_factory=list)
+    """Fragments that wait for the complete event: a file that may have been saved by then, and all after it."""
+    saved_artifacts: list[Mapping[str, int]] = field(default_factory=list)
+    """Artifacts that were saved by events without content: that from which they were saved is still to come."""
+    calls_by_id: dict[str, ToolCall] = field(default_factory=dict)
+    """The newest calls of this speaker, by the ids that fragments have for them."""
+    streaming_calls: list[ToolCall] = field(default_factory=list)
+    """Calls of the current response whose complete event is still to come."""
+    unfinished_calls: list[ToolCall] = field(default_factory=list)
+    """Such calls of an earlier response, whose complete event came without them."""
+    in_response: bool = False
+    """Whether content of the current response has been shown."""
 
-    def __init__(self, key: SpeakerKey, sink: Sink[Any]) -> None:
-        self.key = key
-        self.author, self.branch, self.path = key
-        adk: dict[str, Any] = {"author": self.author}
-        if self.branch is not None:
-            adk["branch"] = self.branch
-        self._sink = sink
-        self._part_id = ""
-        self._signature: bytes | None = None
-        self.provider: ProviderMetadata = {"adk": adk}
-        """Provider metadata that names the speaker, for each of the speaker's parts."""
-        self.kind: PartKind | None = None
-        """The kind of the open part."""
-        self.write: WriteDelta = _closed
-        """Writes a delta of the open part."""
-        self.make_delta: MakeDelta[Any] = _closed
-        """Makes a delta of the open part instead, of a text that ``continued_text`` gives."""
-        self.continued_text: Callable[[EventOrDict], str | None] = _no_text
-        """Gives the text of an event that only continues the open part. It gives none where the sink can only write."""
-        self.streamed = StreamedTexts()
-        """The texts and thoughts of the current response."""
-        self.model: str | None = None
-        """Which model has streamed them, if the fragments say so."""
-        self.finish_reason: str | None = None
-        """The finish reason in the fragments of the current response."""
-        self.speech = ToldText()
-        """What is being said in a live run."""
-        self.streamed_others: dict[str, int] = {}
-        """How many parts of other kinds were streamed in that response, by kind."""
-        self.deferred_parts: list[Part] = []
-        """Fragments that wait for the complete event: a file that may have been saved by then, and all after it."""
-        self.saved_artifacts: list[Mapping[str, int]] = []
-        """Artifacts that were saved by events without content: that from which they were saved is still to come."""
-        self.calls_by_id: dict[str, ToolCall] = {}
-        """The newest calls of this speaker, by the ids that fragments have for them."""
-        self.streaming_calls: list[ToolCall] = []
-        """Calls of the current response whose complete event is still to come."""
-        self.unfinished_calls: list[ToolCall] = []
-        """Such calls of an earlier response, whose complete event came without them."""
-        self.in_response = False
-        """Whether content of the current response has been shown."""
+    def __post_init__(self) -> None:
+        author, branch, _ = self.key
+        adk = {"author": author} if branch is None else {"author": author, "branch": branch}
+        self.provider = {"adk": adk}
+        self.write = _CLOSED
 
     @property
     def is_busy(self) -> bool:
@@ -102,9 +74,8 @@ class Speaker:
         """Opens a part. No part may be open. ``model``: the one that streams the part."""
         is_text = kind is PartKind.TEXT
         self.write = (self._sink.text_start if is_text else self._sink.reasoning_start)(part_id, self.provider)
-        make_delta = self._sink.delta_maker("text-delta" if is_text else "reasoning-delta", part_id)
-        if make_delta is not None:
-            self.make_delta, self.continued_text = make_delta, text_reader(self.key, of_thought=not is_text)
+        if self._sink.makes_items:
+            self.opened = open_text(self.key, is_thought=not is_text)
         self.kind = kind
         self._part_id = part_id
         self.streamed.begin(kind)
@@ -114,7 +85,7 @@ class Speaker:
         """Keeps a fragment until the complete event comes."""
         self.deferred_parts.append(part)
         self.streamed.keep(part)
-        self.continued_text = _no_text
+        self.opened = None
 
     def sign(self, signature: bytes) -> None:
         """Keeps the thought signature for the end of the open part."""
@@ -129,7 +100,7 @@ class Speaker:
         # A part's end replaces its metadata, so the speaker is named again beside the signature.
         end(self._part_id, None if self._signature is None else self.provider | signature_metadata(self._signature))
         self.kind = None
-        self.write, self.make_delta, self.continued_text = _closed, _closed, _no_text
+        self.write, self.opened = _CLOSED, None
         self._signature = None
 
     def remove_call(self, call: ToolCall) -> None:
@@ -159,5 +130,4 @@ def _closed(delta: str) -> NoReturn:
     raise AssertionError(f"no part is open for {delta!r}")
 
 
-def _no_text(event: EventOrDict) -> None:
-    """No part is open that could go on."""
+_CLOSED: Final = DeltaWriter[Any](_closed, _closed)

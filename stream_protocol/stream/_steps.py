@@ -14,6 +14,7 @@ A step ends only when no speaker has an open part: ``finish-step`` makes a v6 cl
 tool input that continues after a ``start-step`` would become a second part. So agents in parallel share steps.
 """
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from stream_protocol.stream._speakers import Speaker
@@ -24,24 +25,24 @@ CALL_NOT_FINISHED_TEXT = "The model did not finish this call."
 """The error of a call whose complete event never came."""
 
 
+@dataclass(slots=True, eq=False)
 class Steps:
     """The open step of the message, and the tool calls in it."""
 
-    def __init__(self, sink: Sink[Any], registry: CallRegistry) -> None:
-        self._sink = sink
-        self._registry = registry
-        self._busy: dict[Speaker, None] = {}
-        """Speakers that may be busy, in the order in which they were added."""
-        self.response_has_content = False
-        """Whether something of this response was shown."""
-        self._step_is_open = False
-        self._step_has_content = False
-        """Whether something is in the open step."""
-        self._step_has_output = False
-        """Whether a tool's output is in the open step."""
-        self.calls: list[ToolCall] = []
-        """The calls after the last ``start-step``, also of an earlier response of this message. Calls that the model's
-        provider runs are not among them: the helpers ignore these."""
+    _sink: Sink[Any]
+    _registry: CallRegistry
+    _busy: dict[Speaker, None] = field(default_factory=dict)
+    """Speakers that may be busy, in the order in which they were added."""
+    response_has_content: bool = False
+    """Whether something of this response was shown."""
+    _step_is_open: bool = False
+    _step_has_content: bool = False
+    """Whether something is in the open step."""
+    _step_has_output: bool = False
+    """Whether a tool's output is in the open step."""
+    calls: list[ToolCall] = field(default_factory=list)
+    """The calls after the last ``start-step``, also of an earlier response of this message. Calls that the model's
+    provider runs are not among them: the helpers ignore these."""
 
     def begin_content(self, speaker: Speaker, *, requests_credential: bool = False) -> None:
         """Ends the speaker's open part, and starts a new step if the next content needs one.

@@ -16,14 +16,17 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, nullcontext
-from functools import cache
-from typing import Any, Final, TypeVar, Unpack
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
 from stream_protocol.stream._conversion import Conversion
 from stream_protocol.stream._converter import call_ids, chunk_conversion, sse_conversion
-from stream_protocol.stream._options import ConverterOptions, Settings, hide_tools
+from stream_protocol.stream._options import ConverterOptions, Settings
 from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
 
 logger = logging.getLogger(__name__)
 
@@ -109,28 +112,37 @@ def _read(
         return known_past, events, Settings(**options)
     known = read_events(events, warn)
 
-    @cache
-    def task_agents() -> frozenset[str]:  # asked for only when a tool is called
-        return find_task_agents([*known_past, *known])
+    return known_past, known, Settings(_TaskAgents(known_past, known), **options)
 
-    return known_past, known, Settings(**hide_tools(lambda tool: tool in task_agents(), options))
+
+class _TaskAgents:
+    """Whether a tool turns out to be a task-mode agent. The events are read when the first tool is called."""
+
+    __slots__ = ("_events", "_names")
+
+    def __init__(self, *events: Sequence["Event"]) -> None:
+        self._events = events
+        self._names: frozenset[str] | None = None
+
+    def __call__(self, tool: str) -> bool:
+        if self._names is None:
+            self._names, self._events = find_task_agents(chain(*self._events)), ()
+        return tool in self._names
 
 
 async def _stream(
     conversion: Conversion[T], events: AsyncIterable[EventOrDict], tail: list[T]
 ) -> AsyncGenerator[T, None]:
     text_delta: Callable[[Any], T | None] = conversion.text_delta
-    feed: Callable[[Any], None] = conversion.feed
-    queue = conversion.queue
     try:
         async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
             async for event in events:
                 if (item := text_delta(event)) is not None:
                     yield item
                     continue
-                feed(event)
-                while queue:
-                    yield queue.popleft()
+                conversion.feed(event)
+                for item in conversion.take():
+                    yield item
         conversion.finish()
     except UnexpectedItemError:
         raise
@@ -142,16 +154,13 @@ async def _stream(
 
 def _iterate(conversion: Conversion[T], events: Iterable[EventOrDict], tail: list[T]) -> Iterator[T]:
     text_delta: Callable[[Any], T | None] = conversion.text_delta
-    feed: Callable[[Any], None] = conversion.feed
-    queue = conversion.queue
     try:
         for event in events:
             if (item := text_delta(event)) is not None:
                 yield item
                 continue
-            feed(event)
-            while queue:
-                yield queue.popleft()
+            conversion.feed(event)
+            yield from conversion.take()
         conversion.finish()
     except UnexpectedItemError:
         raise

@@ -28,21 +28,19 @@ class StreamedPart:
     whole: File | ProviderPart | None = None
 
 
+@dataclass(slots=True, eq=False)
 class UnconfirmedStream:
     """What a speaker streamed between two of its complete events. Pieces of calls are useless without the rest."""
 
-    __slots__ = ("begin", "ended", "newest", "parts", "repeated")
-
-    def __init__(self) -> None:
-        self.begin = 0
-        """How many complete events the client had been shown before it."""
-        self.newest: EventFacts | None = None
-        """Its newest fragment that was more than a continued text: for what else that says."""
-        self.ended = False
-        """Whether a complete event of the speaker came after it."""
-        self.repeated: list[PartKind] = []
-        """The kinds of its texts that this complete event repeats."""
-        self.parts: list[StreamedPart] = []
+    begin: int = 0
+    """How many complete events the client had been shown before it."""
+    newest: EventFacts | None = None
+    """Its newest fragment that was more than a continued text: for what else that says."""
+    ended: bool = False
+    """Whether a complete event of the speaker came after it."""
+    repeated: list[PartKind] = field(default_factory=list)
+    """The kinds of its texts that this complete event repeats."""
+    parts: list[StreamedPart] = field(default_factory=list)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
         """Notes its next fragment. ``begin``: how many complete events the client was shown before that."""

@@ -1,4 +1,4 @@
-"""For tests and demos of an ADK agent without a model: scripted models, recordings by name, expected streams.
+"""Tools for tests and demos of an ADK agent without a model: scripted models, recordings by name, expected streams.
 
 ``run_log_conformance`` has tests for a ``RunLog`` of your own.
 """

@@ -10,7 +10,7 @@ from stream_protocol.wire import argument_error, check_instance, check_text
 
 
 class RecordingNotFoundError(LookupError):
-    """No file has the name, or more than one file has it. ``str(error)`` says which folders were searched."""
+    """No file has the name, or more than one file has it. ``str(error)`` names the searched folders."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class RecordingFinder:
     def __call__(self, name: str, *, session: str | None = None) -> Recording:
         """Loads the recording from the first folder that has the file ``name``, with or without its last suffix.
 
-        ``session`` chooses one of a file that holds several. Raises ``RecordingNotFoundError``, and ``RecordingError``
-        for a file that is no recording.
+        ``session`` chooses one of several in a file. Raises ``RecordingNotFoundError``, and ``RecordingError``
+        for a file that is not a recording.
         """
         check_text("name", name, empty=False, expected="the name of a recording")
         for folder in self.folders:

@@ -1,4 +1,4 @@
-"""Removes what differs between two runs of the same conversation: ids, times, and how a model split its answer."""
+"""Removes differences between two runs of one conversation: ids, times, and the fragments of the model's answers."""
 
 import re
 from collections import Counter
@@ -64,8 +64,8 @@ class Normaliser:
 
 
 def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
-    """The stream without what only the model decides: how it split its text, whether it streamed arguments, its usage,
-    its name, its signatures.
+    """The stream without the model's own choices: the fragments of its text, the streaming of arguments, its usage, its
+    name and its signatures.
 
     Each input comes directly after its ``tool-input-start``. A model that streams starts all its calls before it
     completes the first one.

@@ -1,4 +1,4 @@
-"""The answers of the model that a recording holds, to be given again."""
+"""The recorded answers of a model, for replay."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,13 +19,15 @@ _OUTPUT_TOOL: Final = "set_model_response"
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """One answer of a model. The answer of a run that was stopped has no whole; others may have no fragments."""
+    """One answer of a model. The answer of a stopped run is only fragments. Other answers may have no fragments."""
 
     fragments: tuple[LlmResponse, ...]
     whole: LlmResponse | None
 
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
-        """Yields copies, since ADK writes into what it gets. Without ``stream`` only the whole answer."""
+        """Yields copies, since ADK changes the objects that it gets. Without ``stream`` yields only the whole
+        answer.
+        """
         responses = self.fragments if stream else ()
         for response in responses if self.whole is None else (*responses, self.whole):
             yield response.model_copy(deep=True)
@@ -35,7 +37,7 @@ def recorded_answers(recording: Recording, author: str | None) -> list[RecordedA
     """Returns the model's answers in the order in which they ended; with ``author`` those of that agent alone.
 
     Parallel agents may be mixed in a recording: fragments belong to the next whole answer of the same agent. Fragments
-    that no whole answer follows in their turn are the answer of a run that was stopped.
+    without a later whole answer in their turn are the answer of a stopped run.
     """
     check_instance("recording", recording, Recording, "a Recording", hint='load_recording("FILE") gives one')
     check_text("author", author, or_none=True)
@@ -62,7 +64,7 @@ class _Answers:
         self.ended: list[RecordedAnswer] = []
         self._open = defaultdict[SpeakerKey, list[LlmResponse]](list)
         self._gave_output: set[SpeakerKey] = set()
-        """The agents of which ADK will repeat an ``_OUTPUT_TOOL``'s result as text."""
+        """The agents whose ``_OUTPUT_TOOL`` result ADK will repeat as text."""
 
     def holds(self, facts: EventFacts) -> bool:
         """Returns False for an event that the user, a tool, ADK or this package made."""
@@ -95,7 +97,7 @@ class _Answers:
 
 
 def _response(event: Event) -> LlmResponse:
-    """Returns the part of an event that came from the model. How a run was stopped did not."""
+    """Returns the part of an event that came from the model, without the reason of a stopped run."""
     no_answer = {"custom_metadata", "error_code", "error_message"} if is_appended(event) else {"custom_metadata"}
     kept = LlmResponse.model_fields.keys() - no_answer
     return LlmResponse.model_construct(**{name: value for name, value in event if name in kept})

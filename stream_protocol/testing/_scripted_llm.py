@@ -45,7 +45,7 @@ from stream_protocol.wire import (
 
 
 class ScriptExhaustedError(RuntimeError):
-    """The agent asked for one more answer than ``turns`` holds."""
+    """The agent asked for one more answer than ``turns`` has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A pause in the middle of the stream: so many seconds, or until the test sets an event."""
+    """A pause in the middle of the stream, in seconds or until the test sets an event."""
 
     until: float | asyncio.Event
 
@@ -101,11 +101,14 @@ class Wait:
 
 
 Spoken: TypeAlias = str | Thought | Call | types.Part
-"""What becomes parts of the answer: text (in fragments), reasoning, a call, or a ready part, such as an image
-(``types.Part.from_bytes``), which is sent whole."""
+"""A part of the answer: text (in fragments), reasoning, a call, or a ready part. A ready part, such as an image
+(``types.Part.from_bytes``), is sent whole.
+"""
 
 Closing: TypeAlias = types.FinishReason | types.GenerateContentResponseUsageMetadata | types.GroundingMetadata
-"""What the last response of the stream has, at any place in the turn. The finish reason is STOP unless one is given."""
+"""Fields of the last response of the stream. They may be at any place in the turn. The finish reason is STOP unless one
+is given.
+"""
 
 Step: TypeAlias = Spoken | Closing | Wait | Exception
 """One step of an answer. An exception is raised after the steps before it were streamed."""
@@ -219,17 +222,17 @@ class ScriptedLlm(BaseLlm):
 
     @classmethod
     def from_recording(cls, recording: Recording, *, author: str | None = None, **options: Any) -> Self:
-        """Makes a model that answers what the model answered when the conversation was recorded.
+        """Makes a model that repeats the recorded answers of the conversation's model.
 
         The answers are used in order, with the recorded call ids and, if the recording has them, fragments. ``author``
-        is the name of an agent: only its answers are used. Give it where several agents have a model each. ``options``
+        is the name of an agent: only its answers are used. Pass it if several agents have a model each. ``options``
         are other fields, such as ``delay``. Raises ``InvalidArgumentError`` if the recording holds no such answer.
         """
         return cls(turns=recorded_answers(recording, author), **options)
 
     @property
     def requests(self) -> Sequence[LlmRequest]:
-        """The requests that were answered from ``turns``, in order: what the model would have got."""
+        """The requests that were answered from ``turns``, in order, as a real model would get them."""
         return self._requests
 
     @override
@@ -357,7 +360,7 @@ def _whole(step: Spoken) -> Iterator[types.Part]:
             call = types.FunctionCall(id=step.id, name=step.name, args=args)
             yield types.Part(function_call=call, thought_signature=step.signature)
         case types.Part():
-            # A copy: the aggregator and the Runner write into the parts that they are given.
+            # A copy: the aggregator and the Runner change the parts that they get.
             yield step.model_copy(deep=True)
 
 

@@ -39,7 +39,7 @@ class StreamMatcher:
     """
 
     update: bool
-    """Whether to write the expectation first."""
+    """True if the expectation is written first."""
     on_write: Callable[[Path], object]
     """Called with the path of each file that was written."""
 
@@ -57,11 +57,10 @@ class StreamMatcher:
     ) -> None:
         """Replays the recording, and compares its stream with the expectation.
 
-        ``chunks``: another stream to compare, such as what the agent answers today. It has one response for each turn,
-        as chunks or as the bytes of the responses. Then these do not count: how the model split its text, its name, its
-        usage and its signatures.
-        ``variant``: the name of a second expectation, ``booking.VARIANT.expected.jsonl``, for a test with other
-        ``options``.
+        ``chunks``: another stream to compare, such as the agent's present answers. It has one response for each turn,
+        as chunks or as the bytes of the responses. The comparison then ignores the fragments of the model's text, its
+        name, its usage and its signatures. ``variant``: the name of a second expectation,
+        ``booking.VARIANT.expected.jsonl``, for a test with other ``options``.
         """
         __tracebackhide__ = True
         check_instance("recording", recording, Recording, "a Recording", hint='adk_recording("NAME") gives one')
@@ -74,11 +73,11 @@ class StreamMatcher:
         expected = _read_expectation(path)
         if chunks is None:
             found = describe_difference(expected, _normalise(_convert(recording, **options)))
-            hint = f"If it is right as it is now, {_UPDATE_HINT}."
+            hint = f"If the present stream is right, {_UPDATE_HINT}."
         else:
             received = _normalise(_split_responses(parse_sse(chunks) if isinstance(chunks, bytes) else chunks))
             found = describe_difference(_without_model_details(expected), _without_model_details(received))
-            hint = f"If it is right as it is now, record the conversation anew, {_UPDATE_HINT}."
+            hint = f"If the present stream is right, record the conversation anew, {_UPDATE_HINT}."
         if found:
             raise AssertionError(f"The stream is not that of {path.name}: {found}\n{hint}")
 
@@ -124,7 +123,7 @@ def _normalise(turns: Iterable[Iterable[Mapping[str, Any]]]) -> TurnChunks:
 
 
 def _read_expectation(path: Path) -> TurnChunks:
-    """The turns of an expectation. Raises ``AssertionError`` if the file is missing or is no expectation."""
+    """The turns of an expectation. Raises ``AssertionError`` if the file is missing or is not an expectation."""
     __tracebackhide__ = True
     if not path.exists():
         raise AssertionError(f"There is no {path}, so nothing is expected yet: {_WRITE_HINT}.")
@@ -141,7 +140,7 @@ def _parse_chunk(path: Path, number: int, line: str) -> Json:
     try:
         chunk: Json = json.loads(line)
     except json.JSONDecodeError:
-        raise AssertionError(f"Line {number} of {path} is no chunk: {_UPDATE_HINT}.") from None
+        raise AssertionError(f"Line {number} of {path} is not a chunk: {_UPDATE_HINT}.") from None
     return chunk
 
 

@@ -29,7 +29,7 @@ HANG: Final = 20.0
 """Seconds after which a test that waits fails."""
 
 BUSY: Final = 0.5
-"""Seconds for which a test holds the event loop: a garbage collection, or a large value that becomes JSON."""
+"""Seconds for which a test blocks the event loop, like a garbage collection or a large JSON value."""
 
 CHAT: Final = '["app","user","chät"]'
 
@@ -39,7 +39,7 @@ END: Final = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"finish"
 
 
 class FakeOwner:
-    """A run without an agent. It writes what the test says, and remembers whether it was stopped or lost its lease."""
+    """A run without an agent. It writes the test's texts, and records a stop and a lost lease."""
 
     def __init__(self, log: EventBuffer) -> None:
         self.log = log
@@ -47,11 +47,11 @@ class FakeOwner:
         self.lost = asyncio.Event()
 
     def stop(self) -> None:
-        """The run log asks it to stop."""
+        """Called by the run log to stop the run."""
         self.stopped.set()
 
     def lease_lost(self) -> None:
-        """The run log says that its lease is lost."""
+        """Called by the run log when the lease is lost."""
         self.lost.set()
 
     def say(self, *words: str) -> None:
@@ -70,7 +70,7 @@ def delta(word: str) -> bytes:
 
 
 async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[FakeOwner, Lease]:
-    """Starts a run that holds the lease of a chat, and has written the beginning of a text."""
+    """Starts a run that has the lease of a chat, and has written the beginning of a text."""
     owner = FakeOwner(EventBuffer(worker.bounds))
     lease = await worker.claim(chat, request, owner)
     lease.open()
@@ -93,7 +93,7 @@ async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
 
 
 async def until(reader: RunReader, what: bytes) -> bytes:
-    """Reads until ``what`` has come. Returns everything that was read."""
+    """Reads until ``what`` has arrived. Returns all bytes that were read."""
     read = b""
     async with asyncio.timeout(HANG):
         while what not in read:
@@ -117,7 +117,7 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def freed(worker: RunLog, chat: str = CHAT) -> None:
-    """Waits until no run holds the chat's lease."""
+    """Waits until no run has the chat's lease."""
 
     async def free() -> bool:
         return await worker.current(chat) is None
@@ -126,7 +126,7 @@ async def freed(worker: RunLog, chat: str = CHAT) -> None:
 
 
 def said(stream: bytes) -> str:
-    """The text of a stream, whatever its deltas are."""
+    """The text of a stream, with its deltas joined."""
     front = b'"type":"text-delta","id":"text-1","delta":"'
     return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()
 
@@ -391,7 +391,7 @@ async def _phase(worker: RunLog, phase: str, chat: str = CHAT) -> None:
 
 
 async def _refused(worker: RunLog) -> RunInfo:
-    """Claims a chat whose lease another run holds. Returns that run."""
+    """Claims a chat whose lease another run has. Returns that run."""
     try:
         await worker.claim(CHAT, "another", FakeOwner(EventBuffer()))
     except ChatTakenError as taken:

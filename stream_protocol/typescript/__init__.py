@@ -1,4 +1,4 @@
-"""TypeScript types of a chat, from its agent: what ``adk-ui-stream types`` writes. Imports ADK.
+"""Generates TypeScript types of a chat from its agent, for ``adk-ui-stream types``. Imports ADK.
 
 Where to change what:
 

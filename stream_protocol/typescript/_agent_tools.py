@@ -1,7 +1,7 @@
 """The tools of an agent and of all agents under it: JSON schemas of their inputs and outputs.
 
-Inputs are what ADK declares to the model. Outputs are what goes over the wire: ADK sends the dictionary that a tool
-returns as it is, and any other value as ``{"result": …}``.
+Inputs are the schemas that ADK declares to the model. Outputs have the form in which they are sent: ADK sends a tool's
+dictionary unchanged, and any other value as ``{"result": …}``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from google.adk.workflow import BaseNode
 from google.genai import types
 
 from stream_protocol.agents import ClientTool
-from stream_protocol.serving import Target, delegation_tools
+from stream_protocol.serving import Target, task_agent_tools
 from stream_protocol.serving.adk_runner import agent_tree
 from stream_protocol.serving.errors import error_text
 from stream_protocol.stream import CONTROL_TOOLS
@@ -32,16 +32,16 @@ from stream_protocol.wire import is_instance
 NO_ARGUMENTS: Final = {"type": "object", "additionalProperties": False}
 
 _AGENT_STARTED: Final = WireForm({"type": "object", "properties": {"agent": {"type": "string"}}, "required": ["agent"]})
-"""The first output of a call in whose place an agent speaks."""
+"""The first output of a call that an agent answers itself."""
 
 
 class ToolsError(ValueError):
-    """The tools of an agent cannot be read. ``str(error)`` is one line that says why."""
+    """The tools of an agent cannot be read. ``str(error)`` is one line with the reason."""
 
 
 @dataclass(frozen=True)
 class ToolTypes:
-    """A tool of one agent. ``text`` is what the model is told of it."""
+    """A tool of one agent. ``text`` is its description for the model."""
 
     name: str
     text: str
@@ -60,9 +60,8 @@ def root_of(target: Target) -> BaseNode | None:
 
 
 async def tools_of(root: BaseNode) -> list[ToolTypes]:
-    """The tools whose calls the page is shown. Raises ``ToolsError`` if one cannot say what it takes.
-
-    Toolsets are asked, so that servers behind them (MCP) have to run, and are closed.
+    """The tools whose calls the client receives. Raises ``ToolsError`` if a tool cannot declare its input. Toolsets
+    list their tools, so the servers behind them (MCP) must run. The toolsets are closed afterwards.
     """
     found: list[BaseTool] = []
     async with AsyncExitStack() as toolsets:
@@ -72,7 +71,7 @@ async def tools_of(root: BaseNode) -> list[ToolTypes]:
                 tools = await _tools(agent, toolsets) if isinstance(agent, LlmAgent) else []
                 waiting += [tool.node for tool in tools if isinstance(tool, NodeTool)]
                 found += tools
-        hidden = CONTROL_TOOLS | delegation_tools(root)
+        hidden = CONTROL_TOOLS | task_agent_tools(root)
         return [read for tool in found if tool.name not in hidden and (read := _types(tool)) is not None]
 
 
@@ -81,7 +80,7 @@ async def _tools(agent: LlmAgent, toolsets: AsyncExitStack) -> list[BaseTool]:
         for toolset in agent.tools:
             if isinstance(toolset, BaseToolset):
                 toolsets.push_async_callback(toolset.close)
-                await toolset.get_tools_with_prefix()  # ADK itself goes on without its tools if this fails
+                await toolset.get_tools_with_prefix()  # ADK itself continues without these tools if this fails
         return await agent.canonical_tools()
     except Exception as error:
         raise ToolsError(f"cannot list the tools of agent {agent.name!r}: {error_text(error)}") from error
@@ -90,7 +89,7 @@ async def _tools(agent: LlmAgent, toolsets: AsyncExitStack) -> list[BaseTool]:
 def _types(tool: BaseTool) -> ToolTypes | None:
     """``None`` for a tool that the model does not call, such as Gemini's own search."""
     try:
-        declaration = tool._get_declaration()  # noqa: SLF001 - it is how ADK's own flows ask a tool
+        declaration = tool._get_declaration()  # noqa: SLF001 - ADK's own flows read the declaration in this way
     except Exception as error:
         raise ToolsError(f"cannot declare the tool {tool.name!r}: {error_text(error)}") from error
     if declaration is None:
@@ -104,7 +103,7 @@ def _types(tool: BaseTool) -> ToolTypes | None:
 
 
 def _schema(json_schema: Any, schema: types.Schema | None) -> Any:
-    """A JSON schema, whichever of the two declares it; else ``None``."""
+    """The JSON schema from the first of the two that declares one; ``None`` if neither does."""
     if json_schema is not None or schema is None:
         return json_schema
     return schema.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -116,7 +115,7 @@ def _outputs(tool: BaseTool, declared: Any) -> Iterator[WireForm]:
         case ClientTool():
             yield WireForm(ANYTHING if tool.output_schema is None else tool.output_schema)
         case BaseTool(is_long_running=True):
-            yield WireForm(ANYTHING)  # what somebody outside answers, some time
+            yield WireForm(ANYTHING)  # somebody else answers it later
         case FunctionTool():
             yield from returned(tool.func)
         case AgentTool():
@@ -139,7 +138,7 @@ def _declared(schema: Any) -> WireForm:
 def _agent_outputs(tool: AgentTool) -> Iterator[WireForm]:
     output_schema = output_schema_of(tool.agent)
     yield agent_output(output_schema)
-    yield agent_output(None)  # also what ADK says where the agent fails
+    yield agent_output(None)  # also ADK's text if the agent fails
     if getattr(tool.agent, "mode", None) == "single_turn":
         yield _AGENT_STARTED
 
@@ -152,7 +151,7 @@ def output_schema_of(agent: BaseAgent) -> Any:
 
 
 def _mcp_result(declared: Any) -> Any:
-    """The schema of MCP's ``CallToolResult`` with content of this schema. An error is an error on the page, too."""
+    """The schema of MCP's ``CallToolResult`` with content of this schema. The client sees an error as an error."""
     item = {
         "type": "object",
         "properties": {"type": {"type": "string"}, "text": {"type": "string"}},
@@ -166,7 +165,7 @@ def _mcp_result(declared: Any) -> Any:
 
 
 def _response_of(tool: RestApiTool) -> Any:
-    """The schema of the API's first successful response, an empty one if it says none."""
-    parser = tool._operation_parser  # noqa: SLF001 - the tool itself does not tell
+    """The schema of the API's first successful response, an empty one if there is none."""
+    parser = tool._operation_parser  # noqa: SLF001 - the tool has no public attribute for it
     schema = parser.get_return_value().param_schema
     return ANYTHING if isinstance(schema, str) else schema.model_dump(mode="json", by_alias=True, exclude_none=True)

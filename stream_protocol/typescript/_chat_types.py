@@ -46,8 +46,8 @@ class _Tool:
 
 
 async def chat_types(target: Target, parts: Iterable[DataPart[Any]] = (), *, schemas: bool = False) -> str:
-    """Returns TypeScript for the page of an agent: ``ChatMessage``, a ``UIMessage`` with the types of the agent's
-    metadata, data parts and tools. The same agent gives the same text.
+    """Returns TypeScript for an agent's frontend: ``ChatMessage``, a ``UIMessage`` with the types of its metadata, data
+    parts and tools. The same agent gives the same text.
 
     ``parts``: the app's own data parts, see ``declared_parts``. ``schemas``: also zod schemas, for the options of
     ``useChat`` and ``validateUIMessages``. Raises ``ToolsError`` if the tools cannot be read.
@@ -67,11 +67,11 @@ async def chat_types(target: Target, parts: Iterable[DataPart[Any]] = (), *, sch
         'import type { UIMessage } from "ai";\n' + ('import { z } from "zod/v4";\n' if schemas else ""),
         _MESSAGE,
         "/** The parts `data-…` of a message. */\n" + _exported("ChatDataParts", _table(data)),
-        "/** The tools whose calls the page is shown. */\n" + _exported("ChatTools", _tool_table(tools)),
+        "/** The tools whose calls the client receives. */\n" + _exported("ChatTools", _tool_table(tools)),
     ]
     if outputs:
         sections.append(
-            "/** Agents that answer in JSON: what their text holds. */\n" + _exported("ChatOutputs", _table(outputs))
+            "/** Agents that answer in JSON: the type of their text. */\n" + _exported("ChatOutputs", _table(outputs))
         )
     sections += [comment(named.text, "") + _exported(name, named.type) for name, named in sorted(reader.named.items())]
     if schemas:
@@ -80,7 +80,7 @@ async def chat_types(target: Target, parts: Iterable[DataPart[Any]] = (), *, sch
 
 
 def declared_parts() -> list[DataPart[Any]]:
-    """The data parts that are a name of a loaded module: once the target is loaded, those that it uses."""
+    """The data parts that are module-level names of loaded modules. Call it after loading the target."""
     found = {
         id(value): value
         for module in [*sys.modules.values()]
@@ -102,9 +102,8 @@ def _read_entries(entries: Iterable[tuple[str, list[Any]]], reader: SchemaReader
 
 
 def _merged_tools(tools: Iterable[ToolTypes], reader: SchemaReader) -> Iterator[_Tool]:
-    """One tool a name: where agents have different ones of a name, a call has the types of any of them.
-
-    Outputs are read first: pages have more use for the plain name of a type that is another where it is an input.
+    """Returns one tool for each name. If agents have different tools of one name, a call has the types of any of them.
+    Outputs are read first, so that they get the plain name of a type that differs as an input.
     """
     by_name = groupby(sorted(tools, key=lambda tool: tool.name), key=lambda tool: tool.name)
     same_names = [(name, list(group)) for name, group in by_name]

@@ -1,4 +1,4 @@
-"""The types that JSON values have, as far as TypeScript can say them."""
+"""The types of JSON values that TypeScript can express."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Constant:
     value: str | float | bool | None
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same value: 1 is not true."""
+        """Compare type and value: ``1`` is not ``True``."""
         return isinstance(other, Constant) and (type(self.value), self.value) == (type(other.value), other.value)
 
     def __hash__(self) -> int:
-        """As equal values have it."""
+        """Equal values have equal hashes."""
         return hash((type(self.value), self.value))
 
 
@@ -48,7 +48,9 @@ class Array:
 
 @dataclass(frozen=True)
 class Tuple:
-    """A list whose first members each have a type. ``rest``: that of those behind them; ``None`` if there are none."""
+    """A list whose first members each have a type. ``rest``: the type of the further members; ``None`` if there are
+    none.
+    """
 
     items: tuple[Node, ...]
     rest: Node | None
@@ -66,8 +68,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Object:
-    """An object. Other keys than those of its fields may be there. ``rest``: of an object without fields, the type of
-    its values."""
+    """An object. It may have further keys. ``rest``: the type of the values of an object without fields."""
 
     fields: tuple[Field, ...] = ()
     rest: Node = Unknown()
@@ -100,7 +101,7 @@ NULL = Primitive("null")
 
 
 def union(members: Iterable[Node]) -> Node:
-    """A value of any of the types. Each stands there once."""
+    """A value of any of the types, without duplicates."""
     flat = list(dict.fromkeys(_flat(members)))
     if Unknown() in flat:
         return Unknown()

@@ -23,7 +23,7 @@ from stream_protocol.typescript._nodes import (
 
 
 def type_text(node: Node, indent: str = "") -> str:
-    """The type as TypeScript. ``indent`` is that of the line on which it begins."""
+    """The type as TypeScript. ``indent``: the indentation of its first line."""
     match node:
         case Unknown():
             return "unknown"
@@ -61,7 +61,7 @@ def _field(field: Field, indent: str) -> str:
 
 
 def schema_text(node: Node, indent: str = "") -> str:
-    """The type as a schema of zod's, with objects that may have other keys, too."""
+    """The type as a zod schema. Its objects may have further keys."""
     match node:
         case Unknown():
             return "z.unknown()"
@@ -103,7 +103,7 @@ def braces(lines: Iterable[str], indent: str) -> str:
 
 
 def comment(text: str, indent: str) -> str:
-    """A doc comment that the text cannot end, with the indentation of what follows; nothing for an empty text."""
+    """A doc comment that the text cannot end, indented as the next line; nothing for an empty text."""
     lines = [" ".join(_CONTROL.sub(" ", line).split()) for line in text.strip().splitlines()]
     lines = [line.replace("*/", "*\\/") for line in lines]
     if not any(lines):
@@ -126,4 +126,4 @@ def literal(value: str | float | bool | None) -> str:  # noqa: FBT001 - a JSON s
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-"""What no file of source code should hold: breaks of lines, halves of characters, and turns of the direction."""
+"""Characters that no source file should contain: line breaks, lone surrogates, and changes of the direction."""

@@ -1,6 +1,7 @@
-"""JSON Schema -> types. What TypeScript cannot say (formats, lengths, patterns) is left out: the type has more values.
+"""Converts JSON Schema to types. Rules that TypeScript cannot express (formats, lengths, patterns) are left out: the
+type has more values.
 
-Read are the drafts from 4 to 2020-12 and what OpenAPI 3.0 adds (``nullable``). A type with a name of its own (``$ref``)
+It reads the drafts from 4 to 2020-12 and OpenAPI 3.0's addition (``nullable``). A type with its own name (``$ref``)
 gets that name in the file.
 """
 
@@ -49,7 +50,9 @@ class NamedType:
 
 
 class SchemaReader:
-    """Reads the schemas of one file: a type that several of them have gets one name, another of that name a number."""
+    """Reads the schemas of one file. A type that several schemas share gets one name. A different type of that name
+    gets a number.
+    """
 
     def __init__(self, taken: Collection[str]) -> None:
         """``taken``: names that no type may get."""
@@ -60,11 +63,11 @@ class SchemaReader:
         """A schema with all that it refers to, as JSON -> its name."""
 
     def read(self, schema: Any) -> Node:
-        """Returns the type of a schema, which holds all that it refers to."""
+        """Returns the type of a schema, which must contain everything that it refers to."""
         return self._read(schema, schema)
 
     def members(self, node: Node) -> Iterator[Node]:
-        """The types of which a value has one, without names: what is an object can be told from what is none."""
+        """The possible types of a value, without names, so that objects can be distinguished from other types."""
         match node:
             case Named(name) if not isinstance(self.named[name].type, Object):
                 yield from self.members(self.named[name].type)
@@ -75,7 +78,7 @@ class SchemaReader:
                 yield node
 
     def is_object(self, node: Node) -> bool:
-        """Whether its values may be objects. ``node``: one of ``members``."""
+        """Returns True if its values may be objects. ``node``: one of ``members``."""
         match node:
             case Named(name):
                 return self.is_object(self.named[name].type)
@@ -162,7 +165,7 @@ class SchemaReader:
 
 
 def description(schema: Any) -> str:
-    """What the schema says of itself for people."""
+    """The schema's description for people."""
     text = schema.get("description") if isinstance(schema, Mapping) else None
     return text if isinstance(text, str) else ""
 
@@ -190,7 +193,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _resolve(reference: str, root: Any) -> Any:
-    """What a reference within the schema points to; ``None`` if there is nothing, or it points elsewhere."""
+    """The schema that a reference within the schema points to; ``None`` if there is none, or if it points elsewhere."""
     if not reference.startswith("#"):
         return None
     found = root
@@ -206,7 +209,7 @@ def _resolve(reference: str, root: Any) -> Any:
 
 
 def _key(step: str) -> str:
-    """The key of which a step of a reference tells."""
+    """The key that a step of a reference names."""
     return unquote(step).replace("~1", "/").replace("~0", "~")
 
 

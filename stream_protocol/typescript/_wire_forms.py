@@ -1,4 +1,4 @@
-"""Python types -> JSON schemas of what goes over the wire, and the form in which it goes."""
+"""Python types -> JSON schemas of the values that are sent, and the form in which they are sent."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from pydantic_core import core_schema
 from typing_extensions import is_typeddict, override
 
 ANYTHING: Final = True
-"""The JSON schema of a value of which nothing is known."""
+"""The JSON schema of an unknown value."""
 
 
 @dataclass(frozen=True)
 class WireForm:
-    """A form of a tool's output. ``wrapped``: the value goes as ``{"result": value}``; ``None``: it does if it is no
-    object."""
+    """A form of a tool's output. ``wrapped``: the value is sent as ``{"result": value}``; ``None``: only if it is not
+    an object.
+    """
 
     schema: Any
     wrapped: bool | None = False
 
 
 class _WireSchemas(GenerateJsonSchema):
-    """What is written of a value, not what is read: a default is a value like any other."""
+    """Schemas of the values that are written, not read: a default is a value like any other."""
 
     @override
     def field_is_required(
@@ -47,9 +48,9 @@ class _WireSchemas(GenerateJsonSchema):
 
 
 def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
-    """The JSON schema of what is sent of a value of this type; ``ANYTHING`` if pydantic cannot say."""
+    """The JSON schema of a sent value of this type; ``ANYTHING`` if pydantic cannot tell."""
     try:
-        # In a list, so that the type keeps its name: pydantic refers to it then.
+        # In a list, so that the type has its name: pydantic refers to it then.
         schema = TypeAdapter(list[annotation]).json_schema(
             mode="serialization", by_alias=by_alias, schema_generator=_WireSchemas
         )
@@ -59,7 +60,7 @@ def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
 
 
 def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
-    """The forms in which ADK sends what the function returns, by its annotation."""
+    """The forms in which ADK sends the function's result, by its annotation."""
     annotation = _return_annotation(function)
     origin = get_origin(annotation)
     if origin in (
@@ -73,11 +74,12 @@ def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
 
 
 def _yielded(members: list[Any]) -> Iterator[WireForm]:
-    """What a generator yields is shown as it comes, and once more as what it has returned. ADK makes a dictionary of a
-    model, by the names of its fields."""
+    """The forms of a generator's output. ADK sends each yielded value at once, and again as the result. ADK converts a
+    model to a dictionary by the names of its fields.
+    """
     for member in members:
         if isinstance(member, type) and issubclass(member, (Event, RequestInput)):
-            yield WireForm(ANYTHING)  # whatever the event holds
+            yield WireForm(ANYTHING)  # any data of the event
         else:
             yield WireForm(schema_of(member, by_alias=False))
             if not _is_model(member):
@@ -91,7 +93,7 @@ def _sent(annotation: Any) -> WireForm:
 
 
 def agent_output(output_schema: Any) -> WireForm:
-    """What ADK makes of the text of an agent with this output schema; ``None``: of one without."""
+    """The form in which ADK sends the text of an agent with this output schema; ``None``: an agent without one."""
     if output_schema is None:
         return WireForm({"type": "string"}, wrapped=True)
     if isinstance(output_schema, dict):

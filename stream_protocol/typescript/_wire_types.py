@@ -1,4 +1,4 @@
-"""What the server itself sends besides tools and text: metadata, ``data-adk-*`` parts, and what ADK asks for."""
+"""Types of the parts that the server itself sends: metadata, ``data-adk-*`` parts, and ADK's questions to the user."""
 
 from typing import Any, Final, NotRequired
 
@@ -49,7 +49,7 @@ class AdkArtifact(TypedDict):
 
 
 class AdkConfirmation(TypedDict):
-    """What a tool says when it asks for approval by itself, and the payload that it would like back."""
+    """A tool's request for approval, with its hint and the payload that it expects back."""
 
     toolCallId: str
     hint: NotRequired[str]
@@ -57,7 +57,7 @@ class AdkConfirmation(TypedDict):
 
 
 class AdkDenial(TypedDict):
-    """What a tool returned although its call was denied."""
+    """The result of a tool whose call was denied."""
 
     toolCallId: str
     output: Any
@@ -72,7 +72,7 @@ class AdkFile(TypedDict):
 
 
 class AdkOutput(TypedDict):
-    """The output of a workflow's node that is in no text."""
+    """The output of a workflow's node that is not part of any text."""
 
     author: NotRequired[str]
     node: NotRequired[str]
@@ -102,7 +102,7 @@ DATA_PARTS: Final[dict[str, Any]] = {
 
 
 class RequestInput(TypedDict):
-    """A question of the agent. The answer is of `response_schema`, a JSON schema; without one it is text."""
+    """A question of the agent. The answer follows `response_schema`, a JSON schema; without one it is text."""
 
     message: NotRequired[str | None]
     payload: NotRequired[Any]

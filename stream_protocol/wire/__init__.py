@@ -53,7 +53,7 @@ from stream_protocol.wire._json_values import (
     whole_words,
 )
 from stream_protocol.wire._messages import (
-    WAY_OUT,
+    HINT,
     ChatRequest,
     FilePart,
     TextPart,
@@ -71,12 +71,11 @@ from stream_protocol.wire._printable import printable
 from stream_protocol.wire._sinks import (
     DELTA_KEYS,
     ChunkSink,
-    MakeDelta,
+    DeltaWriter,
     Sink,
     SseSink,
     Transform,
     TransformedSink,
-    WriteDelta,
 )
 from stream_protocol.wire._sse import SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, encode_sse
 from stream_protocol.wire._value_size import is_too_large

@@ -1,7 +1,8 @@
-"""Checks of what a program gives this library: options, services, callables, names. Each raises one plain sentence.
+"""Checks of the arguments that a program gives this library: options, services, callables, names. Each check raises one
+plain sentence. Each raises one plain sentence.
 
-Public functions and constructors call them before they do anything else. So a wrong value is an error where it is
-given, and not when it is first used. The checks know nothing of ADK or of a server.
+Public functions and constructors call them first. So a wrong value raises where it is given, not where it is first
+used. The checks know nothing of ADK or of a server.
 """
 
 import inspect
@@ -28,7 +29,7 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
     """Returns the error "`name` must be EXPECTED, not VALUE: HINT.", with a hint for a class or a coroutine."""
     if inspect.iscoroutine(value):
-        value.close()  # else Python warns that nobody has awaited it
+        value.close()  # else Python warns that it was never awaited
     hint = hint or _hint(value)
     return InvalidArgumentError(f"`{name}` must be {expected}, not {shown(value)}{f': {hint}' if hint else ''}.")
 
@@ -40,7 +41,7 @@ def _hint(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as an error shows it: a short text or a number as it is, anything else by its type."""
+    """Returns the value as an error shows it: a short text or a number unchanged, anything else by its type."""
     match value:
         case None | bool() | int() | float():
             return repr(value)[:MAX_SHOWN]
@@ -130,7 +131,7 @@ def check_callable(
 ) -> None:
     """Raises ``InvalidArgumentError`` unless the value can be called with arguments of these names, by position.
 
-    ``plain``: what it returns is not awaited, so it must not be an ``async def``.
+    ``plain``: the result is not awaited, so the function must not be an ``async def``.
     """
     if or_none and value is None:
         return
@@ -161,7 +162,7 @@ def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> 
 def check_mapping(name: str, value: object, *, of_texts: bool = False, or_none: bool = False) -> None:
     """Raises ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts.
 
-    ``of_texts``: and its values, too.
+    ``of_texts``: the values must be texts as well.
     """
     if or_none and value is None:
         return
@@ -195,9 +196,9 @@ def check_instance(
 def check_interface(
     name: str, value: object, interface: type, expected: str, *, or_none: bool = False, hint: str = ""
 ) -> None:
-    """Raises ``InvalidArgumentError`` unless the value is an object with all that this ``Protocol`` declares.
+    """Raises ``InvalidArgumentError`` unless the value has every member that this ``Protocol`` declares.
 
-    ``hint``: which objects the library has for it.
+    ``hint``: names the library's own implementations.
     """
     if or_none and value is None:
         return
@@ -212,8 +213,8 @@ def check_interface(
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
     """Raises ``TypeError`` unless ``function`` can iterate over the value.
 
-    ``items``: what it holds. ``is_async``: with ``async for``. ``otherwise``: what to do with an iterable of the other
-    kind.
+    ``items``: describes the expected items. ``is_async``: iterates with ``async for``. ``otherwise``: advice for an
+    iterable of the other kind.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return
@@ -230,7 +231,7 @@ def check_iterable(function: str, value: object, items: str, *, is_async: bool =
 
 
 def _is_one_value(value: object) -> bool:
-    """Returns True for one item over which Python iterates all the same: a text, a dictionary, a model of pydantic."""
+    """Returns True for a single item that Python can iterate over: a text, a dictionary, a pydantic model."""
     return isinstance(value, str | bytes | bytearray | Mapping) or hasattr(type(value), "model_fields")
 
 

@@ -1,12 +1,11 @@
 """The chunks of a UI message stream: one ``TypedDict`` per type, and the closed union ``Chunk``.
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. Keys that only later clients know are left out on purpose: clients before 6.0.231 and 7.0.32 validate
-with ``z.strictObject`` and die of a key they do not know. What remains is accepted by every v6 client from 6.0.39 on.
+``ai@7.0.173``. Keys that only later clients know are left out on purpose. Clients before 6.0.231 and 7.0.32 validate
+with ``z.strictObject``, and fail on an unknown key. Every v6 client from 6.0.39 on accepts the keys that remain.
 
 A key that is ``NotRequired`` must be absent rather than ``None``: the client's schema rejects ``null`` there.
-``input``, ``output``, ``data`` and the ``messageMetadata`` of ``message-metadata`` may be ``null`` but must be
-present.
+``input``, ``output``, ``data`` and the ``messageMetadata`` of ``message-metadata`` may be ``null`` but must be present.
 """
 
 from typing import Any, Final, Literal, NotRequired, TypedDict
@@ -189,7 +188,9 @@ class ToolOutputDeniedChunk(TypedDict):
 
 
 class DataChunk(TypedDict):
-    """An app-defined part. ``type`` is ``data-`` and a name, which no ``Literal`` can say: hence a type of its own."""
+    """An app-defined part. ``type`` is ``data-`` and a name, which no ``Literal`` can express, so it has a type of its
+    own.
+    """
 
     type: str
     data: Any
@@ -197,7 +198,7 @@ class DataChunk(TypedDict):
     transient: NotRequired[bool]
 
 
-# v7 only: each of these kills a v6 client
+# v7 only: a v6 client fails on each of these
 
 
 class ToolApprovalResponseChunk(TypedDict):
@@ -229,7 +230,7 @@ class ResetStepChunk(TypedDict):
 
 
 class SteeringMessageChunk(TypedDict):
-    """Since 7.0.163. ``parts`` holds text and file parts."""
+    """Since 7.0.163. ``parts``: text and file parts."""
 
     type: Literal["steering-message"]
     id: str
@@ -268,4 +269,4 @@ Chunk = V6Chunk | V7OnlyChunk
 """Every chunk whose ``type`` is a literal: ``match``/``if chunk["type"] == …`` narrows it, and mypy checks the keys."""
 
 AnyChunk = Chunk | DataChunk
-"""What a stream may hold: a protocol chunk or an app's own ``data-*`` part."""
+"""A protocol chunk, or an app's own ``data-*`` part."""

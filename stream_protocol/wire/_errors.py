@@ -1,4 +1,4 @@
-"""The errors: of the program that calls us, of a request that a browser sent, of a stream that a client reads."""
+"""The error classes: for the calling program, for a request from a browser, and for a stream that a client reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REASONS: Final[Mapping[int, str]] = MappingProxyType(
         415: "unsupported_type",
     }
 )
-"""The status of a refusal -> its reason, unless that is named."""
+"""The status of a refusal -> its default reason."""
 
 
 class StreamProtocolError(Exception):
@@ -32,12 +32,12 @@ class InvalidArgumentError(StreamProtocolError, ValueError):
 
 
 class ChatRequestError(ValueError):
-    """A request that is refused for what the client sent.
+    """A request that is refused because of its content.
 
-    ``str(error)`` is one short plain sentence, safe to send back: the page shows the body of a failed request as it is.
-    ``status``: the HTTP status of the response. ``retry_after``: seconds after which the same request may succeed;
-    ``None`` if nobody knows. ``reason``: one word that says why, for who counts refusals; by default what the status
-    means, and else ``invalid``.
+    ``str(error)`` is one short plain sentence, safe to send back: the client shows the body of a failed request
+    unchanged. ``status``: the HTTP status of the response. ``retry_after``: seconds after which the same request may
+    succeed; ``None`` if unknown. ``reason``: one word for metrics that count refusals; by default the word for the
+    status, otherwise ``invalid``.
     """
 
     def __init__(
@@ -50,17 +50,18 @@ class ChatRequestError(ValueError):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of the response that refuses the request: ``Retry-After``, if it is known."""
+        """The headers of the response that refuses the request: ``Retry-After``, if known."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
 class ClientStreamError(Exception):
-    """What the page's ``onError`` would receive: the stream was refused, or it carried an ``error`` chunk.
+    """The error that the client's ``onError`` would receive: the stream was refused, or it carried an ``error`` chunk.
 
     ``error_class`` is the JavaScript class (``AI_UIMessageStreamError``, ``AI_TypeValidationError``,
-    ``AI_JSONParseError``; ``Error`` for an ``error`` chunk). ``text`` is its message, without the second line that the
-    schema or JSON library writes and words anew in every release. ``chunk_type`` and ``chunk_id`` are set where the
-    client sets them: on ``AI_UIMessageStreamError``. ``message`` is what had been received, and stays on the page.
+    ``AI_JSONParseError``; ``Error`` for an ``error`` chunk). ``text`` is the error's message, without the second line:
+    the schema or JSON library writes that line, and changes it in every release. ``chunk_type`` and ``chunk_id`` are
+    set where the client sets them: on ``AI_UIMessageStreamError``. ``message`` is the message as received so far; the
+    client keeps showing it.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The keys that kill a page: ``__proto__`` anywhere, and ``prototype`` in an object called ``constructor``.
+"""The keys that make the client fail: ``__proto__`` anywhere, and ``prototype`` in an object called ``constructor``.
 
-The client parses every chunk with ``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``, which throws on both,
-wherever they stand. A tool that returns such a key must not end the conversation, so such a key is put in brackets.
+The client parses every chunk with ``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``, which throws on both keys at
+any depth. A tool that returns such a key must not end the conversation, so the key is put in brackets.
 """
 
 from collections.abc import Collection
@@ -13,12 +13,12 @@ FORBIDDEN_IN_CONSTRUCTOR = "prototype"
 
 
 def may_hold_forbidden_key(encoded: bytes) -> bool:
-    """Whether this JSON, written by ``orjson``, might hold such a key. Cheap; ``False`` is certain."""
+    """Returns False only if this JSON, written by ``orjson``, certainly has no such key. Cheap."""
     return b'"__proto__":' in encoded or b'"constructor":' in encoded
 
 
 def has_forbidden_key(value: Any) -> bool:
-    """Whether the client's parser refuses this plain JSON value."""
+    """Returns True if the client's parser refuses this plain JSON value."""
     todo = [value]
     while todo:
         node = todo.pop()
@@ -51,7 +51,7 @@ def safe_key(key: str, *, in_constructor: bool) -> str:
 
 
 def free_key(key: str, taken: Collection[str]) -> str:
-    """The key itself, or with a number after it if it is taken: nothing that a tool returned is lost."""
+    """Returns the key, or the key with a number after it if it is taken: no value of a tool's result is lost."""
     if key not in taken:
         return key
     number = 2

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from typing import Final
 
 MAX_JOINED: Final = 2**16
-"""The most bytes of text in one joined delta, unless it was longer before: 64 KiB, one write to a socket. So joining
-never copies what was joined before, however long a text becomes."""
+"""The most bytes of text in one joined delta, unless it was longer before: 64 KiB, one write to a socket. So a joined
+text is not copied again, however long the text becomes.
+"""
 
 _DELTA: Final = re.compile(
     rb'(data: \{"type":"(?:text-delta|reasoning-delta|tool-input-delta)"'
@@ -20,18 +21,18 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """A stream with the deltas of a part joined, wherever nothing but deltas of other parts lies between them.
+    """A stream with joined deltas: deltas of one part become one, if only deltas of other parts lie between them.
 
-    It grows by ``add``, which looks at each event once: the time is linear in the bytes. A client folds it into the
-    same message. Texts are joined as they stand in the JSON, without parsing.
+    ``add`` looks at each event once: the time is linear in the bytes. A client folds the result into the same message.
+    Texts are joined in their JSON form, without parsing.
 
-    The input of a call that began in an earlier step stays in pieces: for a dynamic tool the client shows the text of
-    the first piece in a step only when the second comes.
+    The input of a call that began in an earlier step is not joined. For a dynamic tool the client shows the text of a
+    step's first delta only when the second delta comes.
     """
 
     def __init__(self) -> None:
         self.complete: list[bytes] = []
-        """The events that are joined for good: later ones come after them."""
+        """The finished events. Later events come after them."""
         self.size = 0
         """Bytes of all events."""
         self._open: dict[bytes, _Delta] = {}

@@ -17,10 +17,10 @@ backslash is never taken for the beginning of an escape."""
 
 
 def parse_json(text: bytes | str) -> Any:
-    """Returns the value. Lone surrogates in it become U+FFFD, as the page would show them.
+    """Returns the value. Lone surrogates become U+FFFD, as browsers show them.
 
-    Raises ``ValueError`` for anything that ``JSON.parse`` refuses (``NaN``, trailing commas, …), for bytes that are not
-    UTF-8, for numbers beyond a double, and beyond orjson's 1024 levels.
+    Raises ``ValueError`` for text that ``JSON.parse`` refuses (``NaN``, trailing commas, …) and for bytes that are not
+    UTF-8. It also raises for numbers beyond a double, and beyond orjson's 1024 levels.
     """
     try:
         return orjson.loads(text)
@@ -33,7 +33,7 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def parse_client_json(text: str) -> Any:
-    """``parse_json`` as the client does it: raises ``ValueError`` also for the keys that kill a page."""
+    """``parse_json`` with the client's rules: also raises ``ValueError`` for forbidden keys such as ``__proto__``."""
     value = parse_json(text)
     if has_forbidden_key(value):
         raise ValueError("a key is forbidden")

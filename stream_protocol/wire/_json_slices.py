@@ -1,13 +1,12 @@
 """Parsing a large JSON text in slices, so that other work of the same thread can go on between them.
 
-A parser in C holds the interpreter until it has read the whole text, whatever thread it runs in: seconds for 30 MiB of
-brackets. So only commas and brackets are read here, and orjson gets what lies between some of them. A list or an object
-that is larger than ``PIECE`` is put together from pieces, and so is a long string.
+A parser in C blocks the interpreter in every thread until it has read the whole text: seconds for 30 MiB of brackets.
+So this module only finds commas and brackets, and orjson parses the text between them. A list or an object larger than
+``PIECE`` is assembled from pieces, and so is a long string.
 
 Counting the values first and parsing all at once would be simpler, and was measured with texts of 30 MiB within the
-bounds below. ``orjson.loads`` stops the event loop for 0.6 s (400,000 objects under different keys), 0.3 s (400,000
-objects in a list) or 0.2 s (a million strings). In slices the longest stops of these are 90, 75 and 57 ms, most of it
-Python's garbage collector.
+bounds below. ``orjson.loads`` stops the event loop for 0.6 s (400,000 objects under different keys), 0.3 s (such a
+list) or 0.2 s (a million strings). In slices the longest stops are 90, 75 and 57 ms, mostly Python's garbage collector.
 """
 
 from __future__ import annotations
@@ -20,27 +19,28 @@ from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, FORBIDDEN, rename_
 from stream_protocol.wire._json_parsing import parse_json
 
 PIECE: Final = 64 * 1024
-"""About how many bytes are parsed at once. 64 KiB of empty objects, which take longest, take 2 ms."""
+"""Approximate bytes that are parsed at once. 64 KiB of empty objects, the slowest case, take 2 ms."""
 
 SLICE: Final = 256 * 1024
-"""How much is read between two pauses: bytes, and ``VALUE_COST`` for each value. It takes 2 to 4 ms."""
+"""Work between two pauses: bytes, and ``VALUE_COST`` for each value. It takes 2 to 4 ms."""
 
 VALUE_COST: Final = 64
-"""How many bytes of a long string are read in the time that one value takes."""
+"""Bytes of a long string that take as long to read as one value."""
 
 MAX_VALUES: Final = 1_000_000
 """The most values in a text: texts, numbers, lists, objects. 5,000 messages with four tool calls each have 400,000."""
 
 MAX_CONTAINERS: Final = 400_000
-"""How many of the values may be lists and objects; those 5,000 messages have 175,000. Each takes up to 240 bytes, and
-Python's garbage collector looks at all of them at once: 30 to 50 ms."""
+"""The most lists and objects among the values; those 5,000 messages have 175,000. Each takes up to 240 bytes. Python's
+garbage collector visits all of them at once: 30 to 50 ms.
+"""
 
 MAX_LEVELS: Final = 254
-"""The most levels of lists and objects: what orjson can write again."""
+"""The most levels of lists and objects: the limit of orjson's writer."""
 
 CONTAINER_BYTES: Final = 200
 VALUE_BYTES: Final = 50
-"""About how many bytes of memory a list or an object takes, and any other value, besides its text."""
+"""Approximate bytes of memory of a list or an object, and of any other value, without its text."""
 
 _TO_MARK: Final = re.compile(rb'[^"\[\]{},]*+(?:"(?:[^"\\]++|\\.)*+"[^"\[\]{},]*+)*+([\[\]{},])?+', re.DOTALL)
 """Whole strings, numbers and blanks, and the comma or bracket behind them."""
@@ -48,8 +48,9 @@ _TO_MARK: Final = re.compile(rb'[^"\[\]{},]*+(?:"(?:[^"\\]++|\\.)*+"[^"\[\]{},]*
 _STRING_END: Final = re.compile(rb'(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 _STRING_PIECE: Final = re.compile(rb'(?:[^"\\]++|\\(?=.{12})(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|.))*+', re.DOTALL)
-"""A part of a string that is cut off nowhere within an escape: one is taken only if there is room behind it for the
-other half of a surrogate pair."""
+"""A part of a string that does not end within an escape. An escape is taken only if there is room behind it for the
+other half of a surrogate pair.
+"""
 
 _TO_LAST_VALUE: Final = re.compile(rb'(?:[^"]*+("(?:[^"\\]++|\\.)*+"))*+[ \t\n\r]*+:[ \t\n\r]*+', re.DOTALL)
 """Members of an object up to the value of the last; the group is the last key."""
@@ -60,7 +61,7 @@ _PAIRS: Final = frozenset({b"[]", b"{}"})
 
 
 _PARTS_OF_FORBIDDEN_KEYS: Final = (FORBIDDEN.encode(), CONSTRUCTOR.encode(), b"\\u00")
-"""One of these is in each text with a forbidden key: as it is, or with escapes."""
+"""Each text with a forbidden key contains one of these: literally, or with escapes."""
 
 MAX_CONTINUATION_BYTES: Final = 3
 """Bytes of a UTF-8 character after its first."""
@@ -71,13 +72,13 @@ class TooManyValuesError(ValueError):
 
 
 def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
-    """``parse_json``, but pauses after each slice of its work. The generator returns the value, and yields about how
-    many bytes of memory the lists, objects and other values of the slice take, besides the texts in them.
+    """``parse_json``, but pauses after each slice of its work. The generator returns the value. It yields the
+    approximate bytes of memory that the lists, objects and other values of the slice take, without their texts.
 
-    The keys that kill a page are renamed, as ``rename_forbidden_keys`` does. U+0000 becomes U+FFFD, as lone surrogates
-    do: PostgreSQL refuses JSON that has it. Raises ``ValueError`` for what ``parse_json`` refuses, for more than
-    ``MAX_LEVELS`` levels, for too many values (``TooManyValuesError``), and, in a text of more than ``PIECE`` bytes,
-    for keys, numbers and blanks of that size and for a string alone.
+    Forbidden keys are renamed, as ``rename_forbidden_keys`` does. U+0000 becomes U+FFFD, as lone surrogates do:
+    PostgreSQL refuses JSON that has it. Raises ``ValueError`` for text that ``parse_json`` refuses, for more than
+    ``MAX_LEVELS`` levels, and for too many values (``TooManyValuesError``). In a text of more than ``PIECE`` bytes it
+    also raises for keys, numbers and blanks of that size, and for a string alone.
     """
     return (yield from _SlicedParser(text).parse())
 
@@ -91,20 +92,20 @@ class _Open:
         self.start = start
         self.parent = parent
         self.unparsed: int | None = start + 1
-        """Where what is not parsed yet begins; ``None`` while a large value in it is read."""
+        """Position of the first unparsed byte; ``None`` while a large value inside is read."""
         self.items: list[Any] | dict[str, Any] | None = None
-        """What has been parsed of it, if that was done in pieces."""
+        """The items parsed so far, if it is parsed in pieces."""
         self.key = ""
-        """In an object, the key of the large value that is read."""
+        """In an object, the key of the large value that is being read."""
         self.follows_value = False
-        """Whether the unparsed text is what follows a large value: blanks, then a comma or the end."""
+        """True if the unparsed text follows a large value: blanks, then a comma or the end."""
 
     @property
     def in_constructor(self) -> bool:
         return self.parent is not None and self.parent.key == CONSTRUCTOR
 
     def add(self, items: list[Any] | dict[str, Any]) -> None:
-        """Takes items that were parsed."""
+        """Adds parsed items."""
         if isinstance(self.items, dict):
             self.items.update(items)
         elif self.items is not None:
@@ -113,8 +114,8 @@ class _Open:
             self.items = items
 
     def put(self, value: Any, end: int) -> None:
-        """Takes the large value, which ends before ``end``."""
-        assert self.items is not None  # what came before the value was added, even if it was nothing
+        """Adds the large value, which ends before ``end``."""
+        assert self.items is not None  # the items before the value were added, even if there were none
         if isinstance(self.items, dict):
             self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value
         else:
@@ -127,12 +128,12 @@ class _SlicedParser:
         self._text = text
         self._stack: list[_Open] = []
         self._unparsed = 0
-        """Where the text begins of which nothing is parsed."""
+        """Position of the unparsed rest of the text."""
         self._read = 0
-        """Bytes that have been read since the last pause, and ``VALUE_COST`` for each value."""
+        """Bytes read since the last pause, and ``VALUE_COST`` for each value."""
         self._commas = self._containers = self._counted = 0
         self._results: list[Any] = []
-        """The value of the whole text, when it has been read."""
+        """The value of the whole text, once it has been read."""
 
     def parse(self) -> Generator[int, None, Any]:
         position = last_mark = 0
@@ -149,7 +150,7 @@ class _SlicedParser:
                 self._pass_mark(position - 1)
             elif position == before:  # at a string that does not end within a piece
                 position = last_mark = yield from self._read_long_string(position)
-            elif position - last_mark > 4 * PIECE:  # two strings and what is around them may be as long
+            elif position - last_mark > 4 * PIECE:  # two strings and the text around them may be as long
                 raise ValueError("a number or blanks without an end")
         if self._stack:
             raise ValueError("unexpected end")
@@ -159,7 +160,7 @@ class _SlicedParser:
         return self._results[0]
 
     def _end_slice(self) -> int:
-        """Returns about how many bytes of memory the values of the slice take."""
+        """Returns the approximate bytes of memory that the values of the slice take."""
         before = self._counted
         self._counted = self._containers * CONTAINER_BYTES + self._commas * VALUE_BYTES
         self._read = 0
@@ -229,7 +230,7 @@ class _SlicedParser:
             self._results.append(value)
 
     def _read_long_string(self, start: int) -> Generator[int, None, int]:
-        """Reads the string at this position, which must be a value. Returns where it ends."""
+        """Reads the string value at this position. Returns the position of its end."""
         top = self._top()
         if top.follows_value:
             raise ValueError("a comma is missing")
@@ -254,18 +255,18 @@ class _SlicedParser:
         return self._stack[-1]
 
     def _begin_large_value(self, position: int) -> None:
-        """Parses what comes before the value at this position in all lists and objects that it is in."""
+        """Parses the text before the value at this position, in all lists and objects around it."""
         self._parse_outer(len(self._stack) - 1)
         self._parse_before_value(self._stack[-1], position)
 
     def _parse_outer(self, count: int) -> None:
-        """Parses what the ``count`` outermost lists and objects have before the one that is open in them."""
+        """Parses the items of the ``count`` outermost lists and objects that come before the open one in each."""
         for outer, inner in zip(self._stack[:count], self._stack[1:], strict=False):
             if outer.unparsed is not None:
                 self._parse_before_value(outer, inner.start)
 
     def _parse_before_value(self, one: _Open, position: int) -> None:
-        """Parses what is left of ``one`` before its large value at this position."""
+        """Parses the rest of ``one`` up to its large value at this position."""
         assert one.unparsed is not None
         piece = self._between(one.unparsed, position)
         one.unparsed = None
@@ -279,7 +280,7 @@ class _SlicedParser:
         one.key = parse_json(before[1])
 
     def _parse_rest(self, one: _Open, position: int) -> None:
-        """Parses what is left of ``one`` before the comma or the end at this position: one item or more."""
+        """Parses the rest of ``one``, one item or more, up to the comma or the end at this position."""
         assert one.unparsed is not None
         piece = self._between(one.unparsed, position)
         wrapped = b"[%b]" % piece if self._text[one.start] == _LIST else b"{%b}" % piece
@@ -289,7 +290,7 @@ class _SlicedParser:
         one.add(items)
 
     def _cut_string(self, position: int) -> int:
-        """Where a piece of the string ends that begins at this position: between two characters."""
+        """Returns the position between two characters where a piece of the string ends that begins at ``position``."""
         found = _STRING_PIECE.match(self._text, position, position + PIECE)
         assert found is not None  # it matches the empty text, too
         end = found.end()
@@ -309,10 +310,12 @@ class _SlicedParser:
 
 
 def _without_nul(piece: bytes) -> bytes:
-    """The piece with U+FFFD for U+0000, which JSON can only escape. A piece that has it unescaped is no JSON."""
+    """Returns the piece with U+FFFD for U+0000, which JSON can only escape. A piece with an unescaped U+0000 is not
+    JSON.
+    """
     if b"\\u0000" not in piece or b"\0" in piece:
         return piece
-    # Escaped backslashes are out of the way meanwhile: what follows one is text.
+    # Escaped backslashes are removed meanwhile: the characters after one are text.
     return piece.replace(rb"\\", b"\0\0").replace(rb"\u0000", rb"\ufffd").replace(b"\0\0", rb"\\")
 
 

@@ -1,11 +1,11 @@
 """Any Python value -> plain JSON: ``dict`` with ``str`` keys, ``list``, ``str``, a number, ``bool``, ``None``.
 
-A value is made JSON once, before a chunk holds it. From then on neither our encoder nor the client's parser can fail on
+A value is converted once, before it enters a chunk. After that neither our encoder nor the client's parser can fail on
 it. The result is a copy: a tool may change its own dictionary later.
 
 Nearly all values are plain JSON already. ``orjson`` writes and reads those at C speed, and hands every other type to
-``_Walk``. Where it refuses a value (a key that is not a string, a lone surrogate, an integer beyond 64 bits, too deep),
-``_Walk`` takes the whole of it. The options keep ``orjson`` from types that it would write in another way than
+``_Walk``. It refuses keys that are not strings, lone surrogates, integers beyond 64 bits, and too many levels.
+``_Walk`` then converts the whole value. The options disable the types that ``orjson`` would write differently from
 ``_Walk``.
 """
 
@@ -27,8 +27,9 @@ from stream_protocol.wire._forbidden_keys import free_key, may_hold_forbidden_ke
 from stream_protocol.wire._printable import printable
 
 MAX_DEPTH: Final = 246
-"""Levels of arrays and objects in one value. ``orjson`` stops at 254. 8 are left for what stands around a value: the
-output in a part in ``parts`` in a message in ``messages`` in a body is 6 levels down."""
+"""Levels of arrays and objects in one value. ``orjson`` stops at 254. Eight are left for the levels around a value: a
+body, ``messages``, a message, ``parts``, a part and its output are six.
+"""
 
 JSON_OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 """``orjson`` would skip dataclass fields that begin with ``_``, and format datetimes in another way."""
@@ -40,12 +41,12 @@ _PATH_SHOWN: Final = 80
 class UnrepresentableValueError(ValueError):
     """The value has no JSON form: it contains itself, is too deep, or is of an unknown type.
 
-    ``str(error)`` is one line with the type and the place of the offending piece.
+    ``str(error)`` is one line with the type and the path of the offending value.
     """
 
 
 def json_value(value: Any, *, lossy: bool = False) -> Any:
-    """Returns the value as plain JSON that shares nothing with it.
+    """Returns a copy of the value as plain JSON.
 
     - not a number and infinities -> ``None``; integers beyond 64 bits and ``Decimal`` -> their digits as text
     - bytes -> standard base64; date and time -> ISO 8601; ``timedelta`` -> seconds; UUID, path -> text; enum -> its
@@ -55,10 +56,10 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
       ``tolist``
     - URLs, IP addresses, patterns and other types that ``pydantic_core`` can write -> as it writes them
     - keys -> what JSON makes of them (``True`` -> ``"true"``), others by ``str``; keys that become equal are numbered
-    - texts -> ``to_well_formed``; keys that kill a page, such as ``__proto__`` -> in brackets: ``[__proto__]``
+    - texts -> ``to_well_formed``; keys that clients refuse, such as ``__proto__`` -> in brackets: ``[__proto__]``
 
     Iterators and generators are refused: reading one would use it up. Raises ``UnrepresentableValueError``; with
-    ``lossy`` it never raises, and the unrepresentable piece is ``None``.
+    ``lossy`` it never raises, and an unrepresentable value becomes ``None``.
     """
     try:
         wrapped = orjson.dumps([[[[[[[[value]]]]]]]], default=_json_of_foreign_type, option=JSON_OPTIONS)
@@ -84,7 +85,7 @@ def to_well_formed(text: str) -> str:
 
 
 SHORT_JSON_LENGTH: Final = 60
-"""How many characters of an id or a value an error message shows; the ids that frameworks make are shorter."""
+"""Characters of an id or a value that an error message shows. Ids of frameworks are shorter."""
 
 
 def short_json(value: object) -> str:
@@ -109,7 +110,9 @@ def _json_of_foreign_type(value: Any) -> Any:
 
 
 class _Walk:
-    """Makes one value JSON. Takes two Python frames a level, so that ``MAX_DEPTH`` levels fit the default stack."""
+    """Converts one value to JSON. It takes two Python frames a level, so that ``MAX_DEPTH`` levels fit the default
+    stack.
+    """
 
     def __init__(self, *, lossy: bool) -> None:
         self._lossy = lossy
@@ -177,7 +180,9 @@ def _key(key: Any) -> str:
 
 
 def _shape(value: Any) -> Any:
-    """A plain scalar; or a ``dict``, ``list`` or ``frozenset`` of raw members; or an enum member. Else it raises."""
+    """Returns a plain scalar, an enum member, or a ``dict``, ``list`` or ``frozenset`` of raw members. Raises for
+    anything else.
+    """
     match value:
         case Enum() | None | bool():
             return value
@@ -230,7 +235,9 @@ def _shape_of_library_type(value: Any) -> Any:
 
 
 def is_instance(value: Any, module: str, *classes: str) -> bool:
-    """Whether the value is of one of these classes. Imports nothing: without the module there is no such value."""
+    """Returns True if the value is an instance of one of these classes. Imports nothing: a module that is not loaded
+    has no instances.
+    """
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))
 

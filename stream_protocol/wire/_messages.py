@@ -1,9 +1,9 @@
-"""UI messages, and the request that brings them: read leniently, and refused in one plain sentence.
+"""UI messages, and the request with them: parsed leniently, and refused in one plain sentence.
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. A client adds keys, parts and states with every release and sends the whole history back, so what is not
-known here is kept as it is; ``null`` counts as absent. Only what the server must rely on is checked: the chat id, and
-the types of the few keys that it reads. Nothing in a message is trusted: it is what a browser says.
+``ai@7.0.173``. A client adds keys, parts and states with every release, and sends the whole history back. So unknown
+keys stay unchanged, and ``null`` counts as absent. The parser checks the chat id, and the types of the few keys that
+the server reads. Nothing in a message is trusted: a browser sent it.
 """
 
 import json
@@ -21,7 +21,7 @@ from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._sdk_4 import SDK_4_REQUEST, is_of_sdk_4
 
 MAX_CHAT_ID_LENGTH: Final = 128
-"""Characters in a chat id. It becomes the id of an ADK session, and ADK's database column holds 128."""
+"""Characters in a chat id. It becomes the id of an ADK session, and ADK's database column has 128."""
 
 MAX_MESSAGES: Final = 20_000
 """Messages in a request: some years of a busy chat."""
@@ -30,13 +30,13 @@ MAX_PARTS: Final = 5_000
 """Parts of one message: an agent that calls a thousand tools, with a thought and a text around each."""
 
 MAX_KEYS: Final = 1_000
-"""Keys of the body, of a message, of a part: of what this server copies. They have about ten."""
+"""Keys of the body, of a message and of a part, which this server copies. They have about ten."""
 
 PARTS_PER_SLICE: Final = 1_000
-"""Parts and messages that are checked between two pauses, about: 2 ms."""
+"""Parts and messages that are checked between two pauses: about 2 ms."""
 
-WAY_OUT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
-"""For a body that is too large: clients send the whole chat again, with all of its files. The README says more."""
+HINT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
+"""For a body that is too large: clients send the whole chat again, with all of its files. See the README."""
 
 Trigger = Literal["submit-message", "regenerate-message"]
 
@@ -121,7 +121,7 @@ class SteeringMessagePart(TypedDict):
 
 
 class Approval(TypedDict):
-    """``approved`` is absent until the user has answered. Further keys come back to us as the client got them."""
+    """``approved`` is absent until the user has answered. The client returns further keys as it received them."""
 
     id: str
     approved: NotRequired[bool]
@@ -129,7 +129,7 @@ class Approval(TypedDict):
 
 
 class ToolPart(TypedDict):
-    """A tool call and what became of it. ``type`` is ``tool-`` and the tool's name, or ``dynamic-tool``."""
+    """A tool call and its state. ``type`` is ``tool-`` and the tool's name, or ``dynamic-tool``."""
 
     type: str
     toolCallId: str
@@ -185,29 +185,32 @@ _OWN_KEYS: Final = frozenset({"id", "messages", "message", "trigger", "messageId
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatRequest:
-    """What a chat client posts."""
+    """The request of a chat client."""
 
     id: str
     """The chat's id, fit to be a session id and a path segment."""
     messages: tuple[UIMessage, ...]
     """The history as the client has it, or the last message alone; at least one. A message without an id has ``""``."""
     has_history: bool = True
-    """Whether the client sent ``messages``. A transport that sends a single ``message`` does not say which it has."""
+    """True if the client sent ``messages``. A transport that sends a single ``message`` does not tell which messages it
+    has.
+    """
     trigger: Trigger = "submit-message"
     has_trigger: bool = False
-    """Whether the client named the trigger. Some transports leave it out: ``trigger`` is a guess then."""
+    """True if the client named the trigger. Some transports leave it out, and ``trigger`` is a guess."""
     message_id: str | None = None
     """The message that the request is about: the assistant's to continue, the user's to replace, or the one to
     regenerate."""
     body: Mapping[str, Any] = field(default_factory=dict)
-    """The other keys of the body, which the app's client put there."""
+    """The other keys of the body, from the app's own client code."""
     size: int = field(default=0, compare=False)
-    """The bytes of the body; 0 for a request that was made otherwise."""
+    """The bytes of the body; 0 for a request that was not parsed from bytes."""
 
     @property
     def messages_to_target(self) -> tuple[UIMessage, ...]:
-        """The messages up to the one that the request is about: the assistant's that ``message_id`` names for an answer
-        to its calls, or else the last of all. No message after it is read."""
+        """The messages up to the target, which is the last one. The target is the assistant's message that
+        ``message_id`` names, or the newest message. Later messages are not read.
+        """
         for index, message in enumerate(self.messages if self.trigger == "submit-message" else ()):
             if message["id"] and message["id"] == self.message_id and message["role"] == "assistant":
                 return self.messages[: index + 1]
@@ -220,22 +223,23 @@ class ChatRequest:
 
     @property
     def says_new_words(self) -> bool:
-        """Whether the client says that the words are new: neither an edit, which has a ``message_id``, nor the wish for
-        another answer, which has another trigger. It never says so of the same words twice."""
+        """True for a new user message: no ``message_id`` (an edit has one), and no other trigger, such as one for
+        another answer. Clients set it once for each message.
+        """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 
     @property
     def message_before_words(self) -> UIMessage | None:
-        """The assistant's last message before the target: of the user's new words, the one that they follow."""
+        """The last assistant message before the target: the one that a new user message follows."""
         *earlier, _target = self.messages_to_target
         return next((message for message in reversed(earlier) if message["role"] == "assistant"), None)
 
 
 def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> ChatRequest:
-    """Returns the request that a body holds; a mapping is a body that some framework has parsed already.
+    """Returns the request in a body. A mapping is a body that a framework has parsed already.
 
-    Raises ``ChatRequestError``: 400 for what is not JSON or has no usable chat id, 413 for more values or parts than a
-    chat has, 422 for what is no list of messages. The server must bound the size, before it reads.
+    Raises ``ChatRequestError``. 400: the body is not JSON, or has no usable chat id. 413: it has more values or parts
+    than a chat has. 422: the messages are not a list of messages. The server must bound the size before it reads.
     """
     parsing = parse_chat_request_in_slices(body)
     while True:
@@ -249,8 +253,9 @@ def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> Cha
 def parse_chat_request_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, ChatRequest]:
-    """``parse_chat_request``, but pauses after each slice of some milliseconds. The generator returns the request, and
-    yields about how many bytes of memory the slice has taken, besides texts."""
+    """``parse_chat_request``, but pauses after each slice of some milliseconds. The generator returns the request. It
+    yields the approximate bytes of memory that the slice has taken, without texts.
+    """
     size, parsed = yield from _parse_json_object(body)
     fields = _object(parsed, "The request body")
     _refuse_sdk_4(fields)
@@ -281,7 +286,9 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
 
 
 def parse_chat_id(value: object) -> str:
-    """Returns the chat id, if it can name a session and stand in a path; else raises ``ChatRequestError`` (400)."""
+    """Returns the chat id, if it can be a session id and a part of a path. Otherwise raises ``ChatRequestError``
+    (400).
+    """
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):
@@ -292,14 +299,14 @@ def parse_chat_id(value: object) -> str:
         raise ChatRequestError("The chat id must not begin or end with a space.")
     if len(value) > MAX_CHAT_ID_LENGTH:
         raise ChatRequestError(f"The chat id is longer than {MAX_CHAT_ID_LENGTH} characters.")
-    # U+FFFD is what is left of bytes that are no text, and of U+0000: many names would be one chat.
+    # U+FFFD replaces bytes that are not text, and U+0000: many names would share one chat.
     if value in (".", "..") or re.search(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufffd\ud800-\udfff]", value):
         raise ChatRequestError("The chat id must not be a path or hold control characters.")
     return value
 
 
 def is_tool_part(part: UIPart) -> TypeGuard[ToolPart]:
-    """Whether the part is a tool call, static or dynamic."""
+    """Returns True for a tool call, static or dynamic."""
     return part["type"].startswith("tool-") or part["type"] == "dynamic-tool"
 
 
@@ -311,7 +318,7 @@ def tool_name(part: ToolPart) -> str:
 def _parse_json_object(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, tuple[int, dict[str, Any]]]:
-    """The bytes of the body, and what it holds."""
+    """Returns the bytes of the body, and its JSON object."""
     _check_body(body)
     try:
         if isinstance(body, Mapping):
@@ -319,7 +326,7 @@ def _parse_json_object(
         text = to_well_formed(body).encode() if isinstance(body, str) else body
         parsed = yield from parse_json_in_slices(text)
     except TooManyValuesError as error:
-        raise ChatRequestError(f"The request holds too many values: {WAY_OUT}", status=413) from error
+        raise ChatRequestError(f"The request holds too many values: {HINT}", status=413) from error
     except (ValueError, TypeError, RecursionError) as error:
         raise ChatRequestError("The request body is not valid JSON, or is nested too deeply.") from error
     if not isinstance(parsed, dict):
@@ -328,7 +335,8 @@ def _parse_json_object(
 
 
 def _check_body(body: object) -> None:
-    """Raises ``InvalidArgumentError`` for what no client can have sent: a request, or a coroutine that gives its body.
+    """Raises ``InvalidArgumentError`` for an argument that is not a body: a request object, or a coroutine that returns
+    the body.
 
     Raises ``ChatRequestError`` (400) for JSON that a framework has parsed and that is not an object.
     """
@@ -351,7 +359,7 @@ def _messages(value: object) -> Generator[int, None, tuple[UIMessage, ...]]:
     if not isinstance(value, list) or not value:
         raise ChatRequestError("The request needs a list of messages that is not empty.", status=422)
     if len(value) > MAX_MESSAGES:
-        raise ChatRequestError(f"The request has more than {MAX_MESSAGES:,} messages: {WAY_OUT}", status=413)
+        raise ChatRequestError(f"The request has more than {MAX_MESSAGES:,} messages: {HINT}", status=413)
     messages: list[UIMessage] = []
     parts = 0
     for number, item in enumerate(value, 1):
@@ -365,9 +373,9 @@ def _messages(value: object) -> Generator[int, None, tuple[UIMessage, ...]]:
 
 
 def parse_message(value: object, name: str = "The message") -> UIMessage:
-    """Returns the message that a JSON value holds; ``name`` is what a refusal calls it. The value stays as it is.
+    """Returns the message in a JSON value, and leaves the value unchanged. ``name``: the message's name in a refusal.
 
-    Raises ``ChatRequestError``: 422 for what is no message, 413 for more than ``MAX_PARTS`` parts.
+    Raises ``ChatRequestError``: 422 for a value that is not a message, 413 for more than ``MAX_PARTS`` parts.
     """
     message = _object(value, name)
     if is_of_sdk_4(message):

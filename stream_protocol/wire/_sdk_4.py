@@ -1,4 +1,4 @@
-"""Recognises the messages of AI SDK 4, so that a page of that version reads what is wrong and not a detail of it.
+"""Recognises the messages of AI SDK 4, so that the error names the wrong version instead of a detail.
 
 Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at ``ai@4.3.19``. There a message
 has its text as ``content``. From 4.2 on it has ``parts``, too, and the hook sends neither its id nor a trigger.
@@ -18,7 +18,7 @@ _KEYS_OF_PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "file": ("mimeType", "mediaType"),
     "source": ("source", "sourceId"),
 }
-"""Type of a part -> a key that it has there, and one that takes its place in later versions."""
+"""Type of a part -> its key in AI SDK 4, and the key that replaces it in later versions."""
 
 
 def is_of_sdk_4(message: object) -> bool:

@@ -1,30 +1,26 @@
-"""Sinks: the converter writes to one. Chunks are built nowhere else.
+"""Sinks, to which the converter writes. Chunks are built only here.
 
-A ``Sink`` has one method per chunk type; each builds the chunk, with the keys that ``_chunks`` types, and hands it to
-``emit``. ``ChunkSink`` keeps the dictionaries, ``SseSink`` the bytes, ``TransformedSink`` shows each to a hook first.
-All values given to a sink are plain JSON already.
+A ``Sink`` has one method per chunk type. Each method builds the chunk, with the keys that ``_chunks`` types, and passes
+it to ``emit``. ``ChunkSink`` stores dictionaries, and ``SseSink`` bytes. ``TransformedSink`` passes each chunk to a
+hook first. All values given to a sink are plain JSON already.
 
-Nearly all chunks of a stream are deltas, so each part has a function that makes its deltas (``delta_maker``), and
-``text_start``, ``reasoning_start`` and ``tool_input_start`` return one that writes them. ``SseSink`` encodes the
-constant front of such a chunk once, when the part starts. A property test checks that ``SseSink`` gives the bytes of
-``encode_sse`` over ``ChunkSink``.
+Nearly all chunks of a stream are deltas, so ``text_start``, ``reasoning_start`` and ``tool_input_start`` return a
+``DeltaWriter`` for those of their part. ``SseSink`` encodes the constant front of such a chunk once, when the part
+starts. A property test checks that ``SseSink`` gives the bytes of ``encode_sse`` over ``ChunkSink``.
 """
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, cast
 
 import orjson
+from orjson import dumps
 
 from stream_protocol.wire._chunks import AnyChunk, FinishReason, ProviderMetadata
 from stream_protocol.wire._errors import StreamProtocolError
 from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._sse import encode_sse
-
-WriteDelta = Callable[[str], None]
-"""Writes one delta of a part. The text must not be empty."""
 
 Transform = Callable[[AnyChunk], AnyChunk | Iterable[AnyChunk] | None]
 """A hook over chunks: returns the chunk, several in its place, or ``None`` to drop it."""
@@ -38,7 +34,7 @@ DELTA_KEYS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "tool-input-delta": ("toolCallId", "inputTextDelta"),
     }
 )
-"""Type of a delta -> the keys of its part, and of what it adds."""
+"""Type of a delta -> the key of its part's id, and the key of its text."""
 
 T = TypeVar("T")
 
@@ -46,12 +42,31 @@ MakeDelta: TypeAlias = Callable[[str], T]
 """Returns one delta of a part, and writes nothing. The text must not be empty."""
 
 
-class Sink(ABC, Generic[T]):
-    """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` are kept."""
+class DeltaWriter(Generic[T]):
+    """Writes the deltas of one part. The texts must not be empty."""
 
-    def __init__(self, queue: deque[T] | None = None) -> None:
-        self.queue: deque[T] = deque() if queue is None else queue
-        """What was written and nobody has taken. The sink appends on the right, its one reader takes from the left."""
+    __slots__ = ("_put", "make")
+
+    def __init__(self, make: MakeDelta[T], put: Callable[[T], None]) -> None:
+        self.make = make
+        """Makes a delta instead: an item, if ``Sink.makes_items``."""
+        self._put = put
+
+    def __call__(self, delta: str) -> None:
+        self._put(self.make(delta))
+
+
+class Sink(ABC, Generic[T]):
+    """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` stay."""
+
+    __slots__ = ("queue",)
+
+    makes_items: ClassVar[bool] = True
+    """Whether each delta becomes one item, which a ``DeltaWriter`` may make without writing it."""
+
+    def __init__(self, queue: list[T] | None = None) -> None:
+        self.queue: list[T] = [] if queue is None else queue
+        """What was written and nobody has taken, oldest first."""
 
     @abstractmethod
     def emit(self, chunk: AnyChunk) -> None:
@@ -59,19 +74,13 @@ class Sink(ABC, Generic[T]):
 
     def take(self) -> list[T]:
         """Empties the queue. Returns what was in it, oldest first."""
-        queue, taken = self.queue, []
-        while queue:  # mostly once: faster than to iterate over a deque and to clear it
-            taken.append(queue.popleft())
+        taken = self.queue[:]
+        self.queue.clear()
         return taken
 
     @abstractmethod
-    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[T] | None:
-        """Returns the function that makes the deltas of this part; ``None`` if they can only be written: a delta may
-        become several items then, or none."""
-
-    def _delta_writer(self, kind: DeltaType, part_id: str) -> WriteDelta:
-        emit, make = self.emit, _chunk_maker(kind, part_id)
-        return lambda delta: emit(make(delta))
+    def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[Any]:
+        """Returns the writer of this part's deltas."""
 
     def _write(self, chunk: dict[str, Any], **optional: Any) -> None:
         """Emits a chunk, with the optional keys whose values are not ``None``."""
@@ -101,14 +110,14 @@ class Sink(ABC, Generic[T]):
     def finish_step(self) -> None:
         self.emit({"type": "finish-step"})
 
-    def text_start(self, part_id: str, provider: ProviderMetadata | None = None) -> WriteDelta:
+    def text_start(self, part_id: str, provider: ProviderMetadata | None = None) -> DeltaWriter[Any]:
         self._write({"type": "text-start", "id": part_id}, providerMetadata=provider)
         return self._delta_writer("text-delta", part_id)
 
     def text_end(self, part_id: str, provider: ProviderMetadata | None = None) -> None:
         self._write({"type": "text-end", "id": part_id}, providerMetadata=provider)
 
-    def reasoning_start(self, part_id: str, provider: ProviderMetadata | None = None) -> WriteDelta:
+    def reasoning_start(self, part_id: str, provider: ProviderMetadata | None = None) -> DeltaWriter[Any]:
         self._write({"type": "reasoning-start", "id": part_id}, providerMetadata=provider)
         return self._delta_writer("reasoning-delta", part_id)
 
@@ -124,7 +133,7 @@ class Sink(ABC, Generic[T]):
         provider_executed: bool = False,
         title: str | None = None,
         provider: ProviderMetadata | None = None,
-    ) -> WriteDelta:
+    ) -> DeltaWriter[Any]:
         self._write(
             {"type": "tool-input-start", "toolCallId": call_id, "toolName": name},
             providerExecuted=provider_executed or None,
@@ -243,41 +252,30 @@ class Sink(ABC, Generic[T]):
         self._write({"type": f"data-{name}", "data": value}, id=data_id, transient=transient or None)
 
 
-class _PlainSink(Sink[T]):
-    """A sink in which each chunk becomes one item."""
-
-    @abstractmethod
-    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[T]:
-        """Returns the function that makes the deltas of this part."""
-
-    def _delta_writer(self, kind: DeltaType, part_id: str) -> WriteDelta:
-        append, make = self.queue.append, self.delta_maker(kind, part_id)
-        return lambda delta: append(make(delta))
-
-
-class ChunkSink(_PlainSink[AnyChunk]):
+class ChunkSink(Sink[AnyChunk]):
     """Keeps chunks as dictionaries."""
+
+    __slots__ = ()
 
     def emit(self, chunk: AnyChunk) -> None:
         self.queue.append(chunk)
 
-    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[AnyChunk]:
-        """Returns the function that makes the deltas of this part."""
-        return _chunk_maker(kind, part_id)
+    def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[AnyChunk]:
+        return DeltaWriter(_chunk_maker(kind, part_id), self.queue.append)
 
 
-class SseSink(_PlainSink[bytes]):
+class SseSink(Sink[bytes]):
     """Keeps each chunk as the bytes of one SSE event."""
+
+    __slots__ = ()
 
     def emit(self, chunk: AnyChunk) -> None:
         self.queue.append(encode_sse(chunk))
 
-    def delta_maker(self, kind: DeltaType, part_id: str) -> MakeDelta[bytes]:
-        """Returns the function that makes the deltas of this part."""
+    def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[bytes]:
         part_key, text_key = DELTA_KEYS[kind]
         head = f'data: {{"type":"{kind}","{part_key}":'.encode()
-        front = head + orjson.dumps(to_well_formed(part_id)) + f',"{text_key}":'.encode()
-        dumps = orjson.dumps
+        front = head + dumps(to_well_formed(part_id)) + f',"{text_key}":'.encode()
 
         def make(delta: str) -> bytes:
             try:
@@ -285,15 +283,19 @@ class SseSink(_PlainSink[bytes]):
             except orjson.JSONEncodeError:  # a lone surrogate: the only string that orjson refuses
                 return front + dumps(to_well_formed(delta)) + b"}\n\n"
 
-        return make
+        return DeltaWriter(make, self.queue.append)
 
 
 class TransformedSink(Sink[T]):
     """Passes every chunk through an app's hook on its way to another sink.
 
-    If the hook raises, the converter's caller gets the error, and the hook is not called again: what is written after
-    that only ends the response.
+    If the hook raises, the converter's caller gets the error, and the hook is not called again. Later chunks only end
+    the response.
     """
+
+    __slots__ = ("_target", "transform")
+
+    makes_items = False
 
     def __init__(self, target: Sink[T], transform: Transform | None = None) -> None:
         super().__init__(target.queue)
@@ -301,8 +303,8 @@ class TransformedSink(Sink[T]):
         self.transform = transform
         """``None``: chunks pass as they are."""
 
-    def delta_maker(self, kind: DeltaType, part_id: str) -> None:
-        """The hook may drop a delta, or put others in its place."""
+    def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[AnyChunk]:
+        return DeltaWriter(_chunk_maker(kind, part_id), self.emit)
 
     def emit(self, chunk: AnyChunk) -> None:
         transform, self.transform = self.transform, None
@@ -312,11 +314,13 @@ class TransformedSink(Sink[T]):
 
 
 def _chunk_maker(kind: DeltaType, part_id: str) -> MakeDelta[AnyChunk]:
-    if kind == "text-delta":
-        return lambda delta: {"type": "text-delta", "id": part_id, "delta": to_well_formed(delta)}
-    if kind == "reasoning-delta":
-        return lambda delta: {"type": "reasoning-delta", "id": part_id, "delta": to_well_formed(delta)}
-    return lambda delta: {"type": "tool-input-delta", "toolCallId": part_id, "inputTextDelta": to_well_formed(delta)}
+    part_key, text_key = DELTA_KEYS[kind]
+
+    def make(delta: str) -> AnyChunk:
+        text = delta if delta.isascii() else to_well_formed(delta)
+        return cast("AnyChunk", {"type": kind, part_key: part_id, text_key: text})
+
+    return make
 
 
 def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
@@ -329,8 +333,8 @@ def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
 
 
 def _checked(item: object) -> AnyChunk:
-    """What a hook returned, if it is a chunk: anything else would be fatal in the client."""
+    """Returns the hook's result if it is a chunk: anything else would be fatal in the client."""
     match item:
         case {"type": str()}:
             return cast(AnyChunk, item)
-    raise StreamProtocolError(f"`transform` returned {type(item).__name__}, which is no chunk")
+    raise StreamProtocolError(f"`transform` returned {type(item).__name__}, which is not a chunk")

@@ -20,7 +20,7 @@ SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
         "x-accel-buffering": "no",
     }
 )
-"""The official server's headers, and ``no-transform``: a proxy that compresses holds deltas back."""
+"""The official server's headers, and ``no-transform``: a proxy that compresses would delay deltas."""
 
 SSE_DONE: Final = b"data: [DONE]\n\n"
 """The last event of a response. The client skips it; other readers of the stream wait for it."""
@@ -32,11 +32,10 @@ SSE_KEEP_ALIVE: Final = b": keep-alive\n\n"
 def encode_sse(chunk: AnyChunk) -> bytes:
     """The chunk as one SSE event: ``data: <json>`` and a blank line.
 
-    Never raises for a chunk that came out of the converter: its values were made JSON before it was built. A chunk that
-    an app built by hand from other values is made JSON here, by the rules of ``json_value``. Raises ``TypeError`` for
-    anything but a dictionary.
+    Never raises for a chunk of the converter: its values are JSON already. For a chunk that an app built by hand, other
+    values become JSON here, by the rules of ``json_value``. Raises ``TypeError`` for anything but a dictionary.
     """
-    if not isinstance(chunk, (dict, Mapping)):
+    if type(chunk) is not dict and not isinstance(chunk, Mapping):
         raise TypeError(f"`encode_sse` takes one chunk, a dictionary, not {shown(chunk)}.")
     try:
         body = orjson.dumps(chunk, option=JSON_OPTIONS)

@@ -1,4 +1,4 @@
-"""Whether a value is too large for a page, found out before it is made JSON."""
+"""Finds values that are too large for a client, before they are converted to JSON."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import is_dataclass
@@ -7,31 +7,41 @@ from typing import Any, Final
 from stream_protocol.wire._json_values import MAX_DEPTH, is_instance
 
 MAX_VALUE_LENGTH: Final = 8 * 2**20
-"""The most characters and bytes in the texts of one value: twice what models read at most, a million tokens. To make
-this JSON holds the event loop for some 50 ms."""
+"""The most characters and bytes in the texts of one value: twice the largest context of a model, a million tokens.
+Converting it to JSON blocks the event loop for about 50 ms.
+"""
 
 MAX_VALUE_ITEMS: Final = 200_000
-"""The most members of arrays and objects in one value, and of keys, on all levels: 10,000 rows of 9 named columns. As
-above."""
+"""The most members of arrays and objects in one value, and of keys, on all levels: 10,000 rows of 9 named columns.
+Converting them takes as long.
+"""
+
+
+_SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: int = MAX_VALUE_ITEMS) -> bool:
-    """Whether a value has more characters and bytes in its texts, or more members, than these. Looks at no more.
+    """Returns True if a value has more characters and bytes in its texts, or more members, than these limits. Stops at
+    the limit.
 
-    Never raises. What only other code can look into (an iterator, a type with a JSON form of its own) counts as one
-    member. A value that contains itself may be too large, or too deep for ``json_value``.
+    Never raises. A value that only foreign code can read counts as one member: an iterator, or a type with a JSON form
+    of its own. A value that contains itself may be too large, or too deep for ``json_value``.
     """
     length = items = 0
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
         deeper: list[Any] = []
         for item in level:
-            if type(item) is str:  # most are
+            kind = type(item)
+            if kind is str:  # most are
                 length += len(item)
+                continue
+            if kind in _SCALARS:
+                length += 1
                 continue
             try:
                 members = _members(item)
-            except Exception:  # noqa: BLE001, S112 - foreign code ran: `json_value` says what is wrong with it
+            except Exception:  # noqa: BLE001, S112 - foreign code ran: `json_value` reports its error
                 continue
             if isinstance(members, int):
                 length += members

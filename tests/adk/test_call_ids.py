@@ -3,7 +3,7 @@ from hypothesis import given, strategies as st
 from stream_protocol.adk import CallIds
 
 GIVEN = st.lists(st.sampled_from(["A", "A.2", "A.2.2", "A.3", "call_1", "B", None, ""]), max_size=12)
-"""What ADK gives for one call after the other."""
+"""Ids that ADK gives to successive calls."""
 
 
 def named(ids: CallIds, given_ids: list[str | None]) -> list[str]:

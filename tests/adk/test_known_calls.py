@@ -1,4 +1,4 @@
-"""Which call ADK means by an id that was used before, and the id that the client has for it."""
+"""Resolves an id that ADK used before to the call that it means, and to the client's id for that call."""
 
 from typing import Any
 

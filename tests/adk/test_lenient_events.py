@@ -124,11 +124,11 @@ def test_a_value_of_a_wrong_type_leaves_the_rest(change: tuple[dict[str, Any], l
     changed, fields = change
     told: list[str] = []
 
-    class Told(WarnOnce):
+    class RecordedWarnings(WarnOnce):
         def __call__(self, text: str) -> None:
             told.append(text.removeprefix("Ignored the field ").split(",")[0])
 
-    event = read_event({**dumped(), **changed}, Told())
+    event = read_event({**dumped(), **changed}, RecordedWarnings())
     assert event.content is not None
     assert "hi" in [part.text for part in event.content.parts or ()]
     assert told == fields

@@ -1,4 +1,4 @@
-"""What an event says, as facts."""
+"""The reader turns an event into facts."""
 
 from collections.abc import Callable
 

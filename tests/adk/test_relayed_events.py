@@ -1,4 +1,4 @@
-"""Events of ADK's ``RemoteA2aAgent``, as it makes them of what an agent behind A2A sends."""
+"""Events that ADK's ``RemoteA2aAgent`` makes from the messages of an agent behind A2A."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from tests.stream.running import Fields, kinds, message_of, only, outputs, run, 
 Json = dict[str, Any]
 
 ADK = {"adk_app_name": "far", "adk_author": "far"}
-"""By what an ADK agent names itself."""
+"""The metadata by which an ADK agent names itself."""
 
 
 def said(*texts: str, message_id: str = "m1", **more: Any) -> Json:
@@ -51,7 +51,7 @@ def piece(value: str, **fields: Any) -> Event:
 
 
 def shown(events: Sequence[Event], **options: Any) -> list[Fields]:
-    """The parts of the message, without steps and what all of them have."""
+    """The parts of the message, without steps and without keys that all of them have."""
     message = cast("Json", message_of(run(events, **options)))
     own = (
         "type",
@@ -75,7 +75,7 @@ def shown(events: Sequence[Event], **options: Any) -> list[Fields]:
 ANSWER = [{"type": "text", "text": "Hello."}]
 
 
-# What an ADK agent says
+# An ADK agent's texts
 
 
 def test_its_words_are_text_and_stand_once() -> None:
@@ -182,7 +182,7 @@ def test_its_sources_are_shown() -> None:
 
 
 def relayed_by_a_peer(*parts: Part, behind: Event, as_text: bool = True, **fields: Any) -> Event:
-    """An event of an ADK peer that made its own event of what an agent behind it said."""
+    """An event of an ADK peer that relays a text of an agent behind it."""
     own: Any = json.dumps(behind.custom_metadata) if as_text else behind.custom_metadata
     return update(*parts, metadata={**ADK, "adk_custom_metadata": own}, **fields)
 
@@ -211,7 +211,7 @@ def test_custom_metadata_of_another_form_says_nothing(metadata: str) -> None:
     assert shown([update(thought("Hello."), message=said("Hello."), metadata=of_peer)]) == ANSWER
 
 
-# What cannot be shown as it was said: docs/decisions/what-a-message-cannot-show.md
+# Content that has no exact form in a message: docs/decisions/what-a-message-cannot-show.md
 
 
 def test_an_answer_that_another_agent_says_first_as_progress_is_reasoning_and_text() -> None:
@@ -240,7 +240,7 @@ def test_a_peer_that_does_not_stream_says_again_after_an_answer_what_it_said_bef
     assert texts(run([asks, done])) == ["Tell me. ", "Tell me. Rome."]
 
 
-# What an agent of another make says
+# Texts of an agent of another framework
 
 
 def test_progress_is_reasoning_and_the_artifact_the_answer() -> None:
@@ -409,7 +409,7 @@ def test_what_is_not_from_a_peer_is_as_it_is() -> None:
     assert as_said(broken) is broken
 
 
-# What the peer must not be sent
+# Content that must not be sent to the peer
 
 
 def test_what_was_stored_in_the_name_of_a_peers_agent_is_behind_a_mark() -> None:

@@ -1,4 +1,4 @@
-"""The names under which an engine keeps the results of calls. They are stored, so they stay."""
+"""The names under which an engine keeps the results of calls. They are stored, so they must not change."""
 
 from typing import Any
 

@@ -1,6 +1,5 @@
-"""What the attacked servers serve: an agent whose every answer follows from the user's words, ``KIND ARGUMENT``.
-
-Each tool writes down that it ran.
+"""The attacked servers' agent. Its answers depend only on the user's message, ``KIND ARGUMENT``. Each tool records that
+it ran.
 """
 
 import asyncio
@@ -28,9 +27,9 @@ from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import Call, ScriptedLlm, Turn
 
 FOLDER: Final = Path(os.environ["ATTACK_FOLDER"])
-"""Where tools note what they did, and doors are opened."""
+"""The folder in which tools record their runs, and in which doors are opened."""
 
-LEDGER: Final = "ledger"
+TOOL_LOG: Final = "tool_log"
 
 TICK_SECONDS: Final = 0.02
 
@@ -133,8 +132,8 @@ class Model(ScriptedLlm):
 
 def _note(tool: str, context: ToolContext) -> None:
     """One write of one line: no two servers mix theirs."""
-    with (FOLDER / LEDGER).open("ab", buffering=0) as ledger:
-        ledger.write(f"{tool} {context.user_id} {context.session.id}\n".encode())
+    with (FOLDER / TOOL_LOG).open("ab", buffering=0) as tool_log:
+        tool_log.write(f"{tool} {context.user_id} {context.session.id}\n".encode())
 
 
 def note(key: str) -> str:
@@ -178,7 +177,7 @@ async def seed(count: int, tool_context: ToolContext) -> str:
 
 
 def _sign_in() -> AuthConfig:
-    """A provider behind a port where nobody answers: a code that goes there fails at once."""
+    """A provider at a closed port: a code that is sent there fails at once."""
     flow = {"authorizationUrl": "https://provider.example/auth", "tokenUrl": "http://127.0.0.1:9/", "scopes": {"r": ""}}
     scheme: Any = TypeAdapter(AuthScheme).validate_python({"type": "oauth2", "flows": {"authorizationCode": flow}})
     oauth = OAuth2Auth(client_id="app", client_secret="hunter2", redirect_uri=CALLBACK)

@@ -43,14 +43,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Outcome:
-    """``broken``: what an attack has found that must not be; each a sentence."""
+    """The result of an attack. ``broken``: the violations, each a sentence."""
 
     statuses: Mapping[int, int]
     broken: Sequence[str]
 
 
 class Attacker:
-    """``ports``: of the servers; the first is attacked. ``user``: whom the proxy names if nobody else is said."""
+    """``ports``: of the servers; the first is attacked. ``user``: the user that the proxy names by default."""
 
     def __init__(self, ports: Sequence[int], user: str, folder: Path) -> None:
         self.ports = ports
@@ -125,7 +125,7 @@ class Attacker:
         return self.ask("POST", "/api/chat", answering(messages, chat), **options)
 
     def connect(self, server: int = 0, *, patience: float = PATIENCE, receive: int | None = None) -> socket.socket:
-        """A bare socket. ``receive``: bytes that it takes before somebody reads."""
+        """A bare socket. ``receive``: bytes that it accepts before the first read."""
         connection = socket.socket()
         if receive is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
@@ -134,7 +134,7 @@ class Attacker:
         return connection
 
     def read_status(self, connection: socket.socket) -> Answer:
-        """What comes first on a bare socket."""
+        """Reads the status line from a bare socket."""
         try:
             line = connection.recv(4096)
         except TimeoutError:
@@ -155,7 +155,9 @@ class Attacker:
         return self.head("POST", "/api/chat", *more, user=user) + body
 
     def begin(self, stack: ExitStack, words: str, chat: str = "c1", **options: Any) -> Answer:
-        """Says it, and reads no more than the beginning. The connection is open until the stack closes it."""
+        """Sends the message, and reads only the beginning of the response. The connection stays open until the stack
+        closes it.
+        """
         connection = stack.enter_context(self.connect())
         connection.sendall(self.saying(words, chat, **options))
         return self.read_status(connection)
@@ -168,10 +170,10 @@ class Attacker:
         """Ends the runs that wait for it."""
         (self._folder / key).touch()
 
-    def ledger(self, tool: str, user: str | None = None) -> int:
-        """How often this tool ran for the user."""
-        ledger = self._folder / "ledger"
-        lines = ledger.read_text().splitlines() if ledger.exists() else []
+    def tool_runs(self, tool: str, user: str | None = None) -> int:
+        """The number of times that this tool ran for the user."""
+        tool_log = self._folder / "tool_log"
+        lines = tool_log.read_text().splitlines() if tool_log.exists() else []
         return sum(line.startswith(f"{tool} {user or self.user} ") for line in lines)
 
 

@@ -2,19 +2,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.attacks.house import HOUSES, House, HouseName, open_house
-from tests.attacks.stage import Row
+from tests.attacks.attack_run import Row
+from tests.attacks.deployment import DEPLOYMENTS, Deployment, DeploymentName, open_deployment
 from tests.attacks.table import table
 
 ROWS: list[Row] = []
 
 
 @pytest.fixture(scope="session")
-def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """The house of this name, which all attacks on it share, one after the other."""
-    name: HouseName = request.param
-    assert name in HOUSES
-    with open_house(name, tmp_path_factory.mktemp("house")) as opened:
+def deployment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """The deployment of this name, which all attacks on it share, one after the other."""
+    name: DeploymentName = request.param
+    assert name in DEPLOYMENTS
+    with open_deployment(name, tmp_path_factory.mktemp("deployment")) as opened:
         yield opened
 
 

@@ -1,28 +1,29 @@
-"""What an attack is, and all of them."""
+"""The type of an attack, and the list of all attacks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tests.attacks.attacker import Attacker
-from tests.attacks.house import HouseName
+from tests.attacks.deployment import DeploymentName
 
-MEMORY: Final[Sequence[HouseName]] = ("memory",)
-SHARED: Final[Sequence[HouseName]] = ("memory", "Redis")
-"""Where what runs is kept, which is all that matters to most."""
-STORES: Final[Sequence[HouseName]] = ("memory", "SQLite", "Redis")
+MEMORY: Final[Sequence[DeploymentName]] = ("memory",)
+SHARED: Final[Sequence[DeploymentName]] = ("memory", "Redis")
+"""The stores of runs. Most attacks depend on nothing else."""
+STORES: Final[Sequence[DeploymentName]] = ("memory", "SQLite", "Redis")
 
 
 @dataclass(frozen=True)
 class Attack:
-    """``sentence``: what is tried. ``memory``, in MiB, ``files`` and ``log``, in KiB: the most that the server may take
-    for it: on top of what it had before, and while nothing but the victim goes on beside."""
+    """An attack. ``sentence``: describes it. ``memory`` in MiB, ``files`` and ``log`` in KiB: limits of the server's
+    growth. They apply while only the victim's chat goes on beside the attack.
+    """
 
     name: str
     kind: str
     sentence: str
     run: Callable[[Attacker], None]
-    houses: Sequence[HouseName]
+    deployments: Sequence[DeploymentName]
     memory: int
     files: int
     log: int
@@ -33,7 +34,7 @@ ATTACKS: Final[list[Attack]] = []
 
 def attack(
     sentence: str,
-    houses: Sequence[HouseName] = MEMORY,
+    deployments: Sequence[DeploymentName] = MEMORY,
     *,
     memory: int = 256,
     files: int = 100,
@@ -43,7 +44,7 @@ def attack(
 
     def put(run: Callable[[Attacker], None]) -> Callable[[Attacker], None]:
         kind = run.__module__.rpartition(".")[2]
-        ATTACKS.append(Attack(run.__name__, kind, sentence, run, houses, memory, files, log))
+        ATTACKS.append(Attack(run.__name__, kind, sentence, run, deployments, memory, files, log))
         return run
 
     return put

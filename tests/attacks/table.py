@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from tests.attacks.attack_run import Row
 from tests.attacks.registry import ATTACKS
-from tests.attacks.stage import Row
 
 HEAD: Final = (
     "| What is tried | Against | Answers | Longest delay, ms | Memory, MiB | Open files |\n|---|---|---|---:|---:|---:|"
@@ -17,15 +17,15 @@ CLOSED: Final[Mapping[int, str]] = {0: "closed", -1: "none in time"}
 
 def keys() -> list[tuple[str, str]]:
     """The first two cells of each row, in order."""
-    return [(attack.sentence, house) for attack in ATTACKS for house in attack.houses]
+    return [(attack.sentence, deployment) for attack in ATTACKS for deployment in attack.deployments]
 
 
 def table(rows: Iterable[Row]) -> str:
-    by_key = {(row.attack.sentence, row.house): row for row in rows}
+    by_key = {(row.attack.sentence, row.deployment): row for row in rows}
     return "\n".join([HEAD, *(_line(by_key[key]) for key in keys() if key in by_key)])
 
 
 def _line(row: Row) -> str:
     answers = ", ".join(f"{CLOSED.get(status, status)}: {count}" for status, count in sorted(row.statuses.items()))
     delay = f"**{row.delay:,.0f}**" if row.delay > LONG else f"{row.delay:.0f}"
-    return f"| {row.attack.sentence} | {row.house} | {answers} | {delay} | {max(row.memory, 0)} | {row.files} |"
+    return f"| {row.attack.sentence} | {row.deployment} | {answers} | {delay} | {max(row.memory, 0)} | {row.files} |"

@@ -1,4 +1,4 @@
-"""Somebody else's chat beside an attack: a stream that says a number each 20 ms, and a probe of ``/healthz``."""
+"""Another user's chat beside an attack: a stream with a number each 20 ms, and a probe of ``/healthz``."""
 
 import json
 import threading
@@ -17,17 +17,18 @@ WORDS_BEFORE: Final = 10
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the victim noticed. Delays in seconds: the longest pause between two words, and until ``/healthz`` answered.
-    ``whole``: every word came, once and in order, and then the end."""
+class VictimReport:
+    """The victim's observations. Delays in seconds: the longest pause between two words, and until ``/healthz``
+    answered. ``whole``: every word came, once and in order, and then the end.
+    """
 
     pause: float
     healthz: float
     whole: bool
 
 
-def stand_by(port: int, user: str, door: str, has_agent: bool, attack: Connection) -> None:
-    """Tells when it is ready, then watches until told to end, and says what it saw."""
+def run_victim(port: int, user: str, door: str, has_agent: bool, attack: Connection) -> None:
+    """Reports when it is ready, then watches until the end of the attack, and reports its observations."""
     began, stop = threading.Event(), threading.Event()
     ready = threading.Event()
     healthz: list[float] = [0.0]
@@ -46,11 +47,11 @@ def stand_by(port: int, user: str, door: str, has_agent: bool, attack: Connectio
     if has_agent:
         reader.join(PATIENCE)
     pause, whole = stream[0] if stream else (0.0, not has_agent)
-    attack.send(Seen(pause, max(healthz), whole))
+    attack.send(VictimReport(pause, max(healthz), whole))
 
 
 def _probe(port: int, began: threading.Event, stop: threading.Event) -> float:
-    """The longest that an answer took since the attack began. What is refused counts, too, and is asked again."""
+    """The longest response time since the attack began. A refused request counts, too, and is repeated."""
     longest = 0.0
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     while not stop.is_set():

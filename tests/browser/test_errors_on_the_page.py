@@ -1,4 +1,4 @@
-"""What the built page shows of a run that failed, and that the chat goes on."""
+"""The built page shows an error of a failed run, and the chat goes on."""
 
 import pytest
 from google.adk.agents import LlmAgent

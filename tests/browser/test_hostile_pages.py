@@ -1,4 +1,4 @@
-"""What pages of other sites, names that resolve to this machine, and a model's words do not get from the page."""
+"""The page resists pages of other sites, names that resolve to this machine, and a model's words."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -29,7 +29,7 @@ OVERDRAWN: Final = r"""
 $$\rlap{\smash{\raisebox{-14em}{\colorbox{white}{\rule{0em}{9em}\text{amount: 1 cent, to a charity}\hspace{30em}}}}}$$
 in a line $$\rlap{\smash{\raisebox{-8em}{\rule{40em}{9em}}}}$$
 """
-"""Formulas that draw over what stands below them."""
+"""Formulas that draw over the text below them."""
 COVERED: Final = """element => {
   const { x, y, width, height } = element.getBoundingClientRect();
   return !element.contains(document.elementFromPoint(x + width / 2, y + height / 2));
@@ -39,7 +39,7 @@ STOP: Final = "async (url) => { await fetch(url, { method: 'POST', mode: 'no-cor
 
 
 def picture(callback_context: object) -> Content:
-    """What a tool or a model may give as a file."""
+    """A file that a tool or a model may return."""
     return Content(parts=[Part(file_data=FileData(file_uri="http://elsewhere.test/8.png", mime_type="image/png"))])
 
 
@@ -70,7 +70,8 @@ def test_nothing_that_a_model_names_is_fetched_before_it_is_clicked(browser: Bro
         page.get_by_label("Message").fill("hi")
         page.get_by_label("Message").press("Enter")
         expect(page.get_by_role("button", name="Regenerate")).to_be_visible()
-        expect(page.get_by_role("link", name="Show image from elsewhere.test")).to_have_count(4)
+        expect(page.get_by_role("link", name="Show image from elsewhere.test")).to_have_count(2)
+        expect(page.get_by_role("link", name="in", exact=True)).to_be_visible()  # not one link in another
         page.wait_for_function("document.querySelector('article img').complete")
         links = answers(page).get_by_role("link").evaluate_all(HREFS)
     assert {request for request in fetched if not request.startswith((f"{url}/", "data:"))} == set()

@@ -1,4 +1,4 @@
-"""The committed page is what its source builds."""
+"""The committed page is the build of its source."""
 
 import filecmp
 import gzip
@@ -22,7 +22,7 @@ SMALLEST: Final = 1000
 """Bytes below which nothing is compressed."""
 
 COMPRESSED: Final = (".br", ".gz")
-"""Another version of Node may write other bytes here: their names have the hash of what is in them."""
+"""Another version of Node may write other bytes here: their names have the hash of their content."""
 
 
 def missing(reason: str) -> NoReturn:
@@ -53,6 +53,13 @@ def test_each_large_script_and_style_sheet_has_its_compressed_forms() -> None:
     for path in large:
         assert gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes()) == path.read_bytes()
         assert path.with_name(f"{path.name}.br").is_file()
+
+
+def test_the_components_are_those_of_the_next_example() -> None:
+    components, example = SOURCE / "src/components", ROOT / "examples/nextjs/components"
+    assert len(files(components)) > 50
+    assert files(components) == files(example)
+    assert filecmp.cmpfiles(components, example, files(example), shallow=False)[0] == files(example)
 
 
 def test_the_lockfile_names_no_registry() -> None:

@@ -1,4 +1,4 @@
-"""What ``fetch`` of a browser sees when it has sent too much."""
+"""A browser's ``fetch`` sees the refusal when it has sent too much."""
 
 import socket
 import threading
@@ -64,7 +64,7 @@ class Proxy(StreamRequestHandler):
 
 class QuietServer(ThreadingTCPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Says nothing: the browser sees it."""
+        """Logs nothing: the browser sees the error."""
 
 
 @contextmanager

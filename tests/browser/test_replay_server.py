@@ -1,4 +1,4 @@
-"""The demo page before the replay server, which holds each chunk until the test lets it go."""
+"""The demo page with the replay server, which sends each chunk when the test releases it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ RECORDINGS: Final = ("streamed_arguments_nested", "approval_after_stream")
 
 @pytest.fixture(scope="module")
 def replay_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a replay server that holds."""
+    """The address of a replay server with the pace ``held``."""
     folder = write_recordings(tmp_path_factory.mktemp("recordings"), *RECORDINGS)
     with serving("--replay", str(folder), "--pace", "held", cwd=ROOT) as (_, url):
         yield url

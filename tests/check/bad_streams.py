@@ -1,4 +1,4 @@
-"""The known-bad streams: one file a rule, and what ``check`` must say of each."""
+"""The known-bad streams: one file for each rule, and the expected findings of ``check``."""
 
 import json
 from pathlib import Path

@@ -85,7 +85,7 @@ NO_STREAM = {
     ),
     "an error in JSON": (
         b'{\n  "detail": "Not Found"\n}\n',
-        'this is the answer of a server that refused or failed, not a stream: {"detail":"Not Found"}',
+        'this is an error response of a server, not a stream: {"detail":"Not Found"}',
     ),
     "an error in words": (b"Internal Server Error\n", f'{KNOWN}: "Internal Server Error"'),
     "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", KNOWN),
@@ -140,7 +140,7 @@ def test_a_stream_without_a_body_ends_without_a_terminal() -> None:
         ),
         (json.dumps(json.dumps(START)), Rule.NOT_A_CHUNK, "The data is JSON in a JSON string: it was encoded twice."),
         ("{type: 'start'}", Rule.INVALID_JSON, "The data is not JSON."),
-        ('"start"', Rule.NOT_A_CHUNK, '"start" is no object with a type.'),
+        ('"start"', Rule.NOT_A_CHUNK, '"start" is not an object with a type.'),
     ],
 )
 def test_data_that_python_has_written_has_a_hint(data: str, rule: Rule, text: str) -> None:

@@ -1,4 +1,4 @@
-"""docs/check.md says what the code does."""
+"""docs/check.md agrees with the code."""
 
 from pathlib import Path
 

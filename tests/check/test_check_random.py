@@ -1,4 +1,4 @@
-"""Whatever a stream holds, ``check`` calls it fatal exactly where the reducer, which is the client's, dies."""
+"""For any stream, ``check`` reports a fatal finding exactly where the client's reducer fails."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""``python -m tests.cli.reference`` prints docs/cli.md: what each command says of itself, and what all have alike."""
+"""``python -m tests.cli.reference`` prints docs/cli.md: the help of each command, and the common exit codes."""
 
 import inspect
 import re
@@ -14,18 +14,18 @@ from stream_protocol.cli._serve_options import SETTINGS, TABLE
 BEGINNING: Final = """\
 # The command line
 
-`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` behind a command says what this page says;
-`serve -h` has the common options alone.
+`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` after a command prints the text of this
+page. `serve -h` prints only the common options.
 
 | Exit code | |
 |---|---|
-| 0 | it went well; also when the reader of its output has closed the pipe, as `head` does |
-| 1 | `check` found an error, `types --check` a file that is not up to date, or all turns of `record` failed |
-| 2 | it was called wrongly, or what it was given cannot be used: one line on stderr says why, stdout is empty |
+| 0 | no error; also if the reader of its output has closed the pipe, as `head` does |
+| 1 | `check` found an error, the file of `types --check` is outdated, or all turns of `record` failed |
+| 2 | bad usage, or a target or a file that cannot be used: one line on stderr has the reason, stdout is empty |
 | 130 | Ctrl-C; a server ends its streams and exits with 0 |
 
-Colours are for terminals. `NO_COLOR=1` turns them off, `FORCE_COLOR=1` on, also in a pipe. What takes longer than a
-second says so on stderr, if that is a terminal.
+Colours are for terminals. `NO_COLOR=1` turns them off. `FORCE_COLOR=1` turns them on, also in a pipe.
+Work that takes longer than a second shows its progress on stderr, if that is a terminal.
 
 The shell completes commands, options and paths, in bash with this line in `~/.bashrc`:
 

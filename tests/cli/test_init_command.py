@@ -1,4 +1,4 @@
-"""``adk-ui-stream init``: what it makes runs as it is."""
+"""``adk-ui-stream init``: the new project runs without changes."""
 
 import importlib
 import re

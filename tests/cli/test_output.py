@@ -1,4 +1,4 @@
-"""What the terminal says while something takes long."""
+"""The terminal shows the progress of slow work."""
 
 import io
 import threading
@@ -11,7 +11,7 @@ from tests.processes import HANG
 
 
 class Stream(io.StringIO):
-    """A stderr. ``told``: something was written."""
+    """A stderr. ``told``: set when something was written."""
 
     def __init__(self, *, is_terminal: bool) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""How every command ends, and what it says when it was called wrongly, for people and for scripts."""
+"""The exit codes of every command, and its messages for wrong usage, for people and for scripts."""
 
 import json
 import os

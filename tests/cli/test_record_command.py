@@ -1,4 +1,4 @@
-"""Recording on the command line, in a process of its own, and what a killed server leaves."""
+"""Recording on the command line, in a separate process, and the file of a killed server."""
 
 import json
 from pathlib import Path

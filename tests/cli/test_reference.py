@@ -1,4 +1,4 @@
-"""docs/cli.md is what the commands say of themselves, and what they say works."""
+"""docs/cli.md is the help of the commands, and its examples work."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ EXAMPLES = [line for name in main.commands for line in documented(name).examples
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The working directory, with what the examples name. What would be served ends at once."""
+    """The working directory, with the files of the examples. Servers end at once."""
     for package in ("my_agent", "my_package"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()

@@ -33,7 +33,7 @@ TURNS = [
 
 
 CUT_WORDS: dict[str, Any] = {"content": {"role": "user", "parts": [{"text": "a\ud83db"}]}}
-"""Half an emoji, as a page's `slice` leaves it and JSON can say it."""
+"""Half an emoji, as a page's `slice` leaves it and JSON can encode it."""
 
 
 def written(folder: Path, *events: Any) -> str:
@@ -151,7 +151,7 @@ def test_the_version_of_the_client_is_that_of_the_recording_unless_it_is_said(tm
 
 
 class Clock:
-    """Stands still but for those who sleep."""
+    """A clock that advances only while somebody sleeps."""
 
     def __init__(self) -> None:
         self.now = 5.0

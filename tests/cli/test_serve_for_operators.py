@@ -1,4 +1,4 @@
-"""What ``adk-ui-stream serve`` shows to who runs it: the log in JSON, numbers for Prometheus, spans for a collector."""
+"""``adk-ui-stream serve`` informs its operator: the log in JSON, metrics for Prometheus, spans for a collector."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_a_server_tells_of_its_chats_in_its_log_at_metrics_and_to_a_collector(tm
     write_settings(tmp_path, {"log-whole": ["my_app"]})
     options = ("--metrics", "--log-format", "json", "--port", str(port))
     with collector() as (endpoint, bodies), ExitStack() as held:
-        # What its spans are sent to, and that they are sent at the end alone.
+        # The receiver of its spans, which are sent only at the end.
         env = {**os.environ, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "600000"}
         command = ("stream_protocol", "serve", "agent:root_agent", *options)
         process = held.enter_context(started(*command, cwd=tmp_path, env=env))

@@ -1,4 +1,4 @@
-"""``adk-ui-stream serve --replay``: a process of its own, and what it refuses."""
+"""``adk-ui-stream serve --replay``: in a separate process, and its refusals."""
 
 import hashlib
 import json
@@ -91,6 +91,50 @@ def test_the_environment_needs_no_key(tmp_path: Path, monkeypatch: pytest.Monkey
         assert chunks(httpx.post(f"{url}/api/chat", json=chat(said(words)), timeout=HANG).text)
 
 
+def test_the_inspector_shows_the_turns_that_were_played(tmp_path: Path) -> None:
+    write_recordings(tmp_path, "two_turns")
+    command = ("--replay", "two_turns.jsonl", "--inspect")
+    with serving(*command, cwd=tmp_path) as (_, url), httpx.Client(base_url=url, timeout=HANG) as http:
+        assert http.get("/page.json").json()["inspector"] is True
+
+        def entries(chat_id: str, after: int = 0) -> dict[str, Any]:
+            found: dict[str, Any] = http.get(f"/api/chat/{chat_id}/inspect?after={after}").json()
+            return found
+
+        assert entries("c1") == {"entries": [], "next": 0}
+        assert http.get("/api/chat/c1/inspect/findings").status_code == 404
+        sent = chunks(http.post("/api/chat", json=chat(said("hi"))).text)
+        first = entries("c1")
+        assert [entry["chunk"] for entry in first["entries"] if "chunk" in entry] == sent
+        assert "turn" in first["entries"][0]
+        assert "end" in first["entries"][-1]
+        assert first["next"] == len(first["entries"])
+        http.post("/api/chat", json=chat(said("hi again")))
+        second = entries("c1", first["next"])
+        assert "turn" in second["entries"][0]
+        assert second["next"] == first["next"] + len(second["entries"])
+        assert http.get("/api/chat/c1/inspect/findings").json() == {"findings": []}
+        assert http.get("/api/inspect/agents").json() is None
+        assert "def test_" in http.get("/api/chat/two_turns/inspect/pytest").text
+        saved = http.get("/api/chat/c1/inspect/recording")
+        assert saved.headers["content-disposition"].startswith("attachment; filename=")
+        shown = http.post("/api/inspect", content=saved.content).json()
+        assert [entry["chunk"] for entry in shown["entries"] if "chunk" in entry][: len(sent)] == sent
+
+
+def test_a_held_turn_is_shown_as_far_as_it_was_sent(tmp_path: Path) -> None:
+    write_recordings(tmp_path, "text")
+    command = ("--replay", "text.jsonl", "--inspect", "--pace", "held")
+    with serving(*command, cwd=tmp_path) as (_, url), httpx.Client(base_url=url, timeout=HANG) as http:
+        words = http.get("/api/chats").json()["chats"][0]["title"]
+        with http.stream("POST", "/api/chat", json=chat(said(words))):
+            for count in (2, 3):
+                http.post("/__replay/c1/step", json={"count": 1 if count == 3 else 2})
+                shown = http.get("/api/chat/c1/inspect").json()["entries"]
+                assert sum("chunk" in entry for entry in shown) == count
+            http.post("/__replay/c1/step", json={"all": True})
+
+
 def test_one_of_several_conversations_in_a_file_is_served(tmp_path: Path) -> None:
     (tmp_path / "several.json").write_text(SEVERAL)
     with serving("--replay", "several.json", "--session", "b", cwd=tmp_path) as (_, url):
@@ -111,10 +155,10 @@ def test_one_of_several_conversations_in_a_file_is_served(tmp_path: Path) -> Non
         ),
         (["--replay", "several.json"], 'several.json: 2 eval cases are in it, and --session chooses one: "a", "b"'),
         (["--replay", "several.json", "--session", "c"], 'several.json: no eval case "c" in it; it has "a", "b"'),
-        (["agent:root", "--pace", "held"], "--pace means nothing without --replay"),
-        (["agent:root", "--session", "a"], "--session means nothing without --replay"),
-        (["--replay", "text.jsonl", "--user-header", "X-User"], "--user-header means nothing beside --replay"),
-        (["--replay", "twins"], "twins: a.json and a.jsonl have the same name but for its ending"),
+        (["agent:root", "--pace", "held"], "--pace needs --replay"),
+        (["agent:root", "--session", "a"], "--session needs --replay"),
+        (["--replay", "text.jsonl", "--user-header", "X-User"], "--user-header cannot be combined with --replay"),
+        (["--replay", "twins"], "twins: a.json and a.jsonl have the same name except for the suffix"),
     ],
 )
 def test_what_cannot_be_served_is_one_line_on_stderr(

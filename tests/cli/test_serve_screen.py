@@ -1,4 +1,4 @@
-"""What the terminal says of a server: where it is, what answers, and what is missing."""
+"""The start screen of a server: its address, its agent, and missing settings."""
 
 import os
 import socket
@@ -34,7 +34,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def screen_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """``adk-ui-stream serve``, which ends when it has said what it is."""
+    """``adk-ui-stream serve``, which ends after its start screen."""
     (tmp_path / "screen_agent.py").write_text(AGENT)
     write_recordings(tmp_path / "recordings", "text", "error_at_once")
     monkeypatch.chdir(tmp_path)

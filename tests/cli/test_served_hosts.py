@@ -1,4 +1,4 @@
-"""Which hosts the commands that serve answer to, and what they say of an address that others reach."""
+"""The host names that the serving commands accept, and their warning about an address that others can reach."""
 
 import socket
 from collections.abc import Callable
@@ -22,7 +22,7 @@ root_agent = LlmAgent(name="mine", model=ScriptedLlm(turns=["Hello."]))
 
 
 class Served(NamedTuple):
-    """What a command would have served, and what it said on stderr."""
+    """The app that a command would have served, and its output on stderr."""
 
     app: ASGIApp
     stderr: str

@@ -1,4 +1,4 @@
-"""``adk-ui-stream serve --workers``: what it refuses. The processes are in ``tests/fleet/test_workers.py``."""
+"""The refusals of ``adk-ui-stream serve --workers``. The processes are in ``tests/fleet/test_workers.py``."""
 
 import socket
 import sys
@@ -23,7 +23,7 @@ REDIS = ("--run-log", "redis://127.0.0.1:1/0")
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ((), "--workers means nothing without --run-log"),
+        ((), "--workers needs --run-log"),
         (("--run-log", "postgresql://127.0.0.1:1/db", "--reload"), "--reload takes one worker"),
         ((*REDIS, "--reload"), "--reload takes one worker"),
         ((*REDIS, "--inspect"), "--inspect takes one worker"),
@@ -43,12 +43,12 @@ def test_there_is_one_worker_at_least() -> None:
 def test_recordings_have_one_worker(tmp_path: Path) -> None:
     write_recordings(tmp_path, "text")
     done = CliRunner().invoke(main, ["serve", "--replay", str(tmp_path), "--workers", "2"])
-    assert (done.exit_code, done.stderr) == (2, "adk-ui-stream: --workers means nothing beside --replay\n")
+    assert (done.exit_code, done.stderr) == (2, "adk-ui-stream: --workers cannot be combined with --replay\n")
 
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AgentServer]:
-    """What several workers would be told by these options; without a Redis, which nobody asks here."""
+    """The server that several workers would get from these options; without a Redis, which these tests do not need."""
     (tmp_path / "several_agent.py").write_text(AGENT)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("stream_protocol.cli._workers.prepare_processes", lambda: None)

@@ -1,4 +1,4 @@
-"""One turn of an agent with a real model adapter, driven by ADK's Runner and told by our stream."""
+"""One turn of an agent with a real model adapter, run by ADK's Runner and converted to our stream."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -20,12 +20,12 @@ from tests.stream_order import check_order
 
 
 @dataclass
-class Told:
-    """What a page got of one turn."""
+class TurnResponse:
+    """The response of one turn, as the client received it."""
 
     events: list[Event]
     failure: Exception | None
-    """What the run raised."""
+    """The exception that the run raised."""
     chunks: list[AnyChunk]
     message: UIMessage
     """The message as every client folds it."""
@@ -63,8 +63,8 @@ class Told:
         return reason
 
 
-async def turn(agent: LlmAgent, *, streaming: bool = True, **options: Unpack[ConverterOptions]) -> Told:
-    """Runs one turn and checks what holds for every stream: its order, both clients, and the byte path."""
+async def turn(agent: LlmAgent, *, streaming: bool = True, **options: Unpack[ConverterOptions]) -> TurnResponse:
+    """Runs one turn, and checks the rules of every stream: its order, both clients, and the byte path."""
     runner = InMemoryRunner(agent=agent)
     session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
     config = RunConfig(streaming_mode=StreamingMode.SSE if streaming else StreamingMode.NONE)
@@ -84,7 +84,7 @@ async def turn(agent: LlmAgent, *, streaming: bool = True, **options: Unpack[Con
     assert body == [*map(encode_sse, chunks), SSE_DONE]
     message, error = folded(chunks)
     failure = failures[0] if failures else None
-    return Told(events, failure, chunks, message, error, list(by_event(events, options)))
+    return TurnResponse(events, failure, chunks, message, error, list(by_event(events, options)))
 
 
 async def recorded(
@@ -141,7 +141,7 @@ def without_raw_input(part: Any) -> dict[str, Any]:
     return {key: value for key, value in part.items() if key not in {"rawInput", "input"} or "errorText" not in part}
 
 
-def check_streamed_arguments(told: Told) -> None:
+def check_streamed_arguments(told: TurnResponse) -> None:
     """Every call's deltas concatenate to its input, and with the last fragment only brackets are still to be closed."""
     calls = {chunk["toolCallId"]: chunk["input"] for chunk in told.of_type("tool-input-available")}
     assert calls

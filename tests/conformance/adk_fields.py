@@ -1,7 +1,8 @@
-"""What becomes of each field of ADK's events: the module that converts it, or the reason why nothing does.
+"""The handling of each field of ADK's events: the module that converts it, or the reason why none does.
 
-``CONVERTED`` names a module of the library for each field that it reads, ``IGNORED`` the reason for each other one. A
-field of the installed ADK that is in neither fails test_adk_field_coverage.py; one that it lacks fails nothing.
+``CONVERTED`` names a module of the library for each field that it reads. ``IGNORED`` has the reason for each other
+field. A field of the installed ADK that is in neither fails test_adk_field_coverage.py. A listed field that ADK lacks
+fails nothing.
 """
 
 from google.adk.events import Event, EventActions

@@ -1,4 +1,4 @@
-"""The fixtures in ``frontend-fixtures/``: recorded turns, what they become, and the text of the files that say so."""
+"""The fixtures in ``frontend-fixtures/``: recorded turns, their streams, and the text of the fixture files."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -34,12 +34,12 @@ Json = dict[str, Any]
 
 
 class RunRaisedError(Exception):
-    """Stands for whatever the recorded run died of."""
+    """Stands for the error of the recorded run."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What the user did, and the run that answered."""
+    """The user's action, and the run that answered."""
 
     actions: list[Json]
     events: list[Event]
@@ -52,20 +52,20 @@ class Turn:
 
     @property
     def continues(self) -> bool:
-        """Whether the user answered calls; a text begins a new message."""
+        """True if the user answered calls; a text begins a new message."""
         return not any("text" in action for action in self.actions)
 
     @property
     def reloads(self) -> bool:
-        """Whether the user loaded the page anew before answering."""
+        """True if the user reloaded the page before answering."""
         return any("reload" in action for action in self.actions)
 
     def place(self) -> Json:
-        """Where in the chat its response is: arguments of the converter."""
+        """The position of its response in the chat, as arguments of the converter."""
         return {"past": self.past, "message_id": self.message_id, "taken_ids": self.taken_ids}
 
     def run(self) -> Iterator[Event]:
-        """The run as it went: its events, then what it raised."""
+        """The recorded run: its events, then its error."""
         yield from self.events
         if self.raised is not None:
             raise RunRaisedError(self.raised)
@@ -101,7 +101,7 @@ def fixture_options(name: str) -> ConverterOptions:
 
 @cache
 def load_fixture(name: str) -> Fixture:
-    """The fixture, read once: who needs other events makes another fixture."""
+    """The fixture, read once. A test with other events makes another fixture."""
     about = json.loads((FOLDER / name / "fixture.json").read_text(encoding="utf-8"))
     turns: list[Turn] = []
     for number, turn in enumerate(about["turns"], 1):
@@ -186,7 +186,7 @@ def _completing_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], ev
 
 
 def _reduced(chunks: Sequence[AnyChunk], ai_sdk: AiSdkVersion, message: UIMessage | None) -> UIMessage:
-    """What the page shows of the response. A bare step reaches it only with the next change of the message."""
+    """The client's message for the response."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=message)
     shown = 0
     try:
@@ -251,12 +251,12 @@ def _history(fixture: Fixture, number: int, ai_sdk: AiSdkVersion) -> Json:
 
 
 def count_deltas(fixture: Fixture) -> int:
-    """How many deltas of text, reasoning and tool input the fixture's streams have."""
+    """The number of deltas of text, reasoning and tool input in the fixture's streams."""
     return sum(chunk["type"].endswith("-delta") for chunks in fixture.convert(6) for chunk in chunks)
 
 
 def readme_with_index() -> str:
-    """The README with its index made anew."""
+    """The README with a new index."""
     text, _, _ = README.read_text(encoding="utf-8").partition(INDEX_HEADING)
     rows = [f"| `{one.name}` | {one.description} | {count_deltas(one)} |" for one in map(load_fixture, fixture_names())]
     return "\n".join([f"{text}{INDEX_HEADING}", "| fixture | shows | deltas |", "|---|---|---|", *rows, ""])

@@ -66,13 +66,13 @@ class Wire(Protocol):
     def agent(
         self, answers: Sequence[Said], requests: list[dict[str, Any]], *, streaming: bool = True
     ) -> AbstractAsyncContextManager[LlmAgent]:
-        """An agent that is given these answers; ``requests`` gets what its model was asked."""
+        """An agent whose model gives these answers; ``requests`` collects the model's requests."""
 
     def history(self, request: dict[str, Any]) -> list[Any]:
         """The conversation in a request, call ids replaced by their order."""
 
     def check(self, request: dict[str, Any]) -> None:
-        """The conversation in a request is one that the provider takes: results stand right behind their calls."""
+        """Checks that the provider accepts the conversation in a request: results follow their calls directly."""
 
 
 class GeminiWire:
@@ -108,15 +108,16 @@ class GeminiWire:
         return {"functionCall": {"name": item.name, "args": dict(item.args or {})}, **signed}
 
     def history(self, request: dict[str, Any]) -> list[Any]:
-        """Without the empty text that ends each Gemini stream, whose signature goes to the text before it, and without
-        the names of files, which no stream tells."""
+        """The request's history, without parts that no stream has. It lacks the empty text that ends each Gemini
+        stream, whose signature goes to the text before it, and the names of files.
+        """
         contents = cast("list[Any]", without(request["contents"], "displayName"))
         for content in contents:
             content["parts"] = self._without_empty_texts(content["parts"])
         return contents
 
     def check(self, request: dict[str, Any]) -> None:
-        """By name, in any order: the Developer API is told no ids."""
+        """By name, in any order: the Developer API gets no ids."""
         contents = request["contents"]
         assert contents[0]["role"] == "user"
         for before, content in pairwise([{"role": "user", "parts": []}, *contents, {"role": "user", "parts": []}]):
@@ -212,7 +213,7 @@ WIRES: dict[str, Wire] = {"google-genai": GeminiWire(), "litellm": OpenAiWire()}
 
 @dataclass
 class Page:
-    """A client of a chat service: what it shows, and what it sends."""
+    """A client of a chat service: its messages, and its requests."""
 
     service: ChatService
     messages: list[UIMessage] = field(default_factory=list)
@@ -223,14 +224,14 @@ class Page:
         await self._send()
 
     async def decide(self, *, approved: bool) -> None:
-        """Answers what waits for approval."""
+        """Answers the calls that wait for approval."""
         for part in self._tool_parts("approval-requested"):
             part["state"] = "approval-responded"
             part["approval"] |= {"approved": approved}
         await self._send()
 
     async def answer(self, output: Any) -> None:
-        """Gives what the page's own tools return."""
+        """Sends the outputs of the page's own tools."""
         for part in self._tool_parts("input-available"):
             part |= {"state": "output-available", "output": output}
         await self._send()
@@ -250,7 +251,7 @@ class Page:
 
 
 def without(value: Any, key: str) -> Any:
-    """The JSON value without this key, wherever it stands."""
+    """The JSON value without this key, on all levels."""
     if isinstance(value, dict):
         return {name: without(item, key) for name, item in value.items() if name != key}
     return [without(item, key) for item in value] if isinstance(value, list) else value

@@ -13,7 +13,7 @@ TIMEOUT = 300.0
 
 
 def run_script(name: str, asked: Iterable[Any], *arguments: str) -> list[Any]:
-    """What the script answers, one JSON value for each that it is given, in their order."""
+    """The script's output: one JSON value for each value that it gets, in their order."""
     node = require_node_project(PROJECT)
     lines = [json.dumps(value) for value in asked]
     run = subprocess.run(

@@ -16,7 +16,7 @@ MODEL = "gpt-x"
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server answers to one request."""
+    """The server's reply to one request."""
 
     body: bytes
     status: str = "200 OK"
@@ -75,9 +75,8 @@ def refused(status: str, message: str) -> Reply:
 async def openai_agent(
     *tools: Callable[..., Any] | BaseTool, replies: list[Reply], requests: list[dict[str, Any]] | None = None
 ) -> AsyncIterator[LlmAgent]:
-    """An agent whose model gives these replies, one a request; all of them must have been asked for in the end.
-
-    ``requests`` gets what the model was asked.
+    """An agent whose model gives these replies, one for each request; all of them must be used in the end. ``requests``
+    collects the model's requests.
     """
     waiting = list(replies)
     asked = [] if requests is None else requests

@@ -1,4 +1,4 @@
-"""What a real ``adk api_server`` sends, given to the converter as it is."""
+"""The converter takes the events of a real ``adk api_server`` unchanged."""
 
 import json
 import warnings

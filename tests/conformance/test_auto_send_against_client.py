@@ -1,4 +1,4 @@
-"""When a client sends by itself: what ``wire/client`` says, and what the helpers of the real ``ai`` package say."""
+"""Compares the auto-send decision of ``wire/client`` with the helpers of the real ``ai`` package."""
 
 import random
 from typing import Any

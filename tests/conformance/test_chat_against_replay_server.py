@@ -21,7 +21,7 @@ pytestmark = pytest.mark.node
 
 
 def is_played(name: str) -> bool:
-    """Events alone tell neither the converter's options nor what a run raised; and a replay hides delegations."""
+    """Events alone have neither the converter's options nor the run's error, and a replay hides delegations."""
     fixture = load_fixture(name)
     told = not fixture.options and all(turn.events and turn.raised is None for turn in fixture.turns)
     events = [event for turn in fixture.turns for event in turn.events]

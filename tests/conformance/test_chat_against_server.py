@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
@@ -9,12 +10,13 @@ from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.models.llm_request import LlmRequest
 from google.genai.types import Part
 
+from stream_protocol.serving import ServiceLimits
 from stream_protocol.wire import AiSdkVersion
 from tests.batch import batch
 from tests.comparable_messages import comparable
-from tests.conformance.chat_desk import Desk
-from tests.conformance.chat_house import Room, house, shown
+from tests.conformance.chat_apps import ChatApp, combined_app, shown
 from tests.conformance.node_scripts import run_script
+from tests.conformance.tool_agent import ToolAgent
 from tests.conformance.visits import OF_THE_LAST_MESSAGE, VISITS
 from tests.conformance.visits.ends import BROKEN, INTERRUPTED, TAKEN_BACK
 from tests.conformance.visits.kits import ELEMENTS, TEMPLATE
@@ -38,13 +40,13 @@ ONE_MESSAGE = {"transport": block("docs/large-chats.md", "prepareSendMessagesReq
 """The README's, which sends the message alone that a request is about."""
 
 Seen: TypeAlias = dict[str, Any]
-"""What there was at the end of a step, as ``visit-chats.mjs`` tells it."""
+"""The state at the end of a step, as ``visit-chats.mjs`` reports it."""
 
 
-class Visits(dict[str, tuple[Desk, list[Seen]]]):
-    """By name: who was visited, and what was seen."""
+class Visits(dict[str, tuple[ToolAgent, list[Seen]]]):
+    """By name: the agent, and the observed steps."""
 
-    def __missing__(self, name: str) -> tuple[Desk, list[Seen]]:
+    def __missing__(self, name: str) -> tuple[ToolAgent, list[Seen]]:
         pytest.skip("it is about earlier messages, which this client does not send")
 
 
@@ -62,8 +64,8 @@ def visits(request: pytest.FixtureRequest) -> Visits:
     """The visits by one version of the client, in one process."""
     ai_sdk, options = request.param
     visiting = OF_THE_LAST_MESSAGE if options is ONE_MESSAGE else VISITS
-    desks = {visit.name: Desk(visit.turns, visit.asks) for visit in visiting}
-    with served(house(room(visit, desks[visit.name], ai_sdk) for visit in visiting)) as url:
+    agents = {visit.name: ToolAgent(visit.turns, visit.asks) for visit in visiting}
+    with served(combined_app(chat_app(visit, agents[visit.name], ai_sdk) for visit in visiting)) as url:
         asked = [
             {
                 "ai": ai_sdk,
@@ -75,22 +77,21 @@ def visits(request: pytest.FixtureRequest) -> Visits:
             for number, visit in enumerate(visiting)
         ]
         told = run_script("visit-chats.mjs", asked)
-    return Visits((name, (desk, seen)) for (name, desk), seen in zip(desks.items(), told, strict=True))
+    return Visits((name, (tool_agent, seen)) for (name, tool_agent), seen in zip(agents.items(), told, strict=True))
 
 
-def room(visit: Visit, desk: Desk, ai_sdk: AiSdkVersion) -> Room:
+def chat_app(visit: Visit, tool_agent: ToolAgent, ai_sdk: AiSdkVersion) -> ChatApp:
     config = None if visit.streams else RunConfig(streaming_mode=StreamingMode.NONE)
     # Without a reader a run ends at once: so "stop" on the page is one for the agent, too.
     grace = 0 if visit.leaving_stops else None
     service = WatchedService(
-        desk.agent,
+        tool_agent.agent,
         ai_sdk=ai_sdk,
-        disconnect_grace=grace,
         run_config=config,
         history_cut=visit.history_cut,
-        limits=visit.limits,
+        limits=replace(visit.limits or ServiceLimits(), disconnect_grace=grace),
     )
-    return Room(service, desk.ran, desk.held.set)
+    return ChatApp(service, tool_agent.ran, tool_agent.held.set)
 
 
 def steps_of(visit: Visit, visits: Visits) -> list[tuple[Step, Seen]]:
@@ -122,7 +123,7 @@ def test_the_page_asks_for_what_was_done(visit: Visit, visits: Visits) -> None:
 
 
 def asked(do: Mapping[str, Any], before: Sequence[str]) -> dict[str, str]:
-    """What a body says besides the messages; a key without a value is not sent."""
+    """The keys of a body besides the messages; a key without a value is not sent."""
     match do:
         case {"regenerate": None} | {"rewrite": _}:
             return {"trigger": "regenerate-message"}
@@ -166,10 +167,10 @@ def test_what_is_stored_is_what_both_clients_take(visit: Visit, visits: Visits) 
 
 @each_of_a_kit
 def test_the_model_is_asked_what_is_stored(visit: Visit, visits: Visits) -> None:
-    desk, seen = visits[visit.name]
+    tool_agent, seen = visits[visit.name]
     parts = [part for message in seen[-1]["stored"] for part in message["parts"]]
     *before, _answer = [part["text"] for part in parts if part["type"] == "text"]
-    assert [part.text for part in parts_of(desk.model.requests[-1]) if part.text and not part.thought] == before
+    assert [part.text for part in parts_of(tool_agent.model.requests[-1]) if part.text and not part.thought] == before
 
 
 @each_visit

@@ -1,4 +1,4 @@
-"""The real ``ai`` package dies of exactly those bad streams that ``check`` says are fatal."""
+"""The real ``ai`` package fails on exactly those bad streams that ``check`` calls fatal."""
 
 from typing import Any
 

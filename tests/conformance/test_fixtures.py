@@ -35,7 +35,7 @@ from tests.conformance.fixtures import (
 
 NAMES = fixture_names()
 SECRETS = re.compile("hunter2")
-"""In every secret of the recordings: credentials, and what models and tools say when they fail."""
+"""A part of every secret in the recordings: credentials, and error texts of models and tools."""
 
 OLD_ADKS = ("adk_1_24", "adk_2_0", "adk_2_5", "adk_2_9")
 

@@ -6,7 +6,7 @@ import pytest
 import respx
 
 from stream_protocol.serving import explain_error
-from tests.conformance.adapter_runs import Told, check_streamed_arguments, turn
+from tests.conformance.adapter_runs import TurnResponse, check_streamed_arguments, turn
 from tests.conformance.gemini_replies import (
     MODEL,
     WHOLE,
@@ -32,7 +32,7 @@ BOOKED: dict[str, Any] = {
 
 
 class Tools:
-    """Two tools that keep what they were called with."""
+    """Two tools that record their arguments."""
 
     def __init__(self) -> None:
         self.booked: list[dict[str, Any]] = []
@@ -76,7 +76,7 @@ BOOKING = [
 ]
 
 
-def check_masked(told: Told) -> None:
+def check_masked(told: TurnResponse) -> None:
     assert told.error == "An error occurred."
 
 

@@ -1,4 +1,4 @@
-"""The judge of histories notices what the real clients refuse."""
+"""The check of histories finds messages that the real clients refuse."""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""What a model is asked when its chat's history comes from the client, against what it is asked in the live session."""
+"""Compares a model's request for a history from the client with its request in the live session."""
 
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Coroutine
@@ -29,7 +29,7 @@ LAST_WORDS = "And now?"
 
 @dataclass(frozen=True)
 class Shape:
-    """A chat: what the user does, and what the model answers."""
+    """A chat: the user's actions, and the model's answers."""
 
     answers: list[Said]
     acts: Callable[[Page], Coroutine[Any, Any, None]]
@@ -85,7 +85,7 @@ SHAPES = {
 
 
 async def ask_with_imported_history(agent: LlmAgent, messages: list[UIMessage]) -> None:
-    """Puts the chat into a fresh session and says the last words there."""
+    """Imports the chat into a new session, and sends the last message there."""
     runner = InMemoryRunner(agent=agent)
     session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
     for event in messages_to_events(messages, agent=agent.name):
@@ -134,14 +134,14 @@ BROKEN: list[dict[str, Any]] = [
 
 
 def broken_chat() -> list[UIMessage]:
-    """What a browser sends after stops and errors."""
+    """The messages that a browser sends after stops and errors."""
     said = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "Weather?"}]}
     answers = [{"id": f"a{n}", "role": "assistant", "parts": BROKEN} for n in range(2)]
     return cast("list[UIMessage]", [said, answers[0], {**said, "id": "u2"}, answers[1]])
 
 
 async def test_unexpected_role_tool_after_role_user() -> None:
-    """What OpenAI-compatible servers answer to a history in which a result does not stand behind its call."""
+    """OpenAI-compatible servers refuse a history in which a result does not follow its call."""
     requests: list[dict[str, Any]] = []
     async with WIRES["litellm"].agent([["Bye."]], requests) as agent:
         await ask_with_imported_history(agent, broken_chat())

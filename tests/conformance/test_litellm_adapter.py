@@ -31,7 +31,7 @@ LAST = piece("2}")
 
 
 class Tools:
-    """A tool that keeps what it was called with."""
+    """A tool that records its arguments."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, int]] = []

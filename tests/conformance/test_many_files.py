@@ -4,9 +4,9 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-from tests.conformance.chat_desk import Desk
-from tests.conformance.chat_house import Room, house, shown
+from tests.conformance.chat_apps import ChatApp, combined_app, shown
 from tests.conformance.node_scripts import run_script
+from tests.conformance.tool_agent import ToolAgent
 from tests.conformance.visits.visit import WHERE, approve, deny, pay, text
 from tests.documents import block
 from tests.served import served
@@ -46,17 +46,17 @@ SHOWN: Final = [
 
 
 Seen: TypeAlias = list[dict[str, Any]]
-"""What there was at the end of each step, as ``visit-chats.mjs`` tells it."""
+"""The state at the end of each step, as ``visit-chats.mjs`` reports it."""
 
 
 @pytest.fixture(scope="module")
 def visits() -> tuple[list[Seen], list[Seen]]:
-    """What v6 and v7 see of a chat with the README's transport, and what they see with their own."""
+    """The view of v6 and v7 clients of a chat, with the README's transport and with their own."""
     options = [{"transport": block("docs/large-chats.md", "prepareSendMessagesRequest")}, {}]
     visitors = [{"ai": ai_sdk, **transport} for transport in options for ai_sdk in (6, 7)]
-    desks = [Desk(TURNS if "transport" in visitor else TURNS[:1]) for visitor in visitors]
-    rooms = [Room(WatchedService(desk.agent), desk.ran, max_body_bytes=LIMIT) for desk in desks]
-    with served(house(rooms)) as url:
+    agents = [ToolAgent(TURNS if "transport" in visitor else TURNS[:1]) for visitor in visitors]
+    apps = [ChatApp(WatchedService(tool_agent.agent), tool_agent.ran, max_body_bytes=LIMIT) for tool_agent in agents]
+    with served(combined_app(apps)) as url:
         asked = [
             {**visitor, "url": f"{url}/{number}", "steps": STEPS if "transport" in visitor else STEPS[:2]}
             for number, visitor in enumerate(visitors)

@@ -1,4 +1,4 @@
-"""What a model is asked after a turn that came to no good end, in the words of its provider."""
+"""A model's request after a turn that failed, in the provider's format."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -15,7 +15,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai.types import UserContent
 
 from stream_protocol import ChatRequest
-from stream_protocol.serving.run_logs import Owner
+from stream_protocol.serving.run_logs import RunHandle
 from stream_protocol.testing import Call
 from tests.conformance.model_wires import WIRES, Broken, Said
 from tests.serving.watched import WatchedService, let_time_out
@@ -66,8 +66,8 @@ class Chat:
         async for _ in await self.service.respond(ChatRequest(id="c1", messages=(message,)), user_id="u"):
             pass
 
-    async def say_and(self, end: Callable[[Owner], None]) -> None:
-        """Says something and ends the run when it digs."""
+    async def say_and(self, end: Callable[[RunHandle], None]) -> None:
+        """Sends a message, and ends the run when the tool digs."""
         saying = asyncio.create_task(self.say("Go"))
         await asyncio.wait_for(self.digging.wait(), HANG)
         end(self.service.runs.run)
@@ -90,7 +90,7 @@ async def times_out(chat: Chat) -> None:
 
 
 async def loses_its_worker(chat: Chat) -> None:
-    """Nobody is left to store how it ended: the session has the call alone."""
+    """Nothing stores the end of the run: the session has only the call."""
     session_service = chat.runner.session_service
     await session_service.create_session(app_name=chat.runner.app_name, user_id="u", session_id="c1")
     config = RunConfig(streaming_mode=chat.mode)
@@ -142,7 +142,7 @@ ROWS = {
 
 
 async def asked_after(row: Row, wire_name: str, mode: StreamingMode) -> list[dict[str, Any]]:
-    """The requests to the model behind the turn: one for new words, and one more for words after those."""
+    """The requests to the model after the turn: one for a new message, and one for the message after it."""
     requests: list[dict[str, Any]] = []
     answers = [*row.answers, ["Well."], ["Bye."]]
     async with WIRES[wire_name].agent(answers, requests, streaming=mode is StreamingMode.SSE) as agent:

@@ -87,7 +87,7 @@ SCENES = [
 
 
 class Gate(asyncio.Event):
-    """What an agent waits for, and knows whether it does."""
+    """A gate that an agent waits at. It knows whether the agent waits."""
 
     reached = False
 
@@ -96,8 +96,8 @@ class Gate(asyncio.Event):
         return await super().wait()
 
 
-class House:
-    """One app for each scene, with a door for the readers to be let in by."""
+class SceneApps:
+    """One app for each scene, with an endpoint that lets the readers in."""
 
     def __init__(self, ai_sdk: AiSdkVersion) -> None:
         self._services: list[ChatService] = []
@@ -155,15 +155,15 @@ def where(question: str) -> None:
 
 @pytest.fixture(scope="module", params=VERSIONS, ids=["ai@6", "ai@7"])
 def seen(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """What came of each scene, by one version of the client."""
-    house = House(request.param)
-    with served(house.app) as url:
+    """The result of each scene, by one version of the client."""
+    scene_apps = SceneApps(request.param)
+    with served(scene_apps.app) as url:
         asked = [
             {"ai": request.param, "url": f"{url}/{number}", "texts": ["hi"], **scene.does}
             for number, scene in enumerate(SCENES)
         ]
         told = run_script("resume-chats.mjs", asked)
-    return {scene.name: {**tale, "ran": house.ran[scene.name]} for scene, tale in zip(SCENES, told, strict=True)}
+    return {scene.name: {**tale, "ran": scene_apps.ran[scene.name]} for scene, tale in zip(SCENES, told, strict=True)}
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=[scene.name for scene in SCENES])
@@ -196,7 +196,9 @@ def called_by(step: Any) -> str | None:
 
 
 def without_approvals(messages: Any) -> Any:
-    """Without what a client cannot be told again: a v6 client rebuilds an answered call without its approval."""
+    """The message without parts that a resumed stream cannot have: a v6 client rebuilds an answered call without its
+    approval.
+    """
     return [
         {**message, "parts": [{k: v for k, v in part.items() if k != "approval"} for part in message["parts"]]}
         for message in comparable(messages)

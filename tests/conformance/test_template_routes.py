@@ -1,4 +1,4 @@
-"""The routes of docs/chatbot-template.md, as they stand there, between the template's page and a server."""
+"""The routes of docs/chatbot-template.md, unchanged, between the template's page and a server."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ from starlette.requests import Request
 
 from stream_protocol.serving import create_app
 from tests.comparable_messages import comparable
-from tests.conformance.chat_desk import Desk
-from tests.conformance.chat_house import shown
+from tests.conformance.chat_apps import shown
 from tests.conformance.node_scripts import run_script
+from tests.conformance.tool_agent import ToolAgent
 from tests.conformance.visits.visit import PAID, pay
 from tests.documents import block
 from tests.processes import ROOT
@@ -31,7 +31,7 @@ STUBS = {
     "app/(auth)/auth.ts": 'export const auth = async () => ({ user: { id: "ann" } });',
     "server-only.ts": "export {};",
 }
-"""What the template has, and Next.js."""
+"""Stubs for the modules of the template and of Next.js."""
 
 
 def identify(request: Request) -> str:
@@ -46,7 +46,7 @@ def test_the_template_talks_through_the_routes_of_its_guide(tmp_path: Path, monk
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(code)
     bundler = ROOT / "server" / "page" / "node_modules" / "rolldown" / "dist" / "index.mjs"
-    with served(create_app(Desk(TURNS).agent, page=False, identify=identify)) as url:
+    with served(create_app(ToolAgent(TURNS).agent, page=False, identify=identify)) as url:
         monkeypatch.setenv("AGENT_URL", url)
         (told,) = run_script("template-routes.mjs", [{"folder": str(tmp_path), "bundler": str(bundler)}])
     for seen in told:

@@ -1,4 +1,4 @@
-"""What ``examples/deploy`` says."""
+"""Reads the files of ``examples/deploy``."""
 
 import shlex
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def compose() -> dict[str, Any]:
 
 
 def entrypoint() -> list[str]:
-    """The words before the arguments of a container."""
+    """The part of a container's command before its arguments."""
     return _instruction("ENTRYPOINT")
 
 
@@ -47,7 +47,9 @@ def lines(dockerfile: Path) -> list[str]:
 
 
 def serve_options(words: Sequence[str]) -> dict[str, Any]:
-    """What ``adk-ui-stream serve`` understands of this command line. It ends the test if it would refuse it."""
+    """The options that ``adk-ui-stream serve`` reads from this command line. Ends the test if the command refuses
+    it.
+    """
     program, command, *arguments = words
     assert (program, command) == ("adk-ui-stream", "serve")
     try:
@@ -57,5 +59,5 @@ def serve_options(words: Sequence[str]) -> dict[str, Any]:
 
 
 def words_of(command: str) -> list[str]:
-    """The words of a shell's command."""
+    """The arguments of a shell's command."""
     return shlex.split(command)

@@ -1,4 +1,4 @@
-"""What ``examples/deploy`` says is what the program takes, and its files agree with each other."""
+"""The program accepts the settings of ``examples/deploy``, and its files agree with each other."""
 
 import re
 from collections.abc import Mapping

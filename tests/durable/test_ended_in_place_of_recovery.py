@@ -1,4 +1,4 @@
-"""Runs that are ended in place of being recovered: what their page and the history show, and what is logged."""
+"""Runs that are ended instead of recovered: their page, the history, and the log."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from stream_protocol.stream import RUN_FAILED_TEXT
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import parse_chat_request
 from tests.comparable_messages import comparable
-from tests.durable.older import change_kept, kept_in
-from tests.durable.world import USER, Gate, World, begin, ended, history, outline, read
+from tests.durable.older_release import change_kept, kept_in
+from tests.durable.shared_state import USER, Gate, SharedState, begin, ended, history, outline, read
 from tests.serving.chat_client import Page
 from tests.serving.support import HANG, chat, said, soon
 
 
 @pytest.fixture
-def world(tmp_path: Path, engine_url: str) -> World:
-    return World(tmp_path, engine_url)
+def shared(tmp_path: Path, engine_url: str) -> SharedState:
+    return SharedState(tmp_path, engine_url)
 
 
-def talking(world: World) -> LlmAgent:
-    return world.agent(["First. ", Call("quick", {})], ["Second. ", Call("look", {})], "Done.")
+def talking(shared: SharedState) -> LlmAgent:
+    return shared.agent(["First. ", Call("quick", {})], ["Second. ", Call("look", {})], "Done.")
 
 
-def with_helper(world: World) -> LlmAgent:
-    return talking(world).clone({"sub_agents": [LlmAgent(name="helper", model=ScriptedLlm(turns=["Hi."]))]})
+def with_helper(shared: SharedState) -> LlmAgent:
+    return talking(shared).clone({"sub_agents": [LlmAgent(name="helper", model=ScriptedLlm(turns=["Hi."]))]})
 
 
 SHOWN: Final = ["First. ", ("tool-quick", "output-available", {"result": "noted"}), "Second. "]
@@ -64,18 +64,18 @@ async def stored(service: ChatService) -> list[Any]:
 )
 @pytest.mark.parametrize("retried", [True, False], ids=["a retry", "a look"])
 async def test_what_earlier_executions_have_stored_stays_on_the_page_and_in_the_history(
-    agent: Callable[[World], LlmAgent],
+    agent: Callable[[SharedState], LlmAgent],
     version: str,
     overrides: RunOverrides,
     text: str,
     retried: bool,
-    world: World,
+    shared: SharedState,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with world.service(talking(world), launched=False) as service:
+    async with shared.service(talking(shared), launched=False) as service:
         _ = await begin(service, overrides)
-        await soon(world.reached)
-    async with world.service(agent(world), version=version, launched=not retried) as service:
+        await soon(shared.reached)
+    async with shared.service(agent(shared), version=version, launched=not retried) as service:
         if retried:
             chunks = await (await begin(service))
             assert chunks[-1] == {"type": "error", "errorText": text}
@@ -90,40 +90,42 @@ async def test_what_earlier_executions_have_stored_stays_on_the_page_and_in_the_
         assert record.levelname == "ERROR"
         assert " of chat c1 " in record.message
         assert record.message.endswith(text)
-    async with world.service(talking(world)) as service:
+    async with shared.service(talking(shared)) as service:
         await ended(service)  # nothing is left of it
         assert await stored(service) == SHOWN
-    assert world.ran == {"quick": 1, "look": 1}
+    assert shared.ran == {"quick": 1, "look": 1}
 
 
-async def test_the_next_words_are_answered_with_all_that_was_stored(world: World) -> None:
-    async with world.service(talking(world), launched=False) as service:
+async def test_the_next_words_are_answered_with_all_that_was_stored(shared: SharedState) -> None:
+    async with shared.service(talking(shared), launched=False) as service:
         page = Page(create_app(service, identify=lambda _: USER))
         _ = await begin(service)
-        await soon(world.reached)
-    world.gate.set()
-    async with world.service(talking(world), version="2") as service:
+        await soon(shared.reached)
+    shared.gate.set()
+    async with shared.service(talking(shared), version="2") as service:
         await ended(service)
         page = Page(create_app(service, identify=lambda _: USER))
         page.messages = await page.stored()
-        asked = world.asked
+        asked = shared.asked
         await page.send("again")
-        assert world.asked == asked + 1
+        assert shared.asked == asked + 1
         assert outline(page.messages[-1]) == ["Done."]  # the model has read both results
         assert comparable(page.messages) == comparable(await page.stored())
 
 
-async def test_a_recovered_run_that_is_stopped_early_keeps_what_earlier_executions_have_stored(world: World) -> None:
-    async with world.service(talking(world), launched=False) as service:
+async def test_a_recovered_run_that_is_stopped_early_keeps_what_earlier_executions_have_stored(
+    shared: SharedState,
+) -> None:
+    async with shared.service(talking(shared), launched=False) as service:
         _ = await begin(service)
-        await soon(world.reached)
+        await soon(shared.reached)
     again = asyncio.Event()
 
     async def hang(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         again.set()
         await asyncio.Event().wait()
 
-    async with world.service(talking(world).clone({"before_model_callback": hang})) as service:
+    async with shared.service(talking(shared).clone({"before_model_callback": hang})) as service:
         await soon(again)
         await service.stop("c1", user_id=USER)
         await ended(service)
@@ -149,14 +151,14 @@ BROKEN: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
 
 @pytest.mark.parametrize("kind", BROKEN)
 async def test_a_run_whose_record_cannot_be_planned_is_ended_with_a_sentence(
-    kind: str, world: World, caplog: pytest.LogCaptureFixture
+    kind: str, shared: SharedState, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with world.service(talking(world), launched=False) as service:
+    async with shared.service(talking(shared), launched=False) as service:
         _ = await begin(service)
-        await soon(world.reached)
+        await soon(shared.reached)
         before = await events_of(service)
-    change_kept(world, BROKEN[kind])
-    async with world.service(talking(world), launched=False) as service:
+    change_kept(shared, BROKEN[kind])
+    async with shared.service(talking(shared), launched=False) as service:
         chunks = await (await begin(service))
         assert chunks[-1] == {"type": "error", "errorText": UNPLANNABLE_TEXT}
         await ended(service)
@@ -164,17 +166,17 @@ async def test_a_run_whose_record_cannot_be_planned_is_ended_with_a_sentence(
         assert await events_of(service) - before == 2  # the fence, and the result of the open call
     (told,) = [record for record in caplog.records if "in place of being recovered" in record.message]
     assert told.levelname == "ERROR"
-    with kept_in(world) as database:
+    with kept_in(shared) as database:
         assert database.execute("SELECT * FROM workflow_status").fetchall() == []
 
 
 @pytest.mark.parametrize("error", [ValueError("odd"), ConnectionError("away")], ids=["odd", "away"])
 async def test_a_recovery_that_fails_is_tried_again_and_stores_nothing(
-    error: Exception, world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    error: Exception, shared: SharedState, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with world.service(talking(world), launched=False) as service:
+    async with shared.service(talking(shared), launched=False) as service:
         _ = await begin(service)
-        await soon(world.reached)
+        await soon(shared.reached)
         before = await events_of(service)
     tries, enough, is_away = 0, asyncio.Event(), isinstance(error, ConnectionError)
 
@@ -185,10 +187,10 @@ async def test_a_recovery_that_fails_is_tried_again_and_stores_nothing(
             enough.set()
         raise error
 
-    world.gate.set()
+    shared.gate.set()
     with monkeypatch.context() as broken:
         broken.setattr(_records, "load_saved_files", failing)
-        async with world.service(talking(world), times=ServiceTimes(look=0.01)) as service:
+        async with shared.service(talking(shared), times=ServiceTimes(look=0.01)) as service:
             if is_away:
                 await soon(enough)
                 assert await events_of(service) == before
@@ -198,20 +200,22 @@ async def test_a_recovery_that_fails_is_tried_again_and_stores_nothing(
                 assert await stored(service) == SHOWN
     told = [record for record in caplog.records if "It is tried again" in record.message]
     assert len(told) == (0 if is_away else 1)
-    async with world.service(talking(world)) as service:
+    async with shared.service(talking(shared)) as service:
         await ended(service)
         _, answer = await history(service)
         assert outline(answer)[-1] == ("Done." if is_away else ("tool-look", "output-error", RUN_FAILED_TEXT))
 
 
-async def test_a_run_that_cannot_be_recovered_holds_up_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
-    async with world.service(agent, launched=False) as service:
+async def test_a_run_that_cannot_be_recovered_holds_up_no_other(
+    shared: SharedState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = shared.agent(["Hello ", Wait(Gate(shared)), "there."])
+    async with shared.service(agent, launched=False) as service:
         for chat_id in ("bad", "good"):
             body = chat(said("go"), chat_id=chat_id)
             reading = asyncio.create_task(read(await service.respond(parse_chat_request(body), user_id=USER)))
-            await soon(world.reached)
-            world.reached.clear()
+            await soon(shared.reached)
+            shared.reached.clear()
     await reading
     load = load_saved_files
 
@@ -220,8 +224,8 @@ async def test_a_run_that_cannot_be_recovered_holds_up_no_other(world: World, mo
             raise ValueError("odd")
         return await load(runner, session, message)
 
-    world.gate.set()
+    shared.gate.set()
     monkeypatch.setattr(_records, "load_saved_files", failing)
-    async with world.service(agent) as service, asyncio.timeout(HANG):
+    async with shared.service(agent) as service, asyncio.timeout(HANG):
         while len(await service.history("good", user_id=USER) or ()) < 2:  # noqa: ASYNC110 - nobody tells of it
             await asyncio.sleep(0.05)

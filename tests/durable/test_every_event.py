@@ -1,4 +1,4 @@
-"""A server that ends when it has just stored an event, or is about to: the next one goes on as if nothing had been."""
+"""A server that ends just before or after storing an event: the next server continues as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from stream_protocol.serving import create_app
 from stream_protocol.serving.engine import Engine
 from stream_protocol.testing import Call, ScriptedLlm, Step, Turn
 from tests.comparable_messages import comparable
-from tests.durable.world import USER, World
+from tests.durable.shared_state import USER, SharedState
 from tests.serving.chat_client import Page
 from tests.serving.support import HANG
 from tests.serving.test_sign_in import Provider, oauth2
@@ -47,7 +47,7 @@ from tests.serving.test_sign_in import Provider, oauth2
 NEVER: Final = 1_000
 
 ran: list[str] = []
-"""What tools have done."""
+"""The tools that have run."""
 
 
 async def no_end() -> None:
@@ -110,11 +110,11 @@ def pay(amount: int) -> str:
 
 
 def where() -> None:
-    """Where the user is, whose page answers."""
+    """The location of the user, which the client answers."""
 
 
 def read_diary(credential: AuthCredential) -> str:
-    """Reads what only its user may read."""
+    """Reads data that only its user may read."""
     return f"Dear diary, {credential}"
 
 
@@ -137,7 +137,7 @@ def farewell(callback_context: CallbackContext) -> types.Content:
 
 
 async def draw(tool_context: ToolContext) -> types.Part:
-    """Draws, and keeps what it has drawn."""
+    """Draws, and saves the picture."""
     drawn = types.Part.from_bytes(data=f"drawing {len(ran)}".encode(), mime_type="image/png")
     ran.append("draw")
     await tool_context.save_artifact("drawing.png", drawn)
@@ -160,7 +160,7 @@ def streamed(name: str) -> list[Step]:
 
 
 def answers_in(request: LlmRequest) -> int:
-    """How many tools have answered."""
+    """The number of tools that have answered."""
     return sum(part.function_response is not None for content in request.contents for part in content.parts or [])
 
 
@@ -269,7 +269,7 @@ AGENTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
 
 
 AT_ONCE: Final = {"agents at once"}
-"""Where one agent stores an event the tool of another may be under way. It is idempotent, so it runs a second time."""
+"""While one agent stores an event, the tool of another may be running. It is idempotent, so it runs a second time."""
 
 WHOLE: Final = RunConfig(streaming_mode=StreamingMode.NONE)
 """Of a streamed answer ADK itself drops a call whose id another call of it has."""
@@ -277,26 +277,27 @@ WHOLE: Final = RunConfig(streaming_mode=StreamingMode.NONE)
 RUN_CONFIGS: Final = {"one id of calls at once": WHOLE, "approvals under one id": WHOLE}
 
 ANSWERS: Final[Mapping[str, Any]] = {"where": "Oslo", "adk_request_input": {"name": "Ann"}}
-"""What the page answers to whom."""
+"""The client's answers by call."""
 
 
-class Told(NamedTuple):
-    """A conversation. ``events``: without ids, in any order, as those of parallel agents are. ``ran``: what tools have
-    done."""
+class Conversation(NamedTuple):
+    """A conversation. ``events``: without ids, in any order, as those of parallel agents are. ``ran``: the runs of
+    tools.
+    """
 
     events: list[str]
     ran: list[str]
 
 
 async def conversation(
-    world: World, engine: Engine, kind: str, number: int, *, after: bool = False
-) -> tuple[Told, bool]:
+    shared: SharedState, engine: Engine, kind: str, number: int, *, after: bool = False
+) -> tuple[Conversation, bool]:
     """Begins it, and ends the server at this event; in the next one the page asks again. Returns also whether the first
     server came so far."""
     ran.clear()
-    sessions = EndingSessions(world.chats, number, after=after)
+    sessions = EndingSessions(shared.chats, number, after=after)
     chat_id = f"{number}{after}"
-    async with world.service(
+    async with shared.service(
         AGENTS[kind](), sessions=sessions, engine=engine, launched=False, run_config=RUN_CONFIGS.get(kind)
     ) as service:
         page = Page(create_app(service, identify=lambda _: USER), chat_id=chat_id)
@@ -306,7 +307,7 @@ async def conversation(
             await asyncio.wait([sending, reached], return_when="FIRST_COMPLETED")
         reached.cancel()
     await asyncio.gather(sending, return_exceptions=True)  # it was cut off
-    async with world.service(
+    async with shared.service(
         AGENTS[kind](), engine=engine, launched=False, run_config=RUN_CONFIGS.get(kind)
     ) as service:
         page.app = create_app(service, identify=lambda _: USER)
@@ -329,7 +330,7 @@ async def conversation(
             )
     assert session is not None
     said = [without_ids(event) for event in session.events if event.content and event.content.parts]
-    return Told(sorted(said), sorted(ran)), sessions.reached.is_set()
+    return Conversation(sorted(said), sorted(ran)), sessions.reached.is_set()
 
 
 def assert_same(shown: list[Any], stored: list[Any]) -> None:
@@ -337,7 +338,7 @@ def assert_same(shown: list[Any], stored: list[Any]) -> None:
 
 
 def without_ids(event: Event) -> str:
-    """What it says and does, without what is drawn by chance."""
+    """The event's content, without random ids."""
     text = event.model_dump_json(include={"author", "branch", "content", "actions"}, exclude_none=True)
     return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|state=[^&]*&|\"state\":\"[^\"]*\"", "…", text)
 
@@ -347,15 +348,15 @@ def without_ids(event: Event) -> str:
 async def test_the_next_server_goes_on_as_if_nothing_had_been(
     kind: str, tmp_path: Path, engine_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World(tmp_path, engine_url)
-    engine = world.engine()
+    shared = SharedState(tmp_path, engine_url)
+    engine = shared.engine()
     leave = engine.aclose
     monkeypatch.setattr(engine, "aclose", no_end)  # to begin one takes a second
     try:
-        whole, _ = await conversation(world, engine, kind, NEVER)
+        whole, _ = await conversation(shared, engine, kind, NEVER)
         for number in count(1):
             for after in (False, True):
-                told, was_reached = await conversation(world, engine, kind, number, after=after)
+                told, was_reached = await conversation(shared, engine, kind, number, after=after)
                 assert told.events == whole.events, (number, after)
                 most = whole.ran * 2 if kind in AT_ONCE else whole.ran
                 assert Counter(whole.ran) <= Counter(told.ran) <= Counter(most), (number, after)

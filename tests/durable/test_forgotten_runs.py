@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from stream_protocol.testing import Call
-from tests.durable.world import USER, World, begin, ended
+from tests.durable.shared_state import USER, SharedState, begin, ended
 from tests.serving.support import soon
 
 
 @pytest.fixture
-def world(tmp_path: Path, engine_url: str) -> World:
-    return World(tmp_path, engine_url)
+def shared(tmp_path: Path, engine_url: str) -> SharedState:
+    return SharedState(tmp_path, engine_url)
 
 
 async def kept() -> dict[str, str]:
@@ -26,13 +26,13 @@ async def kept() -> dict[str, str]:
 
 
 async def test_a_stop_while_a_tool_goes_on_breaks_no_call_and_leaves_nothing(
-    world: World, caplog: pytest.LogCaptureFixture
+    shared: SharedState, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with world.service(world.agent([Call("book", {})], "Done.")) as service:
+    async with shared.service(shared.agent([Call("book", {})], "Done.")) as service:
         reading = await begin(service)
-        await soon(world.reached)
+        await soon(shared.reached)
         await service.stop("c1", user_id=USER)
-        world.gate.set()
+        shared.gate.set()
         assert (await reading)[-1]["type"] == "abort"
         await ended(service)
         assert await kept() == {}
@@ -41,7 +41,7 @@ async def test_a_stop_while_a_tool_goes_on_breaks_no_call_and_leaves_nothing(
 
 @pytest.mark.parametrize("old", [True, False], ids=["old", "new"])
 async def test_calls_whose_run_is_forgotten_are_deleted_when_they_are_old(
-    old: bool, world: World, monkeypatch: pytest.MonkeyPatch
+    old: bool, shared: SharedState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dbos import DBOS  # noqa: PLC0415 - may be missing
 
@@ -49,30 +49,32 @@ async def test_calls_whose_run_is_forgotten_are_deleted_when_they_are_old(
 
     if old:
         monkeypatch.setattr(_dbos_engine, "OLD", timedelta(0))
-    async with world.service(world.agent([Call("book", {})], "Done.")) as service:
+    async with shared.service(shared.agent([Call("book", {})], "Done.")) as service:
         _ = await begin(service)
-        await soon(world.reached)
+        await soon(shared.reached)
         runs = {_runs.run_of_call(each) for each in await kept()}
         await DBOS.delete_workflows_async([*runs])
         calls = await kept()
         assert {*calls.values()} == {"PENDING", "SUCCESS"}
-    async with world.service(world.agent("Done.")):
+    async with shared.service(shared.agent("Done.")):
         assert await kept() == ({} if old else calls)
 
 
-async def test_calls_of_a_run_that_goes_on_are_not_deleted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_calls_of_a_run_that_goes_on_are_not_deleted(
+    shared: SharedState, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from stream_protocol.durable import _dbos_engine  # noqa: PLC0415 - may be missing
 
     monkeypatch.setattr(_dbos_engine, "OLD", timedelta(0))
-    agent = world.agent([Call("look", {})], "Done.")
-    async with world.service(agent) as service:
+    agent = shared.agent([Call("look", {})], "Done.")
+    async with shared.service(agent) as service:
         _ = await begin(service)
-        await soon(world.reached)
+        await soon(shared.reached)
         before = await kept()
-    async with world.service(agent, launched=False) as service:
-        await service.launch()
+    async with shared.service(agent, launched=False) as service:
+        await service.start()
         assert before.keys() <= (await kept()).keys()
-        world.gate.set()
+        shared.gate.set()
         await ended(service)
         assert await kept() == {}
-    assert world.asked == 2
+    assert shared.asked == 2

@@ -1,4 +1,4 @@
-"""An app that has a DBOS of its own: runs are kept in that."""
+"""An app with its own DBOS, which stores the runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stream_protocol.testing import Wait
-from tests.durable.world import Gate, World, begin, ended, history, outline, taken_up
+from tests.durable.shared_state import Gate, SharedState, begin, ended, history, outline, taken_up
 from tests.serving.support import soon
 
 if TYPE_CHECKING:
@@ -35,24 +35,24 @@ async def test_a_run_goes_on_in_the_apps_own_dbos_which_stays(
 ) -> None:
     from dbos import DBOS  # noqa: PLC0415 - may be missing
 
-    world = World(tmp_path, None)
-    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
+    shared = SharedState(tmp_path, None)
+    agent = shared.agent(["Hello ", Wait(Gate(shared)), "there."])
     with own_dbos(engine_url):
-        async with world.service(agent) as service:
+        async with shared.service(agent) as service:
             _ = await begin(service)
-            await soon(world.reached)
-            assert await service.missing_stores() == ()
+            await soon(shared.reached)
+            assert await service.unready() == ()
         assert await DBOS.list_workflows_async(status="PENDING")
     with own_dbos(engine_url):
-        async with world.service(agent) as service:
+        async with shared.service(agent) as service:
             resumed = asyncio.create_task(taken_up(service))
-            while world.asked < 2:  # noqa: ASYNC110 - nobody tells of it
+            while shared.asked < 2:  # noqa: ASYNC110 - nobody tells of it
                 await asyncio.sleep(0.01)
-            world.gate.set()
+            shared.gate.set()
             await resumed
             await ended(service)
             _, answer = await history(service)
             assert outline(answer)[-1] == "Hello there."
-            assert world.asked == 2
+            assert shared.asked == 2
         assert await DBOS.list_workflows_async() == []
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []

@@ -17,8 +17,8 @@ from google.adk.tools.tool_context import ToolContext
 
 from stream_protocol.serving import create_app
 from stream_protocol.testing import Call, ScriptedLlm, Turn
-from tests.durable.older import make_older
-from tests.durable.world import USER, World, begin, ended, history
+from tests.durable.older_release import make_older
+from tests.durable.shared_state import USER, SharedState, begin, ended, history
 from tests.serving.chat_client import Page
 from tests.serving.support import HANG, soon
 
@@ -28,11 +28,11 @@ WHOLE: Final = RunConfig(streaming_mode=StreamingMode.NONE)
 ID: Final = "call_0"
 
 
-class Office:
-    """Tools that say what they were given, and write down that they began. ``slow`` waits at the gate of the world."""
+class ToolRecorder:
+    """Tools that return their arguments, and record that they began. ``slow`` waits at the shared gate."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, shared: SharedState) -> None:
+        self.shared = shared
         self.began: list[str] = []
 
     async def read(self, text: str) -> str:
@@ -45,7 +45,7 @@ class Office:
 
     async def slow(self, text: str) -> str:
         self.began.append(f"slow {text}")
-        await self.world.wait()
+        await self.shared.wait()
         return f"slowly {text}"
 
     async def sign(self, text: str) -> str:
@@ -63,13 +63,13 @@ class Office:
 
 
 @pytest.fixture
-def world(tmp_path: Path, engine_url: str) -> World:
-    return World(tmp_path, engine_url)
+def shared(tmp_path: Path, engine_url: str) -> SharedState:
+    return SharedState(tmp_path, engine_url)
 
 
 @pytest.fixture
-def office(world: World) -> Office:
-    return Office(world)
+def recorder(shared: SharedState) -> ToolRecorder:
+    return ToolRecorder(shared)
 
 
 def call(tool: str, text: str) -> Call:
@@ -77,23 +77,23 @@ def call(tool: str, text: str) -> Call:
 
 
 async def executed(
-    office: Office, *makes: Callable[[], BaseAgent], kept: int = 0, begun: int = 0
+    recorder: ToolRecorder, *makes: Callable[[], BaseAgent], kept: int = 0, begun: int = 0
 ) -> list[tuple[str, str, str]]:
     """Servers one after the other, with these agents. The first ones end when a tool waits, so many calls are kept,
     and so many tools have begun. The last one lets all tools end. Returns the calls on the page with what they gave."""
     first, last = makes[:-1], makes[-1]
     for number, make in enumerate(first):
-        async with office.world.service(make(), run_config=WHOLE) as service:
+        async with recorder.shared.service(make(), run_config=WHOLE) as service:
             if not number:
                 _ = await begin(service)
-            await soon(office.world.reached)
+            await soon(recorder.shared.reached)
             await until_kept(kept)
             async with asyncio.timeout(HANG):
-                while len(office.began) < begun:  # noqa: ASYNC110 - nobody tells
+                while len(recorder.began) < begun:  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(0.01)
-        office.world.reached.clear()
-    office.world.gate.set()
-    async with office.world.service(last(), run_config=WHOLE) as service:
+        recorder.shared.reached.clear()
+    recorder.shared.gate.set()
+    async with recorder.shared.service(last(), run_config=WHOLE) as service:
         if not first:
             _ = await begin(service)
         await ended(service)
@@ -129,24 +129,24 @@ SAID: Final = {"read": "read", "send": "sent", "slow": "slowly", "sign": "signed
 
 @pytest.mark.parametrize("crashes", [0, 1, 2])
 @pytest.mark.parametrize("kind", SEQUENCES)
-async def test_each_call_of_a_sequence_gets_its_own_result(kind: str, crashes: int, office: Office) -> None:
+async def test_each_call_of_a_sequence_gets_its_own_result(kind: str, crashes: int, recorder: ToolRecorder) -> None:
     calls = SEQUENCES[kind]
     turns = [call(tool, text) for tool, text in calls]
-    office.world.idempotent.append("slow")
-    gave = await executed(office, *[lambda: office.agent(*turns, "Done.")] * (crashes + 1))
+    recorder.shared.idempotent.append("slow")
+    gave = await executed(recorder, *[lambda: recorder.agent(*turns, "Done.")] * (crashes + 1))
     assert gave == [(tool, text, f"{SAID[tool]} {text}") for tool, text in calls]
     once = [f"{tool} {text}" for tool, text in calls if tool != "slow"]
-    assert [began for began in office.began if not began.startswith("slow")] == once
+    assert [began for began in recorder.began if not began.startswith("slow")] == once
 
 
 @pytest.mark.parametrize("crashes", [0, 1])
-async def test_calls_of_one_answer_get_their_own_results(crashes: int, office: Office) -> None:
+async def test_calls_of_one_answer_get_their_own_results(crashes: int, recorder: ToolRecorder) -> None:
     calls = [("read", "a"), ("send", "a"), ("slow", "a"), ("read", "b"), ("read", "a")]
     turns = [call(tool, text) for tool, text in calls]
-    office.world.idempotent.append("slow")
-    gave = await executed(office, *[lambda: office.agent(turns, "Done.")] * (crashes + 1), kept=5)
+    recorder.shared.idempotent.append("slow")
+    gave = await executed(recorder, *[lambda: recorder.agent(turns, "Done.")] * (crashes + 1), kept=5)
     assert gave == [(tool, text, f"{SAID[tool]} {text}") for tool, text in calls]
-    assert sorted(began for began in office.began if not began.startswith("slow")) == [
+    assert sorted(began for began in recorder.began if not began.startswith("slow")) == [
         "read a",
         "read a",
         "read b",
@@ -154,17 +154,17 @@ async def test_calls_of_one_answer_get_their_own_results(crashes: int, office: O
     ]
 
 
-async def test_a_call_that_did_not_end_is_not_mistaken_for_its_siblings(office: Office) -> None:
+async def test_a_call_that_did_not_end_is_not_mistaken_for_its_siblings(recorder: ToolRecorder) -> None:
     turns = [call("slow", "a"), call("read", "a"), call("slow", "b")]
-    gave = await executed(office, *[lambda: office.agent(turns, "Done.")] * 2, kept=2, begun=3)
+    gave = await executed(recorder, *[lambda: recorder.agent(turns, "Done.")] * 2, kept=2, begun=3)
     assert gave == [("read", "a", "read a")]
-    assert office.began.count("read a") == 1
-    assert {office.began.count(f"slow {text}") for text in "ab"} == {1}
+    assert recorder.began.count("read a") == 1
+    assert {recorder.began.count(f"slow {text}") for text in "ab"} == {1}
 
 
-async def test_siblings_that_begin_in_another_order_get_their_own_results(office: Office) -> None:
+async def test_siblings_that_begin_in_another_order_get_their_own_results(recorder: ToolRecorder) -> None:
     turns = [call("read", "a"), call("send", "a"), call("read", "b"), call("slow", "a")]
-    office.world.idempotent.append("slow")
+    recorder.shared.idempotent.append("slow")
 
     def agent_that_begins(*order: str) -> LlmAgent:
         began = {name: asyncio.Event() for name in order}
@@ -175,10 +175,10 @@ async def test_siblings_that_begin_in_another_order_get_their_own_results(office
                 await began[order[index - 1]].wait()
             asyncio.get_running_loop().call_soon(began[name].set)
 
-        return office.agent(turns, "Done.", before_tool_callback=wait_for_turn)
+        return recorder.agent(turns, "Done.", before_tool_callback=wait_for_turn)
 
     gave = await executed(
-        office,
+        recorder,
         lambda: agent_that_begins("read a", "send a", "read b", "slow a"),
         lambda: agent_that_begins("slow a", "read b", "send a", "read a"),
         kept=4,
@@ -189,66 +189,66 @@ async def test_siblings_that_begin_in_another_order_get_their_own_results(office
         ("read", "b", "read b"),
         ("slow", "a", "slowly a"),
     ]
-    assert [office.began.count(began) for began in ("read a", "read b", "send a")] == [1, 1, 1]
+    assert [recorder.began.count(began) for began in ("read a", "read b", "send a")] == [1, 1, 1]
 
 
 @pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning")
-async def test_agents_at_once_that_use_one_id_get_their_own_results(office: Office) -> None:
-    office.world.idempotent.append("slow")
+async def test_agents_at_once_that_use_one_id_get_their_own_results(recorder: ToolRecorder) -> None:
+    recorder.shared.idempotent.append("slow")
 
     def agents() -> ParallelAgent:
         return ParallelAgent(
             name="both",
             sub_agents=[
-                office.agent(call("send", "a"), call("slow", "a"), "Done.", name="left"),
-                office.agent(call("send", "b"), call("slow", "a"), "Done.", name="right"),
+                recorder.agent(call("send", "a"), call("slow", "a"), "Done.", name="left"),
+                recorder.agent(call("send", "b"), call("slow", "a"), "Done.", name="right"),
             ],
         )
 
-    gave = await executed(office, agents, agents, kept=6)  # three models and tools each
+    gave = await executed(recorder, agents, agents, kept=6)  # three models and tools each
     assert sorted(gave) == [("send", "a", "sent a"), ("send", "b", "sent b"), *2 * [("slow", "a", "slowly a")]]
-    assert {office.began.count(f"send {text}") for text in "ab"} == {1}
+    assert {recorder.began.count(f"send {text}") for text in "ab"} == {1}
 
 
-async def test_a_callback_that_changes_arguments_each_time_runs_no_tool_twice(office: Office) -> None:
+async def test_a_callback_that_changes_arguments_each_time_runs_no_tool_twice(recorder: ToolRecorder) -> None:
     stamps = iter(range(100))
 
     def stamp(tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> None:
         args["text"] = f"{args['text']} {next(stamps)}"
 
     turns = [call("send", "a"), call("send", "b"), call("slow", "c")]
-    gave = await executed(office, *[lambda: office.agent(*turns, "Done.", before_tool_callback=stamp)] * 2)
+    gave = await executed(recorder, *[lambda: recorder.agent(*turns, "Done.", before_tool_callback=stamp)] * 2)
     assert gave == [("send", "a", "sent a 0"), ("send", "b", "sent b 1")]
-    assert office.began == ["send a 0", "send b 1", "slow c 2"]
+    assert recorder.began == ["send a 0", "send b 1", "slow c 2"]
 
 
 @pytest.mark.parametrize("crashes", [0, 1])
-async def test_a_call_without_an_id_runs_once(crashes: int, office: Office) -> None:
+async def test_a_call_without_an_id_runs_once(crashes: int, recorder: ToolRecorder) -> None:
     turns = [Call("send", {"text": "a"}), Call("send", {"text": "a"}), Call("slow", {"text": "a"})]
-    office.world.idempotent.append("slow")
-    gave = await executed(office, *[lambda: office.agent(*turns, "Done.")] * (crashes + 1))
+    recorder.shared.idempotent.append("slow")
+    gave = await executed(recorder, *[lambda: recorder.agent(*turns, "Done.")] * (crashes + 1))
     assert gave == [("send", "a", "sent a"), ("send", "a", "sent a"), ("slow", "a", "slowly a")]
-    assert office.began.count("send a") == 2
+    assert recorder.began.count("send a") == 2
 
 
 @pytest.mark.parametrize("crashes", [0, 1])
-async def test_a_confirmed_call_and_later_ones_under_its_id_run_once_each(crashes: int, office: Office) -> None:
-    office.world.idempotent.append("slow")
+async def test_a_confirmed_call_and_later_ones_under_its_id_run_once_each(crashes: int, recorder: ToolRecorder) -> None:
+    recorder.shared.idempotent.append("slow")
     turns = [call("sign", "a"), call("send", "a"), call("sign", "b"), call("slow", "c")]
-    async with office.world.service(office.agent(*turns, "Done."), run_config=WHOLE) as service:
+    async with recorder.shared.service(recorder.agent(*turns, "Done."), run_config=WHOLE) as service:
         page = Page(create_app(service, identify=lambda _: USER))
         await page.send("go")
         page.approve(approved=True)
         await page.submit()
         page.approve(approved=True)
         sending = asyncio.create_task(page.submit())
-        await soon(office.world.reached)
+        await soon(recorder.shared.reached)
         if not crashes:
-            office.world.gate.set()
+            recorder.shared.gate.set()
             await sending
     await asyncio.gather(sending, return_exceptions=True)
-    office.world.gate.set()
-    async with office.world.service(office.agent(*turns, "Done."), run_config=WHOLE) as service:
+    recorder.shared.gate.set()
+    async with recorder.shared.service(recorder.agent(*turns, "Done."), run_config=WHOLE) as service:
         await ended(service)
         _, answer = await history(service)
     assert results(answer) == [
@@ -257,16 +257,16 @@ async def test_a_confirmed_call_and_later_ones_under_its_id_run_once_each(crashe
         ("sign", "b", "signed b"),
         ("slow", "c", "slowly c"),
     ]
-    assert office.began[:3] == ["sign a", "send a", "sign b"]
+    assert recorder.began[:3] == ["sign a", "send a", "sign b"]
 
 
-async def test_a_run_of_an_older_release_keeps_the_results_of_its_tools(office: Office) -> None:
+async def test_a_run_of_an_older_release_keeps_the_results_of_its_tools(recorder: ToolRecorder) -> None:
     turns = [call("send", "a"), Call("slow", {"text": "b"}, id="call_1"), call("send", "c")]
-    office.world.idempotent.append("slow")
-    async with office.world.service(office.agent(*turns, "Done."), run_config=WHOLE, launched=False) as service:
+    recorder.shared.idempotent.append("slow")
+    async with recorder.shared.service(recorder.agent(*turns, "Done."), run_config=WHOLE, launched=False) as service:
         _ = await begin(service)
-        await soon(office.world.reached)
-    make_older(office.world)
-    gave = await executed(office, lambda: office.agent(*turns, "Done."))
+        await soon(recorder.shared.reached)
+    make_older(recorder.shared)
+    gave = await executed(recorder, lambda: recorder.agent(*turns, "Done."))
     assert gave == [("send", "a", "sent a"), ("slow", "b", "slowly b"), ("send", "c", "sent c")]
-    assert office.began == ["send a", "slow b", "slow b", "send c"]
+    assert recorder.began == ["send a", "slow b", "slow b", "send c"]

@@ -24,8 +24,8 @@ from stream_protocol.serving import ChatService, FilePolicy, create_app
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Turn
 from tests.comparable_messages import comparable
+from tests.durable.shared_state import USER, SharedState
 from tests.durable.test_every_event import NEVER, EndingSessions, no_end
-from tests.durable.world import USER, World
 from tests.serving.chat_client import Page
 from tests.serving.support import HANG, soon
 
@@ -42,16 +42,16 @@ UPLOAD: Final = {
 }
 
 
-class Studio:
+class PictureServers:
     """Servers one after the other whose agent is shown a picture and notes it. ``saves``: files become artifacts."""
 
-    def __init__(self, world: World, engine: DbosEngine, *, saves: bool) -> None:
-        self._world = world
+    def __init__(self, shared: SharedState, engine: DbosEngine, *, saves: bool) -> None:
+        self._world = shared
         self._engine = engine
         self._saves = saves
         self.noted: list[str] = []
         self.seen: list[list[str]] = []
-        """What the user has said in each request to a model that begins an answer."""
+        """The user's texts in each request to a model that begins an answer."""
 
     def service(self, sessions: BaseSessionService) -> ChatService:
         plugins: list[BasePlugin] = [SaveFilesAsArtifactsPlugin()] if self._saves else []
@@ -69,9 +69,9 @@ class Studio:
             times=ServiceTimes(answering=0.2),
         )
 
-    async def page(self, world: World, kind: str, chat_id: str) -> Page:
+    async def page(self, shared: SharedState, kind: str, chat_id: str) -> Page:
         """A page that has been reloaded; for a message that is not the first one after an answer."""
-        service = self.service(SqliteSessionService(world.chats))
+        service = self.service(SqliteSessionService(shared.chats))
         page = Page(create_app(service, identify=lambda _: USER), chat_id=chat_id)
         if kind != "sent":
             await page.send("a cat", UPLOAD)
@@ -107,17 +107,17 @@ async def ask(page: Page, kind: str) -> None:
 
 
 async def conversation(
-    studio: Studio, world: World, kind: str, number: int, *, after: bool
+    servers: PictureServers, shared: SharedState, kind: str, number: int, *, after: bool
 ) -> tuple[list[Any], list[str], bool]:
     """Begins a chat whose server ends at this event of its last turn; the page asks the next one again.
 
     Returns the messages, what was noted in the last turn, and whether the first server came so far.
     """
     chat_id = f"{kind}{number}{after}"
-    page = await studio.page(world, kind, chat_id)
-    studio.noted.clear()
-    sessions = EndingSessions(world.chats, number, after=after)
-    service = studio.service(sessions)
+    page = await servers.page(shared, kind, chat_id)
+    servers.noted.clear()
+    sessions = EndingSessions(shared.chats, number, after=after)
+    service = servers.service(sessions)
     page.app = create_app(service, identify=lambda _: USER)
     sending, reached = asyncio.create_task(ask(page, kind)), asyncio.create_task(sessions.reached.wait())
     async with asyncio.timeout(HANG):
@@ -126,7 +126,7 @@ async def conversation(
     await service.aclose()
     sending.cancel()  # a request whose store does not answer would wait for that until its time limit
     await asyncio.gather(sending, return_exceptions=True)
-    service = studio.service(SqliteSessionService(world.chats))
+    service = servers.service(SqliteSessionService(shared.chats))
     page.app = create_app(service, identify=lambda _: USER)
     async with asyncio.timeout(HANG):
         if sessions.reached.is_set():
@@ -139,7 +139,7 @@ async def conversation(
     assert session is not None
     assert len(session.events) < 30, "each try stores events"
     await service.aclose()
-    return stored, [*studio.noted], sessions.reached.is_set()
+    return stored, [*servers.noted], sessions.reached.is_set()
 
 
 def without_ids(messages: list[Any]) -> list[Any]:
@@ -156,22 +156,22 @@ def without_ids(messages: list[Any]) -> list[Any]:
 async def test_the_next_server_answers_a_message_with_its_file(
     kind: str, saves: bool, tmp_path: Path, engine_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = World(tmp_path, engine_url)
-    engine = world.engine()
+    shared = SharedState(tmp_path, engine_url)
+    engine = shared.engine()
     leave = engine.aclose
     monkeypatch.setattr(engine, "aclose", no_end)  # to begin one takes a second
-    studio = Studio(world, engine, saves=saves)
+    servers = PictureServers(shared, engine, saves=saves)
     try:
-        whole, noted, _ = await conversation(studio, world, kind, NEVER, after=False)
+        whole, noted, _ = await conversation(servers, shared, kind, NEVER, after=False)
         assert noted == ["cat"]
         for number in count(1):
             for after in (False, True):
-                told, ran, was_reached = await conversation(studio, world, kind, number, after=after)
+                told, ran, was_reached = await conversation(servers, shared, kind, number, after=after)
                 assert without_ids(told) == without_ids(whole), (number, after)
                 assert ran in (["cat"], ["cat", "cat"]), (number, after)
             if not was_reached:
                 break
-        files = [[said for said in words if said == "file" or "Uploaded" in said] for words in studio.seen]
+        files = [[said for said in words if said == "file" or "Uploaded" in said] for words in servers.seen]
         assert all(files), "each model has seen the file"
     finally:
         await leave()
@@ -181,12 +181,12 @@ async def test_the_next_server_answers_a_message_with_its_file(
 async def test_what_is_kept_of_a_message_with_a_saved_file_has_its_name_and_not_its_bytes(
     kind: str, tmp_path: Path, engine_url: str
 ) -> None:
-    world = World(tmp_path, engine_url)
-    engine = world.engine()
-    studio = Studio(world, engine, saves=True)
-    page = await studio.page(world, kind, "c1")
-    sessions = EndingSessions(world.chats, 4, after=True)
-    service = studio.service(sessions)
+    shared = SharedState(tmp_path, engine_url)
+    engine = shared.engine()
+    servers = PictureServers(shared, engine, saves=True)
+    page = await servers.page(shared, kind, "c1")
+    sessions = EndingSessions(shared.chats, 4, after=True)
+    service = servers.service(sessions)
     page.app = create_app(service, identify=lambda _: USER)
     sending = asyncio.create_task(ask(page, kind))
     await soon(sessions.reached)

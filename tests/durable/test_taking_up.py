@@ -1,4 +1,4 @@
-"""A server that ends leaves its runs, and the next one goes on with them."""
+"""A server that ends leaves its runs, and the next one recovers them."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from stream_protocol.serving.engine._recovery import OTHER_VERSION_TEXT
 from stream_protocol.serving.errors import is_unreachable
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
-from tests.durable.world import USER, Gate, World, begin, ended, history, outline, read, taken_up
+from tests.durable.shared_state import USER, Gate, SharedState, begin, ended, history, outline, read, taken_up
 from tests.serving.support import chat, said, soon
 
 
 @pytest.fixture
-def world(tmp_path: Path, engine_url: str) -> World:
-    return World(tmp_path, engine_url)
+def shared(tmp_path: Path, engine_url: str) -> SharedState:
+    return SharedState(tmp_path, engine_url)
 
 
-async def test_a_run_goes_on_in_the_next_server(world: World) -> None:
-    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
-    async with world.service(agent) as service:
+async def test_a_run_goes_on_in_the_next_server(shared: SharedState) -> None:
+    agent = shared.agent(["Hello ", Wait(Gate(shared)), "there."])
+    async with shared.service(agent) as service:
         first = await begin(service)
-        await soon(world.reached)
+        await soon(shared.reached)
         await asyncio.sleep(0.1)  # what the model has said is on its way to the reader
     before = await first
     assert before[-1]["type"] == "text-delta"
-    async with world.service(agent) as service:
+    async with shared.service(agent) as service:
         resumed = asyncio.create_task(taken_up(service))
-        while world.asked < 2:  # noqa: ASYNC110 - nobody tells of it
+        while shared.asked < 2:  # noqa: ASYNC110 - nobody tells of it
             await asyncio.sleep(0.01)
         await asyncio.sleep(2 * DEFAULT_TIMES.recovery_check)  # the page has found out
-        world.gate.set()
+        shared.gate.set()
         chunks = await resumed
         assert chunks[0] == before[0]  # the message has the same id
         assert chunks[-1]["type"] == "finish"
@@ -52,8 +52,8 @@ async def test_a_run_goes_on_in_the_next_server(world: World) -> None:
         assert outline(answer)[-1] == "Hello there."
 
 
-async def test_the_app_goes_on_when_the_server_has_ended(world: World) -> None:
-    async with world.service(world.agent("Hello.")) as service:
+async def test_the_app_goes_on_when_the_server_has_ended(shared: SharedState) -> None:
+    async with shared.service(shared.agent("Hello.")) as service:
         await (await begin(service))
         await ended(service)
     assert await asyncio.to_thread(len, "threads") == 7
@@ -68,15 +68,15 @@ async def test_the_app_goes_on_when_the_server_has_ended(world: World) -> None:
     ids=["idempotent", "not idempotent"],
 )
 async def test_a_tool_that_did_not_end_runs_again_only_if_it_may(
-    tool: str, times: int, result: tuple[Any, ...], world: World
+    tool: str, times: int, result: tuple[Any, ...], shared: SharedState
 ) -> None:
-    agent = world.agent(["First. ", Call("quick", {})], Call(tool, {}), "Done.")
-    async with world.service(agent) as service:
+    agent = shared.agent(["First. ", Call("quick", {})], Call(tool, {}), "Done.")
+    async with shared.service(agent) as service:
         _ = await begin(service)
-        await soon(world.reached)
-        world.gate.clear()
-    world.gate.set()
-    async with world.service(agent) as service:
+        await soon(shared.reached)
+        shared.gate.clear()
+    shared.gate.set()
+    async with shared.service(agent) as service:
         await ended(service)
         _, answer = await history(service)
     first, quick, other, done = outline(answer)
@@ -86,17 +86,17 @@ async def test_a_tool_that_did_not_end_runs_again_only_if_it_may(
         assert "broke down while this tool was running" in other[2]
     else:
         assert other[2] == result[2]
-    assert world.ran == {"quick": 1, tool: times}
-    assert world.asked == 3  # what a model has said is not asked again
+    assert shared.ran == {"quick": 1, tool: times}
+    assert shared.asked == 3  # what a model has said is not asked again
 
 
-async def test_state_that_a_tool_has_set_is_there_once(world: World) -> None:
-    agent = world.agent(Call("quick", {}), Call("look", {}), "Done.")
-    async with world.service(agent) as service:
+async def test_state_that_a_tool_has_set_is_there_once(shared: SharedState) -> None:
+    agent = shared.agent(Call("quick", {}), Call("look", {}), "Done.")
+    async with shared.service(agent) as service:
         _ = await begin(service)
-        await soon(world.reached)
-    world.gate.set()
-    async with world.service(agent) as service:
+        await soon(shared.reached)
+    shared.gate.set()
+    async with shared.service(agent) as service:
         await ended(service)
         session = await service.runner.session_service.get_session(
             app_name=service.runner.app_name, user_id=USER, session_id="c1"
@@ -108,27 +108,27 @@ async def test_state_that_a_tool_has_set_is_there_once(world: World) -> None:
     assert len(said_by_model) == 5  # two calls, two results, the end
 
 
-async def test_a_run_that_was_stopped_is_not_executed_again(world: World) -> None:
-    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
-    async with world.service(agent) as service:
+async def test_a_run_that_was_stopped_is_not_executed_again(shared: SharedState) -> None:
+    agent = shared.agent(["Hello ", Wait(Gate(shared)), "there."])
+    async with shared.service(agent) as service:
         _ = await begin(service)
-        await soon(world.reached)
+        await soon(shared.reached)
         await service.stop("c1", user_id=USER)
-    async with world.service(agent) as service:
+    async with shared.service(agent) as service:
         assert await taken_up(service) == []
         _, answer = await history(service)
     assert outline(answer) == ["Hello "]
-    assert world.asked == 1
+    assert shared.asked == 1
 
 
-async def test_a_run_of_which_a_newer_release_has_noted_more_is_left_alone(world: World) -> None:
-    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
-    async with world.service(agent) as service:
+async def test_a_run_of_which_a_newer_release_has_noted_more_is_left_alone(shared: SharedState) -> None:
+    agent = shared.agent(["Hello ", Wait(Gate(shared)), "there."])
+    async with shared.service(agent) as service:
         _ = await begin(service)
-        await soon(world.reached)
-    engine = world.engine()
-    async with world.service(agent, engine=engine, launched=False) as service:
-        await engine.launch()
+        await soon(shared.reached)
+    engine = shared.engine()
+    async with shared.service(agent, engine=engine, launched=False) as service:
+        await engine.start()
         (orphan,) = await engine.unfinished()
         assert orphan.told_end is None
         await engine.mark(orphan.record, orphan.log_id, ToldEnd("timeout", "It took too long.", ("e1", "e2"), "We"))
@@ -137,16 +137,16 @@ async def test_a_run_of_which_a_newer_release_has_noted_more_is_left_alone(world
         await engine.mark(orphan.record, orphan.log_id, cast("LiveState", "ended by a vote"))
         assert await engine.unfinished() == []
         assert await taken_up(service) == []
-    assert world.asked == 1
+    assert shared.asked == 1
 
 
-async def test_new_words_are_answered_in_place_of_a_run_that_was_left(world: World) -> None:
-    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
-    async with world.service(agent) as service:
+async def test_new_words_are_answered_in_place_of_a_run_that_was_left(shared: SharedState) -> None:
+    agent = shared.agent(["Hello ", Wait(Gate(shared)), "there."])
+    async with shared.service(agent) as service:
         _ = await begin(service)
-        await soon(world.reached)
-    world.gate.set()
-    async with world.service(agent) as service:
+        await soon(shared.reached)
+    shared.gate.set()
+    async with shared.service(agent) as service:
         body = chat(said("go"), {"id": "a1", "role": "assistant", "parts": []}, said("again", "u2"))
         events = await service.respond(parse_chat_request(body), user_id=USER)
         assert (await read(events))[-1]["type"] == "finish"
@@ -155,42 +155,42 @@ async def test_new_words_are_answered_in_place_of_a_run_that_was_left(world: Wor
     assert words == [["go"], ["again"]]
 
 
-async def test_a_chat_that_is_deleted_leaves_no_run(world: World) -> None:
-    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
-    async with world.service(agent) as service:
+async def test_a_chat_that_is_deleted_leaves_no_run(shared: SharedState) -> None:
+    agent = shared.agent(["Hello ", Wait(Gate(shared)), "there."])
+    async with shared.service(agent) as service:
         _ = await begin(service)
-        await soon(world.reached)
+        await soon(shared.reached)
         await service.delete("c1", user_id=USER)
-    async with world.service(agent) as service:
+    async with shared.service(agent) as service:
         assert await taken_up(service) == []
         with pytest.raises(ChatRequestError, match="no such chat"):
             await service.stop("c1", user_id=USER)
 
 
-async def test_another_version_ends_the_run_with_an_error_that_says_so(world: World) -> None:
-    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
-    async with world.service(agent) as service:
+async def test_another_version_ends_the_run_with_an_error_that_says_so(shared: SharedState) -> None:
+    agent = shared.agent(["Hello ", Wait(Gate(shared)), "there."])
+    async with shared.service(agent) as service:
         _ = await begin(service)
-        await soon(world.reached)
-    async with world.service(agent, version="2", launched=False) as service:
+        await soon(shared.reached)
+    async with shared.service(agent, version="2", launched=False) as service:
         again = await begin(service)  # the retry takes the run up, before anybody else looks for it
         assert (await again)[-1] == {"type": "error", "errorText": OTHER_VERSION_TEXT}
         await ended(service)
         assert [message["role"] for message in await history(service)] == ["user"]
-    assert world.asked == 1
+    assert shared.asked == 1
 
 
-async def test_a_run_with_secrets_is_not_executed_again_and_says_so(world: World) -> None:
-    agent = world.agent(["Hello ", Wait(Gate(world)), "there."])
-    async with world.service(agent) as service:
+async def test_a_run_with_secrets_is_not_executed_again_and_says_so(shared: SharedState) -> None:
+    agent = shared.agent(["Hello ", Wait(Gate(shared)), "there."])
+    async with shared.service(agent) as service:
         _ = await begin(service, overrides=RunOverrides(secrets={"token": "t0p"}))
-        await soon(world.reached)
-    if (file := world.folder / "runs.db").exists():
+        await soon(shared.reached)
+    if (file := shared.folder / "runs.db").exists():
         assert b"t0p" not in file.read_bytes()
-    async with world.service(agent, launched=False) as service:
+    async with shared.service(agent, launched=False) as service:
         again = await begin(service)
         assert (await again)[-1] == {"type": "error", "errorText": OVERRIDDEN_TEXT}
-    assert world.asked == 1
+    assert shared.asked == 1
 
 
 def test_a_file_needs_a_newer_sqlite_on_a_newer_python(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +232,7 @@ async def test_a_store_that_is_there_answers_before_and_after_the_launch(engine_
 
     engine = DbosEngine(engine_url)
     await engine.ping()
-    await engine.launch()
+    await engine.start()
     await engine.ping()
     await engine.aclose()
 

@@ -1,6 +1,5 @@
-"""What the workers serve: an agent whose every answer follows from the user's words, whichever worker asks it.
-
-The words are ``KIND KEY``. Each tool writes down that it ran, for which key, and when.
+"""The workers' agent. Its answers depend only on the user's message, ``KIND KEY``, on whichever worker. Each tool
+records that it ran, for which key, and when.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
-from tests.fleet.ledger import DOORS, LEDGER
+from tests.fleet.tool_log import DOORS, TOOL_LOG
 
 FOLDER: Final = Path(os.environ["FLEET_FOLDER"])
 
@@ -100,8 +99,8 @@ TURNS: Final[Mapping[str, Callable[[str, int], Turn]]] = {
 def wrote(tool: str, key: str, context: ToolContext) -> None:
     """One write of one line: no two processes mix theirs."""
     line = {"tool": tool, "chat": context.session.id, "key": key, "at": time.monotonic()}
-    with (FOLDER / LEDGER).open("ab", buffering=0) as ledger:
-        ledger.write(json.dumps(line).encode() + b"\n")
+    with (FOLDER / TOOL_LOG).open("ab", buffering=0) as tool_log:
+        tool_log.write(json.dumps(line).encode() + b"\n")
 
 
 async def note(key: str, tool_context: ToolContext) -> str:

@@ -18,7 +18,7 @@ from tests.tools import require_node_project
 LINE_BYTES = 2**24
 
 LOOKS = 50
-"""How often what a worker knows of a chat may be looked at until it is what the other knows."""
+"""The number of times that a worker's view of a chat is checked until it equals the other worker's view."""
 
 PAUSE_SECONDS = 0.1
 """Between two looks."""
@@ -45,14 +45,14 @@ class Shown:
 
 
 class Page:
-    """A page of a chat. What begins a response does not wait for its end."""
+    """A page of a chat. Methods that begin a response do not wait for its end."""
 
     def __init__(self, browser: "Browser", name: str) -> None:
         self._browser = browser
         self._name = name
 
     async def turn(self, worker: int | None) -> None:
-        """What is sent from now on goes to this worker."""
+        """Sends later requests to this worker."""
         await self._do("turn", worker=worker)
 
     async def send(self, text: str) -> None:
@@ -84,8 +84,9 @@ class Page:
         return messages
 
     async def stored_as(self, shown: Shown, *, looks: int = LOOKS) -> bool:
-        """Whether what is stored is what is shown. For a moment the worker that is asked may not know yet that the
-        response has ended."""
+        """True if the stored messages are the shown ones. For a moment the queried worker may not know yet that the
+        response has ended.
+        """
         expected = without_approvals(shown.messages)
         for _ in range(looks):
             if without_approvals(await self.stored()) == expected:
@@ -107,7 +108,7 @@ class Pages:
         self._reading = asyncio.create_task(self._read())
 
     async def ask(self, **command: Any) -> Any:
-        """Returns what is done. A command that is waited for no longer is done all the same."""
+        """Returns the result. A command runs to its end even if nobody waits for it any more."""
         assert self._process.stdin is not None
         assert not self._reading.done(), f"the pages have gone at {command}"
         number = next(self._numbers)
@@ -149,7 +150,7 @@ class Browser:
         self._opened = 0
 
     async def page(self, chat: str, *, worker: int | None = None, stored: bool = False) -> Page:
-        """A new page, with what is stored or with nothing, that asks this worker."""
+        """A new page that uses this worker, with the stored messages or empty."""
         self._opened += 1
         name = str(self._opened)
         where = {

@@ -3,15 +3,15 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.fleet.desk import LEASE
-from tests.fleet.ledger import Ledger
+from tests.fleet.crash_scenarios import LEASE
+from tests.fleet.tool_log import ToolLog
 from tests.fleet.workers import Fleet, Worker, Workers, fleet
 from tests.postgres import Postgres
 from tests.tools import missing
 
 
 @pytest.fixture(scope="session")
-def house(
+def deployment(
     request: pytest.FixtureRequest, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Fleet]:
     """Two workers for clients of the version that is the parameter. A test may break what ``mend`` repairs."""
@@ -44,12 +44,12 @@ def house_with_files(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
     folder = tmp_path_factory.mktemp("files")
     stores = ("--session-service-uri", f"sqlite:///{folder}/chats.db", "--durable", f"sqlite:///{folder}/runs.db")
     worker = Worker(folder, f"tests.fleet.{request.param}", *stores, "--idempotent-tools", "note")
-    house = Workers((worker,), Ledger(folder))
+    deployment = Workers((worker,), ToolLog(folder))
     try:
-        house.mend()
-        yield house
+        deployment.mend()
+        yield deployment
     finally:
-        house.kill()
+        deployment.kill()
 
 
 def _need_engine() -> None:

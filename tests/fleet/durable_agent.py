@@ -1,7 +1,7 @@
-"""Agents whose worker dies at a boundary of their steps. Their users say ``KIND KEY BOUNDARY``, or ``KIND KEY 3,4``.
+"""Agents whose worker dies at a boundary of their steps. Their users send ``KIND KEY BOUNDARY``, or ``KIND KEY 3,4``.
 
-Each call of a model and each tool passes boundaries, which are counted in a file for each key, so that a run which is
-executed again counts on. At each of those that the user named the worker kills itself.
+Each call of a model and each tool passes boundaries. They are counted in a file for each key, so that a run which is
+executed again counts on. At each boundary that the user named the worker kills itself.
 """
 
 import asyncio
@@ -61,8 +61,9 @@ class Boundary(asyncio.Event):
 
 @dataclass(frozen=True)
 class Asked:
-    """What a model is asked. ``answered``: how many tools have answered since the user's words. ``follows_tool``:
-    whether one of them has just done so."""
+    """A model's request. ``answered``: the number of tools that have answered since the user's message.
+    ``follows_tool``: true if one has just answered.
+    """
 
     kind: str
     key: str
@@ -72,7 +73,7 @@ class Asked:
 
 
 def asked(request: LlmRequest) -> Asked:
-    """Reads it from the last words of the user, and what came since."""
+    """Reads it from the user's last message, and from later events."""
     answered, last = 0, request.contents[-1].parts or []
     for content in reversed(request.contents):
         parts = content.parts or []

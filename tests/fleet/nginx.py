@@ -1,4 +1,4 @@
-"""The nginx of ``examples/deploy``, as it stands there, before servers of a test."""
+"""The nginx of ``examples/deploy``, unchanged, in front of servers of a test."""
 
 import json
 import os
@@ -20,12 +20,12 @@ from tests.tools import require_command
 
 CONFIGURATION: Final = (ROOT / "examples" / "deploy" / "nginx.conf").read_text(encoding="utf-8")
 BEGIN_OF_SERVER: Final = "listen 8443 ssl http2;"
-"""Where a test may say more."""
+"""The line after which a test may add settings."""
 
 
 @dataclass(frozen=True)
 class Nginx:
-    """``url`` is that of HTTPS; ``certificate``, a file, says whom to believe that it is ``localhost``."""
+    """``url`` is that of HTTPS; ``certificate``: the file of the certificate for ``localhost``."""
 
     url: str
     port: int

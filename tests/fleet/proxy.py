@@ -64,7 +64,7 @@ class Proxy:
 
 
 async def _body(answer: httpx.Response, stack: AsyncExitStack) -> AsyncIterator[bytes]:
-    """If it breaks off, so does what the client reads."""
+    """If it breaks off, so does the client's response."""
     async with stack:
         async for piece in answer.aiter_raw():
             yield piece

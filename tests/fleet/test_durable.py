@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fleet.desk import die_at_each_boundary
+from tests.fleet.crash_scenarios import die_at_each_boundary
 from tests.fleet.workers import Fleet, Workers
 
 pytestmark = [pytest.mark.fleet, pytest.mark.node, pytest.mark.timeout(240)]
@@ -15,7 +15,7 @@ CONVERSATIONS = [
     ("durable_agent:root_agent", "transfer"),
     ("durable_agent:loop_agent", "loop"),
 ]
-"""The agent, and what it is told."""
+"""The agent, and its message."""
 
 
 @pytest.mark.parametrize(("durable_house", "kind"), CONVERSATIONS, indirect=["durable_house"])

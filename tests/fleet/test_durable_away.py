@@ -1,4 +1,4 @@
-"""Workers whose engine's database goes away, or says nothing any more, and comes back."""
+"""Workers whose engine's database becomes unreachable, or stops responding, and recovers."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ from google.adk.agents import LlmAgent
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, RedisRunLog
-from stream_protocol.serving.base._time_limit import HOOK_TIMEOUT
+from stream_protocol.serving.base._limits import HOOK_TIMEOUT
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm
 from tests.postgres import Postgres, postgres_server
@@ -43,14 +43,14 @@ AWAY_SECONDS: Final = 8.0
 
 NOTICED_SECONDS: Final = 15.0
 BACK_SECONDS: Final = 15.0
-"""What a probe may take to see it on a machine that is busy: alone, less than two."""
+"""Seconds that a probe may take to see the recovery on a busy machine: alone, less than two."""
 
 REFUSED_SECONDS: Final = HOOK_TIMEOUT + 15.0
-"""What a request may take if its connection was open before; a new one is given up earlier."""
+"""Seconds that a request on an old connection may take; a new connection gives up earlier."""
 
 
 @dataclass(frozen=True)
-class House:
+class Deployment:
     """A worker, the database of its engine, and how another one is started beside it."""
 
     worker: PythonModule
@@ -60,7 +60,7 @@ class House:
     folder: Path
 
     def missing(self) -> list[str]:
-        """What ``/readyz`` says that it misses."""
+        """The missing parts that ``/readyz`` reports."""
         answer = httpx.get(f"{self.url}/readyz", timeout=HANG)
         assert (answer.status_code == 503) == ("missing" in answer.json())
         found: list[str] = answer.json().get("missing", [])
@@ -102,68 +102,68 @@ def _engine() -> None:
 
 
 @pytest.fixture
-def house(redis: RedisServer, tmp_path: Path) -> Iterator[House]:
+def deployment(redis: RedisServer, tmp_path: Path) -> Iterator[Deployment]:
     (tmp_path / "agent.py").write_text(AGENT)
     with ExitStack() as stack:
         database = stack.enter_context(postgres_server())
         stores = ("--session-service-uri", "sqlite:///chats.db", "--run-log", redis.url, "--lease", str(LEASE))
         options = ("agent:root_agent", "--no-page", *stores, "--durable", database.new_database())
         worker, url = stack.enter_context(serving(*options, cwd=tmp_path))
-        yield House(worker, url, database, options, tmp_path)
+        yield Deployment(worker, url, database, options, tmp_path)
 
 
-def test_a_worker_refuses_runs_and_says_so_until_its_database_is_back(house: House) -> None:
-    assert house.ask("before").status_code == 200
-    assert house.missing() == []
-    with httpx.stream("POST", f"{house.url}/api/chat", json=question("stopped", "slow"), timeout=HANG) as reading:
+def test_a_worker_refuses_runs_and_says_so_until_its_database_is_back(deployment: Deployment) -> None:
+    assert deployment.ask("before").status_code == 200
+    assert deployment.missing() == []
+    with httpx.stream("POST", f"{deployment.url}/api/chat", json=question("stopped", "slow"), timeout=HANG) as reading:
         pieces = reading.iter_text()
         assert '"start"' in next(pieces)
-        with house.database.away():
-            assert house.seconds_until(["engine"]) < NOTICED_SECONDS
+        with deployment.database.away():
+            assert deployment.seconds_until(["engine"]) < NOTICED_SECONDS
             begun = time.monotonic()
-            refused = [house.ask("new"), httpx.post(f"{house.url}/api/chat/stopped/stop", timeout=HANG)]
-            refused += [httpx.delete(f"{house.url}/api/chat/before", timeout=HANG)]
+            refused = [deployment.ask("new"), httpx.post(f"{deployment.url}/api/chat/stopped/stop", timeout=HANG)]
+            refused += [httpx.delete(f"{deployment.url}/api/chat/before", timeout=HANG)]
             assert time.monotonic() < begun + NOTICED_SECONDS
             assert [(answer.status_code, answer.headers["retry-after"]) for answer in refused] == 3 * [(503, "2")]
             assert '"abort"' in "".join(pieces)
-            house.probed_for(AWAY_SECONDS)
-        assert house.seconds_until([]) < BACK_SECONDS
+            deployment.probed_for(AWAY_SECONDS)
+        assert deployment.seconds_until([]) < BACK_SECONDS
     begun = time.monotonic()
-    assert house.ask("new").status_code == 200
-    assert house.ask("stopped", message="u2").status_code == 200
+    assert deployment.ask("new").status_code == 200
+    assert deployment.ask("stopped", message="u2").status_code == 200
     assert time.monotonic() < begun + BACK_SECONDS
-    stopped = httpx.get(f"{house.url}/api/chat/stopped", timeout=HANG).json()["messages"]
+    stopped = httpx.get(f"{deployment.url}/api/chat/stopped", timeout=HANG).json()["messages"]
     assert "Bye." not in str(stopped[1]["parts"])
-    assert "Traceback" not in house.said()
+    assert "Traceback" not in deployment.said()
 
 
-def test_a_database_that_says_nothing_holds_neither_requests_nor_threads_for_long(house: House) -> None:
-    assert house.ask("before").status_code == 200
-    with house.database.frozen():
-        assert house.seconds_until(["engine"]) < NOTICED_SECONDS
-        threads = house.threads()
-        house.probed_for(AWAY_SECONDS)
-        assert house.threads() <= threads + 2, "a ping and a look for runs may hang"
+def test_a_database_that_says_nothing_holds_neither_requests_nor_threads_for_long(deployment: Deployment) -> None:
+    assert deployment.ask("before").status_code == 200
+    with deployment.database.frozen():
+        assert deployment.seconds_until(["engine"]) < NOTICED_SECONDS
+        threads = deployment.threads()
+        deployment.probed_for(AWAY_SECONDS)
+        assert deployment.threads() <= threads + 2, "a ping and a look for runs may hang"
         begun = time.monotonic()
-        assert house.ask("new").status_code == 503
+        assert deployment.ask("new").status_code == 503
         assert time.monotonic() < begun + REFUSED_SECONDS
-    assert house.seconds_until([]) < BACK_SECONDS
-    assert house.ask("new").status_code == 200
-    assert "Traceback" not in house.said()
+    assert deployment.seconds_until([]) < BACK_SECONDS
+    assert deployment.ask("new").status_code == 200
+    assert "Traceback" not in deployment.said()
 
 
-def test_a_run_is_taken_up_soon_after_the_database_is_back(house: House) -> None:
+def test_a_run_is_taken_up_soon_after_the_database_is_back(deployment: Deployment) -> None:
     with (
-        serving(*house.options, cwd=house.folder) as (other, url),
+        serving(*deployment.options, cwd=deployment.folder) as (other, url),
         httpx.stream("POST", f"{url}/api/chat", json=question("left", "slow"), timeout=HANG) as reading,
     ):
         assert '"start"' in next(reading.iter_text())
-        with house.database.away():
+        with deployment.database.away():
             other.kill()
-            (house.folder / "hurry").touch()
-            house.probed_for(AWAY_SECONDS)
+            (deployment.folder / "hurry").touch()
+            deployment.probed_for(AWAY_SECONDS)
         begun = time.monotonic()
-        while "Bye." not in httpx.get(f"{house.url}/api/chat/left", timeout=HANG).text:
+        while "Bye." not in httpx.get(f"{deployment.url}/api/chat/left", timeout=HANG).text:
             assert time.monotonic() < begun + NOTICED_SECONDS + BACK_SECONDS
             time.sleep(0.05)
 

@@ -1,4 +1,4 @@
-"""What the engine does in its database: through PgBouncer, while nothing runs, and beside another deployment."""
+"""The engine's use of its database: through PgBouncer, while nothing runs, and beside another deployment."""
 
 import re
 import time
@@ -27,8 +27,8 @@ from pathlib import Path
 from google.adk.agents import LlmAgent
 from stream_protocol.testing import Call, ScriptedLlm
 async def note(name: str) -> str:
-    with Path("deeds").open("a") as deeds:
-        deeds.write(f"{name} ")
+    with Path("tool-runs").open("a") as tool_runs:
+        tool_runs.write(f"{name} ")
     while not Path("go").exists():
         await asyncio.sleep(0.05)
     return "noted"
@@ -182,6 +182,6 @@ def test_a_deployment_leaves_the_runs_of_another_alone(
         _, again = stack.enter_context(serving(*options[0], cwd=shop))
         until(lambda: "Done." in answer(again, "c2"))
         assert "ERROR" not in idle.log.read_text() + one.log.read_text()
-    deeds = (shop / "deeds").read_text().split()
-    assert deeds.count("c1") == 2
-    assert not (bank / "deeds").exists()
+    tool_runs = (shop / "tool-runs").read_text().split()
+    assert tool_runs.count("c1") == 2
+    assert not (bank / "tool-runs").exists()

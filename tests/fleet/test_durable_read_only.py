@@ -1,4 +1,4 @@
-"""Workers whose engine's database is read-only for a while, as during a fail-over: no run goes on that has ended."""
+"""Workers whose engine's database is read-only for a while, as during a fail-over: no ended run continues."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -29,13 +29,13 @@ class Gate:
         while not Path("go").exists():
             await asyncio.sleep(0.05)
 async def look() -> str:
-    with Path("deeds").open("a") as deeds:
-        deeds.write("look ")
+    with Path("tool-runs").open("a") as tool_runs:
+        tool_runs.write("look ")
     await Gate().over()
     return "seen"
 def charge() -> str:
-    with Path("deeds").open("a") as deeds:
-        deeds.write("charge ")
+    with Path("tool-runs").open("a") as tool_runs:
+        tool_runs.write("charge ")
     return "paid"
 def respond(request):
     answered = sum(part.function_response is not None for content in request.contents for part in content.parts)
@@ -95,7 +95,7 @@ def test_no_tool_runs_after_the_page_was_told_the_end(ends: str, redis: RedisSer
         with httpx.stream("POST", f"{url}/api/chat", json=question("c1", "go"), timeout=HANG) as reading:
             lines = reading.iter_lines()
             assert any("tool-input-available" in line for line in lines)
-            until((tmp_path / "deeds").exists)
+            until((tmp_path / "tool-runs").exists)
             with read_only(database, kept):
                 refused: httpx.Response | None
                 match ends:
@@ -118,7 +118,7 @@ def test_no_tool_runs_after_the_page_was_told_the_end(ends: str, redis: RedisSer
         until(lambda: kept_runs(kept) == 0)
         before = httpx.get(chat, timeout=HANG).json()
         time.sleep(LATER_SECONDS)
-        assert (tmp_path / "deeds").read_text() == "look "
+        assert (tmp_path / "tool-runs").read_text() == "look "
         assert httpx.get(chat, timeout=HANG).json() == before
 
 

@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from tests.fleet.browser import browser
-from tests.fleet.desk import LEASE, LOOK_SECONDS, NEVER, comes_back, open_desk, wrong
-from tests.fleet.gremlin import Gremlin
-from tests.fleet.person import Person
-from tests.fleet.promises import asked_to_fail, at_rest, judge, told as told_by
+from tests.fleet.chat_user import ChatUser
+from tests.fleet.crash_scenarios import LEASE, LOOK_SECONDS, NEVER, comes_back, open_scenario, wrong
+from tests.fleet.fault_injector import FaultInjector
+from tests.fleet.guarantees import asked_to_fail, at_rest, describe, violations
 from tests.fleet.proxy import Proxy
 from tests.fleet.workers import Fleet
 from tests.processes import HANG
@@ -33,19 +33,19 @@ CHATS: Final = 4
     indirect=["durable_house"],
 )
 async def test_a_third_worker_finishes_what_a_second_could_not(durable_house: Fleet, kind: str) -> None:
-    async with open_desk(durable_house, kind) as desk:
-        whole = await desk.conversation(NEVER)
+    async with open_scenario(durable_house, kind) as scenario:
+        whole = await scenario.conversation(NEVER)
         for boundary in range(1, whole.boundaries, 2):
             deaths = boundary, boundary + 1
-            found = wrong(await desk.conversation(deaths), whole, deaths=2)
+            found = wrong(await scenario.conversation(deaths), whole, deaths=2)
             assert not found, "\n".join([f"{kind}, boundaries {deaths}", *found, durable_house.said()])
 
 
 @pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True)
 @pytest.mark.parametrize("kind", ["slow", "dig"])
 async def test_a_worker_that_was_only_paused_writes_nothing(durable_house: Fleet, kind: str) -> None:
-    house, key = durable_house, uuid4().hex
-    with served(Proxy(house.ports).app) as url:
+    deployment, key = durable_house, uuid4().hex
+    with served(Proxy(deployment.ports).app) as url:
         async with browser(url, 6) as pages:
             page = await pages.page(key, worker=0)
             await page.send(f"{kind} {key}")
@@ -53,20 +53,20 @@ async def test_a_worker_that_was_only_paused_writes_nothing(durable_house: Fleet
                 **({"type": "text"} if kind == "slow" else {"type": "tool-dig", "state": "input-available"})
             )
             await asyncio.sleep(0.5)  # no transaction of its own is open: the database would wait for that
-            house.workers[0].freeze()
-            lost = house.said().count("is lost: the run ends")
+            deployment.workers[0].freeze()
+            lost = deployment.said().count("is lost: the run ends")
             coming = asyncio.create_task(comes_back(pages, key, worker=1))
             await asyncio.sleep(LEASE)
-            house.ledger.open(key)
+            deployment.tool_log.open(key)
             page, shown = await coming
             assert await page.stored_as(shown)
-            house.workers[0].thaw()
+            deployment.workers[0].thaw()
             async with asyncio.timeout(HANG):
-                while house.said().count("is lost: the run ends") == lost:  # noqa: ASYNC110 - another process says so
+                while deployment.said().count("is lost: the run ends") == lost:  # noqa: ASYNC110 - another process says so
                     await asyncio.sleep(LOOK_SECONDS)
             await asyncio.sleep(1)
             assert await page.stored_as(shown)
-            assert len(house.ledger.deeds(key)) == (kind == "dig")
+            assert len(deployment.tool_log.tool_runs(key)) == (kind == "dig")
 
 
 @pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True)
@@ -74,26 +74,30 @@ async def test_a_worker_that_was_only_paused_writes_nothing(durable_house: Fleet
 async def test_no_run_ends_in_an_error_because_a_worker_was_killed(
     durable_house: Fleet, kinds: list[str], rng: Random
 ) -> None:
-    house = durable_house
-    house.mend()
-    gremlin = Gremlin(house, rng, kinds=kinds)
+    deployment = durable_house
+    deployment.mend()
+    fault_injector = FaultInjector(deployment, rng, kinds=kinds)
     limits = httpx.Limits(max_keepalive_connections=0)
     async with httpx.AsyncClient(timeout=HANG, limits=limits, trust_env=False) as http:
         names = [f"{len(kinds)}-{number}" for number in range(CHATS)]
-        people = [Person(name, house.ports, http, Random(rng.getrandbits(64))) for name in names]
+        people = [ChatUser(name, deployment.ports, http, Random(rng.getrandbits(64))) for name in names]
         until = time.monotonic() + STORM_SECONDS
-        await asyncio.gather(gremlin.live(until), *(person.live(until) for person in people))
-        broken = [said for person in people for said in judge(person, gremlin, house.ledger.deeds(person.chat))]
-        # A run that three of the kills have met is taken for their cause.
-        given_up = {*re.findall(r"of chat (\S+) is given up: 3 workers have crashed", house.said())}
-        assert not given_up or len(gremlin.faults) >= 3
-        broken += [
-            f"{person.chat}: ends in an error: {told_by(reading)}"
-            for person in people
-            for reading in person.readings
-            if kinds and reading.ends_in == "error" and not asked_to_fail(reading) and person.chat not in given_up
+        await asyncio.gather(fault_injector.live(until), *(chat_user.live(until) for chat_user in people))
+        broken = [
+            said
+            for chat_user in people
+            for said in violations(chat_user, fault_injector, deployment.tool_log.tool_runs(chat_user.chat))
         ]
-        for person in people:
-            broken += await at_rest(person, gremlin)
-    assert gremlin.faults
-    assert not broken, "\n".join([*broken, house.said()[-8000:]])
+        # A run that three of the kills have met is taken for their cause.
+        given_up = {*re.findall(r"of chat (\S+) is given up: 3 workers have crashed", deployment.said())}
+        assert not given_up or len(fault_injector.faults) >= 3
+        broken += [
+            f"{chat_user.chat}: ends in an error: {describe(reading)}"
+            for chat_user in people
+            for reading in chat_user.readings
+            if kinds and reading.ends_in == "error" and not asked_to_fail(reading) and chat_user.chat not in given_up
+        ]
+        for chat_user in people:
+            broken += await at_rest(chat_user, fault_injector)
+    assert fault_injector.faults
+    assert not broken, "\n".join([*broken, deployment.said()[-8000:]])

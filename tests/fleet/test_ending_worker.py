@@ -1,4 +1,4 @@
-"""A worker that is told to end while pages poll their histories."""
+"""A worker that is stopped while pages poll their histories."""
 
 import signal
 import threading

@@ -11,9 +11,9 @@ from random import Random
 import httpx
 import pytest
 
-from tests.fleet.gremlin import Gremlin
-from tests.fleet.person import Person
-from tests.fleet.promises import at_rest, judge
+from tests.fleet.chat_user import ChatUser
+from tests.fleet.fault_injector import FaultInjector
+from tests.fleet.guarantees import at_rest, violations
 from tests.fleet.workers import Fleet
 from tests.processes import HANG
 
@@ -26,22 +26,26 @@ LOGGED = 8000
 pytestmark = pytest.mark.fleet
 
 
-@pytest.mark.parametrize("house", [6], ids=["ai@6"], indirect=True)
-async def test_no_promise_is_broken_whatever_fails(house: Fleet, rng: Random) -> None:
-    house.mend()
-    broken = await trouble(house, rng)
-    assert not broken, "\n".join([f"FLEET_SECONDS={SECONDS}", *broken, house.said()[-LOGGED:]])
+@pytest.mark.parametrize("deployment", [6], ids=["ai@6"], indirect=True)
+async def test_no_promise_is_broken_whatever_fails(deployment: Fleet, rng: Random) -> None:
+    deployment.mend()
+    broken = await trouble(deployment, rng)
+    assert not broken, "\n".join([f"FLEET_SECONDS={SECONDS}", *broken, deployment.said()[-LOGGED:]])
 
 
-async def trouble(house: Fleet, rng: Random) -> list[str]:
-    """What was promised and not kept."""
-    gremlin = Gremlin(house, Random(rng.getrandbits(64)))
+async def trouble(deployment: Fleet, rng: Random) -> list[str]:
+    """The broken promises."""
+    fault_injector = FaultInjector(deployment, Random(rng.getrandbits(64)))
     limits = httpx.Limits(max_keepalive_connections=0)
     async with httpx.AsyncClient(timeout=HANG, limits=limits, trust_env=False) as http:
-        people = [Person(f"chat{n}", house.ports, http, Random(rng.getrandbits(64))) for n in range(CHATS)]
+        people = [ChatUser(f"chat{n}", deployment.ports, http, Random(rng.getrandbits(64))) for n in range(CHATS)]
         until = time.monotonic() + SECONDS
-        await asyncio.gather(gremlin.live(until), *(person.live(until) for person in people))
-        broken = [said for person in people for said in [*judge(person, gremlin, house.ledger.deeds(person.chat))]]
-        for person in people:
-            broken += await at_rest(person, gremlin)
+        await asyncio.gather(fault_injector.live(until), *(chat_user.live(until) for chat_user in people))
+        broken = [
+            said
+            for chat_user in people
+            for said in [*violations(chat_user, fault_injector, deployment.tool_log.tool_runs(chat_user.chat))]
+        ]
+        for chat_user in people:
+            broken += await at_rest(chat_user, fault_injector)
     return broken

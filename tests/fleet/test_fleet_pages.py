@@ -1,4 +1,4 @@
-"""The real clients before two real servers, without sticky sessions: what one began, the other serves."""
+"""The real clients with two real servers, without sticky sessions: one server continues the other's responses."""
 
 import asyncio
 import signal
@@ -17,18 +17,18 @@ from tests.served import served
 pytestmark = [
     pytest.mark.fleet,
     pytest.mark.node,
-    pytest.mark.parametrize("house", VERSIONS, ids=["ai@6", "ai@7"], indirect=True),
+    pytest.mark.parametrize("deployment", VERSIONS, ids=["ai@6", "ai@7"], indirect=True),
 ]
 
 MASKED = "An error occurred."
 
 
 @pytest.fixture
-async def pages(house: Fleet) -> AsyncIterator[Browser]:
+async def pages(deployment: Fleet) -> AsyncIterator[Browser]:
     """A browser before a fleet that is whole."""
-    house.mend()
-    with served(Proxy(house.ports).app) as url:
-        async with browser(url, house.ai_sdk) as opened:
+    deployment.mend()
+    with served(Proxy(deployment.ports).app) as url:
+        async with browser(url, deployment.ai_sdk) as opened:
             yield opened
 
 
@@ -46,7 +46,7 @@ async def shows_what_is_stored(page: Page) -> Shown:
 
 
 async def asks_again(page: Page) -> None:
-    """The chat goes on."""
+    """The chat continues."""
     await page.send("say again")
     shown = await page.settled()
     assert (shown.status, shown.error, shown.text()) == ("ready", None, "Said again.")
@@ -58,7 +58,7 @@ async def asks_again(page: Page) -> None:
     ids=["text", "argument"],
 )
 async def test_what_one_worker_says_is_read_on_at_the_other(
-    kind: str, half: dict[str, str], house: Fleet, pages: Browser, chat: str
+    kind: str, half: dict[str, str], deployment: Fleet, pages: Browser, chat: str
 ) -> None:
     first = await pages.page(chat, worker=0)
     await first.send(f"{kind} {chat}")
@@ -66,27 +66,29 @@ async def test_what_one_worker_says_is_read_on_at_the_other(
     readers = [first, await pages.reloaded(chat, worker=1), await pages.reloaded(chat, worker=0)]
     for page in readers:
         await page.until(**half)
-    house.ledger.open(chat)
+    deployment.tool_log.open(chat)
     first_shown, *others = [await shows_what_is_stored(page) for page in readers]
     assert first_shown.text().endswith(f"{chat}.")
     assert [without_approvals(shown.messages) for shown in others] == [without_approvals(first_shown.messages)] * 2
-    assert [deed.key for deed in house.ledger.deeds(chat)] == ([chat] if kind == "argument" else [])
+    assert [tool_run.key for tool_run in deployment.tool_log.tool_runs(chat)] == ([chat] if kind == "argument" else [])
 
 
-async def test_what_one_worker_asked_is_approved_at_the_other(house: Fleet, pages: Browser, chat: str) -> None:
+async def test_what_one_worker_asked_is_approved_at_the_other(deployment: Fleet, pages: Browser, chat: str) -> None:
     page = await pages.page(chat, worker=0)
     await page.send(f"pay {chat}")
     await page.until(type="tool-pay", state="approval-requested")
     await page.settled()
-    assert house.ledger.deeds(chat) == []
+    assert deployment.tool_log.tool_runs(chat) == []
     await page.turn(1)
     await page.approve("pay")
     shown = await shows_what_is_stored(page)
     assert shown.text() == f"Shall I? Done {chat}."
-    assert [deed.tool for deed in house.ledger.deeds(chat)] == ["pay"]
+    assert [tool_run.tool for tool_run in deployment.tool_log.tool_runs(chat)] == ["pay"]
 
 
-async def test_two_pages_that_approve_by_two_workers_have_it_done_once(house: Fleet, pages: Browser, chat: str) -> None:
+async def test_two_pages_that_approve_by_two_workers_have_it_done_once(
+    deployment: Fleet, pages: Browser, chat: str
+) -> None:
     first = await pages.page(chat, worker=0)
     await first.send(f"pay {chat}")
     await first.settled()
@@ -96,11 +98,13 @@ async def test_two_pages_that_approve_by_two_workers_have_it_done_once(house: Fl
     for page in (first, second):
         shown = await page.settled()
         assert shown.status in {"ready", "error"}
-    assert [deed.tool for deed in house.ledger.deeds(chat)] == ["pay"]
+    assert [tool_run.tool for tool_run in deployment.tool_log.tool_runs(chat)] == ["pay"]
     await asks_again(await pages.page(chat, worker=1, stored=True))
 
 
-async def test_what_one_worker_asks_the_page_is_answered_to_the_other(house: Fleet, pages: Browser, chat: str) -> None:
+async def test_what_one_worker_asks_the_page_is_answered_to_the_other(
+    deployment: Fleet, pages: Browser, chat: str
+) -> None:
     page = await pages.page(chat, worker=0)
     await page.send(f"where {chat}")
     await page.until(type="tool-where", state="input-available")
@@ -112,7 +116,9 @@ async def test_what_one_worker_asks_the_page_is_answered_to_the_other(house: Fle
 
 
 @pytest.mark.parametrize("kind", ["later", "dig"])
-async def test_what_one_worker_runs_is_stopped_at_the_other(kind: str, house: Fleet, pages: Browser, chat: str) -> None:
+async def test_what_one_worker_runs_is_stopped_at_the_other(
+    kind: str, deployment: Fleet, pages: Browser, chat: str
+) -> None:
     running = {"type": "tool-dig", "state": "input-available"} if kind == "dig" else {"type": "text"}
     first = await pages.page(chat, worker=0)
     await first.send(f"{kind} {chat}")
@@ -122,48 +128,48 @@ async def test_what_one_worker_runs_is_stopped_at_the_other(kind: str, house: Fl
     assert await second.stop() == 202
     for page in (first, second):
         assert (await page.settled()).status == "ready"
-    house.ledger.open(chat)
+    deployment.tool_log.open(chat)
     await asks_again(second)
-    assert [deed.tool for deed in house.ledger.deeds(chat)] == (["dig"] if kind == "dig" else [])
+    assert [tool_run.tool for tool_run in deployment.tool_log.tool_runs(chat)] == (["dig"] if kind == "dig" else [])
     assert without_approvals((await first.settled()).messages)[-1] == without_approvals(await first.stored())[1]
 
 
-async def test_a_redis_that_comes_back_soon_is_not_missed(house: Fleet, pages: Browser, chat: str) -> None:
+async def test_a_redis_that_comes_back_soon_is_not_missed(deployment: Fleet, pages: Browser, chat: str) -> None:
     page = await pages.page(chat, worker=0)
     await page.send(f"argument {chat}")
     await page.until(type="tool-note", state="input-streaming")
-    house.redis.kill()
-    house.redis.start()
-    house.ledger.open(chat)
+    deployment.redis.kill()
+    deployment.redis.start()
+    deployment.tool_log.open(chat)
     shown = await shows_what_is_stored(page)
     assert shown.text() == f"Done {chat}."
-    assert [deed.key for deed in house.ledger.deeds(chat)] == [chat]
+    assert [tool_run.key for tool_run in deployment.tool_log.tool_runs(chat)] == [chat]
     await page.turn(1)
     await asks_again(page)
 
 
 async def test_a_redis_that_stays_away_ends_the_run_and_all_works_when_it_is_back(
-    house: Fleet, pages: Browser, chat: str
+    deployment: Fleet, pages: Browser, chat: str
 ) -> None:
     first = await pages.page(chat, worker=0)
     await first.send(f"later {chat}")
     await first.until(type="text")
     second = await pages.reloaded(chat, worker=1)
     await second.until(type="text")
-    house.redis.kill()
+    deployment.redis.kill()
     for page in (first, second):
         shown = await page.settled()
         assert (shown.status, shown.error, shown.text().strip()) == ("error", MASKED, "Soon.")
-    house.ledger.open(chat)
+    deployment.tool_log.open(chat)
     assert await first.stop() == 503
-    house.redis.start()
+    deployment.redis.start()
     await asks_again(second)
     await first.turn(1)
     await asks_again(first)
-    assert house.ledger.deeds(chat) == []
+    assert deployment.tool_log.tool_runs(chat) == []
 
 
-async def test_a_chat_goes_round_the_workers_turn_by_turn(house: Fleet, pages: Browser, chat: str) -> None:
+async def test_a_chat_goes_round_the_workers_turn_by_turn(deployment: Fleet, pages: Browser, chat: str) -> None:
     page = await pages.page(chat)
     for turn in range(3):
         await page.send(f"pay {chat}.{turn}")
@@ -171,11 +177,11 @@ async def test_a_chat_goes_round_the_workers_turn_by_turn(house: Fleet, pages: B
         await page.approve("pay")
         shown = await shows_what_is_stored(page)
         assert shown.text() == f"Shall I? Done {chat}.{turn}."
-    assert [deed.key for deed in house.ledger.deeds(chat)] == [f"{chat}.{turn}" for turn in range(3)]
+    assert [tool_run.key for tool_run in deployment.tool_log.tool_runs(chat)] == [f"{chat}.{turn}" for turn in range(3)]
 
 
 async def test_a_worker_that_is_killed_frees_its_chat_and_its_readers_are_told(
-    house: Fleet, pages: Browser, chat: str
+    deployment: Fleet, pages: Browser, chat: str
 ) -> None:
     running = {"type": "tool-dig", "state": "input-available"}
     first = await pages.page(chat, worker=0)
@@ -184,23 +190,25 @@ async def test_a_worker_that_is_killed_frees_its_chat_and_its_readers_are_told(
     second = await pages.page(chat, worker=1)  # with nothing: what it shows has come to the other worker
     await second.resume()
     await second.until(**running)
-    house.workers[0].kill()
+    deployment.workers[0].kill()
     assert (await first.settled()).status == "error"
     told = await second.settled()
     assert (told.status, told.error, told.tool("dig")["state"]) == ("error", MASKED, "output-error")
     stored = await second.stored()
     assert [part["text"] for part in stored[1]["parts"] if part["type"] == "text"] == ["I dig. "]
-    house.ledger.open(chat)
+    deployment.tool_log.open(chat)
     await first.turn(None)
     await asks_again(first)
-    assert [deed.tool for deed in house.ledger.deeds(chat)] == ["dig"]
+    assert [tool_run.tool for tool_run in deployment.tool_log.tool_runs(chat)] == ["dig"]
 
 
-async def test_a_rolling_restart_loses_no_message_and_shows_no_error(house: Fleet, pages: Browser, chat: str) -> None:
-    """Each worker in turn is told to end while it runs and reads, and others send all the time."""
+async def test_a_rolling_restart_loses_no_message_and_shows_no_error(
+    deployment: Fleet, pages: Browser, chat: str
+) -> None:
+    """Each worker in turn is stopped while it runs and reads, and other users send all the time."""
     opened = {f"{chat}.{number}": await pages.page(f"{chat}-{number}") for number in range(6)}
     turns = 0
-    for worker in house.workers:
+    for worker in deployment.workers:
         for key, page in opened.items():
             await page.send(f"stroll {key}.{turns}")
         for page in opened.values():
@@ -220,26 +228,26 @@ async def test_a_rolling_restart_loses_no_message_and_shows_no_error(house: Flee
         for key, page in opened.items():
             await page.send(f"say {key}")
             assert (await shows_what_is_stored(page)).text() == f"Said {key}."
-        house.mend()
+        deployment.mend()
         turns += 1
     for key, page in opened.items():
         assert len((await page.settled()).messages) == 4 * turns, key
 
 
 async def test_who_reads_another_workers_run_stays_until_the_grace_is_over_and_resumes(
-    house: Fleet, pages: Browser, chat: str
+    deployment: Fleet, pages: Browser, chat: str
 ) -> None:
     first = await pages.page(chat, worker=1)
     await first.send(f"slow {chat}")
     await first.until(type="text")
     reader = await pages.reloaded(chat, worker=0)
     await reader.until(type="text")
-    house.workers[0].end()
-    assert await asyncio.to_thread(house.workers[0].ended) == -signal.SIGTERM
+    deployment.workers[0].end()
+    assert await asyncio.to_thread(deployment.workers[0].ended) == -signal.SIGTERM
     assert (await reader.settled()).text() == "One "
     await reader.turn(None)
     await reader.resume()
     await reader.until(type="text")
-    house.ledger.open(chat)
+    deployment.tool_log.open(chat)
     for page in (first, reader):
         assert (await shows_what_is_stored(page)).text() == f"One two {chat}."

@@ -36,7 +36,7 @@ DOCUMENTED: Final = 25
 """The connections of one worker that docs/postgresql.md names."""
 
 RESERVED: Final = 3 + 2
-"""Those that PostgreSQL keeps for a superuser, and those of this test."""
+"""Connections that PostgreSQL reserves for a superuser, and those of this test."""
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +51,8 @@ def body(chat: str) -> dict[str, object]:
 
 
 async def ask(http: httpx.AsyncClient, url: str, chat: str) -> str:
-    """How the run of a new chat ends: by the status, or by the last chunk.
-
-    A request that is refused or cut off is repeated, as a page does.
+    """Returns the end of a new chat's run: the status, or the last chunk. Repeats a request that is refused or cut off,
+    as a client does.
     """
     while True:
         try:
@@ -67,7 +66,7 @@ async def ask(http: httpx.AsyncClient, url: str, chat: str) -> str:
 
 @pytest.mark.parametrize("connections", [WORKERS * DOCUMENTED + RESERVED, 2 * DOCUMENTED + RESERVED])
 async def test_no_run_that_began_ends_in_an_error_because_of_connections(connections: int, tmp_path: Path) -> None:
-    """With the documented number nothing is refused; with fewer the workers share what there is."""
+    """With the documented number of connections nothing is refused; with fewer the workers share them."""
     (tmp_path / "agent.py").write_text(AGENT)
     with postgres_server(f"max_connections={connections}") as database, ExitStack() as stack:
         url = database.new_database()

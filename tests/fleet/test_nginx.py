@@ -15,9 +15,9 @@ import pytest
 from tests.chromium import launched, opened_tab
 from tests.deploy.files import compose
 from tests.fleet.browser import Browser, browser
-from tests.fleet.ledger import Ledger
 from tests.fleet.nginx import Nginx, nginx
 from tests.fleet.test_fleet_pages import asks_again, shows_what_is_stored
+from tests.fleet.tool_log import ToolLog
 from tests.fleet.workers import AGENT, Fleet, Worker
 from tests.postgres import Postgres
 from tests.processes import HANG
@@ -27,7 +27,7 @@ from tests.serving.support import chat as chat_body, said, text
 pytestmark = pytest.mark.fleet
 
 AWAY = "The server cannot reach its chats just now. Try again."
-"""What a worker says whose Redis is away."""
+"""The text of a worker whose Redis is unreachable."""
 
 STREAMS = 9
 
@@ -54,7 +54,7 @@ PROTOCOLS = """() => {
 
 
 @pytest.fixture(scope="module")
-def house(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+def deployment(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """The workers of ``compose.yaml``, as they are started there, with another agent and stores that are here."""
     folder = tmp_path_factory.mktemp("composed")
     services = compose()["services"]
@@ -70,7 +70,7 @@ def house(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Itera
             for name, equals, value in (option.partition("=") for option in options)
             if name != "--log-format"  # a test waits for the line on the screen
         ]
-        whole = Fleet((Worker(folder, AGENT, *own), Worker(folder, AGENT, *own)), Ledger(folder), redis, 7, database)
+        whole = Fleet((Worker(folder, AGENT, *own), Worker(folder, AGENT, *own)), ToolLog(folder), redis, 7, database)
         try:
             whole.mend()
             yield whole
@@ -79,15 +79,15 @@ def house(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.fixture(scope="module")
-def shared_front(house: Fleet) -> Iterator[Nginx]:
-    with nginx(house.ports) as running:
+def shared_front(deployment: Fleet) -> Iterator[Nginx]:
+    with nginx(deployment.ports) as running:
         yield running
 
 
 @pytest.fixture
-def front(house: Fleet, shared_front: Nginx) -> Nginx:
+def front(deployment: Fleet, shared_front: Nginx) -> Nginx:
     """nginx before a fleet that is whole."""
-    house.mend()
+    deployment.mend()
     return shared_front
 
 
@@ -128,25 +128,25 @@ def read(lines: list[str]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
-async def test_chunks_come_one_by_one(http2: bool, house: Fleet, front: Nginx, chat: str) -> None:
+async def test_chunks_come_one_by_one(http2: bool, deployment: Fleet, front: Nginx, chat: str) -> None:
     async with client(front, http2=http2) as http, asking(http, f"slow {chat}", chat) as response:
         assert (response.status_code, response.http_version) == (200, "HTTP/2" if http2 else "HTTP/1.1")
         lines = response.aiter_lines()
         assert (await until(lines, "text-delta"))["delta"] == "One", "while the agent waits for the test"
-        house.ledger.open(chat)
+        deployment.tool_log.open(chat)
         assert text(read([line async for line in lines])) == f" two {chat}."
 
 
-async def test_a_response_of_a_worker_that_dies_does_not_look_whole(house: Fleet, front: Nginx, chat: str) -> None:
+async def test_a_response_of_a_worker_that_dies_does_not_look_whole(deployment: Fleet, front: Nginx, chat: str) -> None:
     async with AsyncExitStack() as stack:
-        old_http = stack.enter_context(nginx(house.ports, ("proxy_http_version 1.1;", "")))
+        old_http = stack.enter_context(nginx(deployment.ports, ("proxy_http_version 1.1;", "")))
         responses = []
         for number, (way, http2) in enumerate(((front, False), (front, True), (old_http, False))):
             http = await stack.enter_async_context(client(way, http2=http2))
             response = await stack.enter_async_context(asking(http, f"slow {chat}", f"{chat}-{number}"))
             responses.append(response.aiter_lines())
             await until(responses[-1], "text-delta")
-        for worker in house.workers:
+        for worker in deployment.workers:
             worker.kill()
         *told, not_told = responses
         for lines in told:
@@ -158,7 +158,7 @@ async def test_a_response_of_a_worker_that_dies_does_not_look_whole(house: Fleet
 
 
 async def test_what_one_worker_says_is_read_on_after_a_reload(
-    house: Fleet, front: Nginx, pages: Browser, chat: str
+    deployment: Fleet, front: Nginx, pages: Browser, chat: str
 ) -> None:
     first = await pages.page(chat)
     await first.send(f"slow {chat}")
@@ -166,13 +166,13 @@ async def test_what_one_worker_says_is_read_on_after_a_reload(
     readers = [first, *[await pages.reloaded(chat) for _ in range(3)]]
     for page in readers:
         await page.until(type="text")
-    house.ledger.open(chat)
+    deployment.tool_log.open(chat)
     for page in readers:
         assert (await shows_what_is_stored(page)).text() == f"One two {chat}."
-    assert {worker for worker in front.workers() if worker} == {f"127.0.0.1:{port}" for port in house.ports}
+    assert {worker for worker in front.workers() if worker} == {f"127.0.0.1:{port}" for port in deployment.ports}
 
 
-async def test_what_runs_is_stopped_whichever_worker_is_asked(house: Fleet, pages: Browser, chat: str) -> None:
+async def test_what_runs_is_stopped_whichever_worker_is_asked(deployment: Fleet, pages: Browser, chat: str) -> None:
     for turn in range(2):
         first = await pages.page(f"{chat}-{turn}")
         await first.send(f"dig {chat}.{turn}")
@@ -182,33 +182,33 @@ async def test_what_runs_is_stopped_whichever_worker_is_asked(house: Fleet, page
         assert await second.stop() == 202
         for page in (first, second):
             assert (await page.settled()).status == "ready"
-        house.ledger.open(f"{chat}.{turn}")
+        deployment.tool_log.open(f"{chat}.{turn}")
         await asks_again(second)
-        assert [deed.tool for deed in house.ledger.deeds(f"{chat}-{turn}")] == ["dig"]
+        assert [tool_run.tool for tool_run in deployment.tool_log.tool_runs(f"{chat}-{turn}")] == ["dig"]
 
 
-async def test_a_chat_goes_round_the_workers_turn_by_turn(house: Fleet, pages: Browser, chat: str) -> None:
+async def test_a_chat_goes_round_the_workers_turn_by_turn(deployment: Fleet, pages: Browser, chat: str) -> None:
     page = await pages.page(chat)
     for turn in range(3):
         await page.send(f"pay {chat}.{turn}")
         await page.settled()
         await page.approve("pay")
         assert (await shows_what_is_stored(page)).text() == f"Shall I? Done {chat}.{turn}."
-    assert [deed.key for deed in house.ledger.deeds(chat)] == [f"{chat}.{turn}" for turn in range(3)]
+    assert [tool_run.key for tool_run in deployment.tool_log.tool_runs(chat)] == [f"{chat}.{turn}" for turn in range(3)]
 
 
-async def test_a_worker_that_is_not_there_is_passed_over(house: Fleet, front: Nginx, chat: str) -> None:
-    house.workers[0].kill()
+async def test_a_worker_that_is_not_there_is_passed_over(deployment: Fleet, front: Nginx, chat: str) -> None:
+    deployment.workers[0].kill()
     async with client(front) as http:
         for number in range(4):
             async with asking(http, f"say {number}", f"{chat}-{number}") as response:
                 assert text(read([line async for line in response.aiter_lines()])) == f"Said {number}."
 
 
-async def test_a_new_version_ends_no_chat(house: Fleet, pages: Browser, chat: str) -> None:
-    """One worker after the other is told to end, while it runs and others send."""
+async def test_a_new_version_ends_no_chat(deployment: Fleet, pages: Browser, chat: str) -> None:
+    """One worker after the other is stopped, while it runs and other users send."""
     opened = [await pages.page(f"{chat}-{number}") for number in range(4)]
-    for turn, worker in enumerate(house.workers):
+    for turn, worker in enumerate(deployment.workers):
         for page in opened:
             await page.send(f"stroll {chat}.{turn}")
         for page in opened:
@@ -220,14 +220,14 @@ async def test_a_new_version_ends_no_chat(house: Fleet, pages: Browser, chat: st
         for page in (*opened, *late):
             assert (await shows_what_is_stored(page)).text().endswith(f"Home again {chat}.{turn}.")
         assert await asyncio.to_thread(worker.ended) == -signal.SIGTERM
-        house.mend()
+        deployment.mend()
 
 
 async def test_what_all_workers_refuse_is_refused_with_their_words_and_asked_again_at_once(
-    house: Fleet, front: Nginx, chat: str
+    deployment: Fleet, front: Nginx, chat: str
 ) -> None:
-    house.redis.kill()
-    with nginx(house.ports, (" max_fails=0", "")) as impatient:
+    deployment.redis.kill()
+    with nginx(deployment.ports, (" max_fails=0", "")) as impatient:
         async with client(impatient) as http:
             for status in (503, 502):
                 async with asking(http, "say hello", chat) as response:
@@ -237,7 +237,7 @@ async def test_what_all_workers_refuse_is_refused_with_their_words_and_asked_aga
             async with asking(http, "say hello", chat) as response:
                 assert response.status_code == 503
                 assert (await response.aread()).decode() == AWAY
-        house.redis.start()
+        deployment.redis.start()
         async with asking(http, "say hello", chat) as response:
             assert text(read([line async for line in response.aiter_lines()])) == "Said hello."
 
@@ -247,7 +247,9 @@ async def test_a_body_of_some_megabytes_passes(front: Nginx, chat: str) -> None:
         assert response.status_code == 200
 
 
-def test_a_browser_reads_more_streams_at_once_than_it_has_connections(house: Fleet, front: Nginx, chat: str) -> None:
+def test_a_browser_reads_more_streams_at_once_than_it_has_connections(
+    deployment: Fleet, front: Nginx, chat: str
+) -> None:
     """Chromium opens six connections to a server, and over HTTP/2 it needs one."""
     with launched("--ignore-certificate-errors") as chromium, opened_tab(chromium) as tab:
         tab.route(f"{front.url}/", lambda route: route.fulfill(body="", content_type="text/html"))
@@ -255,6 +257,6 @@ def test_a_browser_reads_more_streams_at_once_than_it_has_connections(house: Fle
         bodies = [chat_body(said(f"slow {chat}"), chat_id=f"{chat}-{number}") for number in range(STREAMS)]
         tab.evaluate(BEGIN_STREAMS, bodies)
         tab.evaluate(READ_STREAMS, '"delta":"One"')
-        house.ledger.open(chat)
+        deployment.tool_log.open(chat)
         tab.evaluate(READ_STREAMS, "[DONE]")
         assert tab.evaluate(PROTOCOLS) == ["h2"]

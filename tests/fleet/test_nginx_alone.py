@@ -1,4 +1,4 @@
-"""The nginx of ``examples/deploy`` before one worker: what it waits for, which names are answered, and who chats."""
+"""The nginx of ``examples/deploy`` in front of one worker: its timeouts, its host names, and its users."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +11,9 @@ import pytest
 
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE
 from tests.documents import block
-from tests.fleet.ledger import Ledger
 from tests.fleet.nginx import BEGIN_OF_SERVER, Nginx, nginx
 from tests.fleet.test_nginx import asking, client, read, until
+from tests.fleet.tool_log import ToolLog
 from tests.fleet.workers import AGENT, Worker
 from tests.serving.support import chat as chat_body, said, text
 
@@ -28,7 +28,7 @@ SHORT: Final = (BEGIN_OF_SERVER, f"{BEGIN_OF_SERVER} proxy_read_timeout 2s;")
 @dataclass(frozen=True)
 class Lone:
     port: int
-    ledger: Ledger
+    tool_log: ToolLog
 
     @property
     def ports(self) -> tuple[int, int]:
@@ -37,12 +37,12 @@ class Lone:
 
 @contextmanager
 def worker(folder: Path, *options: str) -> Iterator[Lone]:
-    """One that keeps all in memory."""
+    """A worker with all data in memory."""
     process = Worker(folder, AGENT, *options)
     process.start()
     try:
         process.ready()
-        yield Lone(process.port, Ledger(folder))
+        yield Lone(process.port, ToolLog(folder))
     finally:
         process.kill()
 
@@ -61,7 +61,7 @@ async def test_a_tool_may_be_silent_for_as_long_as_nginx_waits(lone: Lone) -> No
             for _ in range(int(READ_TIMEOUT // KEEP_ALIVE)):
                 while not (line := await anext(lines)).startswith(":"):
                     assert line == "", "the tool has said something"
-            lone.ledger.open("silent")
+            lone.tool_log.open("silent")
             assert text(read([line async for line in lines])) == "Done silent."
 
 
@@ -76,7 +76,7 @@ async def test_an_nginx_that_waits_for_less_cuts_the_stream_and_the_page_resumes
             async with http.stream("GET", "/api/chat/cut/stream") as response:
                 lines = response.aiter_lines()
                 await until(lines, "tool-input-available")
-                lone.ledger.open("cut")
+                lone.tool_log.open("cut")
                 assert text(read([line async for line in lines])) == "Done cut."
 
 

@@ -1,4 +1,4 @@
-"""The table of docs/durable.md, each of whose cells is what real servers have done here."""
+"""The table of docs/durable.md: real servers confirm each cell."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from tests.fleet.ledger import Ledger
+from tests.fleet.tool_log import ToolLog
 from tests.fleet.workers import AGENT, Worker
 from tests.postgres import Postgres
 from tests.processes import HANG, ROOT
@@ -43,17 +43,17 @@ def column(name: str) -> Mapping[str, str]:
 
 
 @dataclass
-class House:
-    """Workers, the last of which stays when others are broken. ``column``: where the table tells of it."""
+class Deployment:
+    """Workers, the last of which stays when others are broken. ``column``: its column of the table."""
 
     column: str
     workers: list[Worker]
-    ledger: Ledger
+    tool_log: ToolLog
     http: httpx.AsyncClient = field(init=False)
 
     @property
     def is_shared(self) -> bool:
-        """Whether the workers know of each other's runs."""
+        """True if the workers know of each other's runs."""
         return self.column != "memory" and len(self.workers) > 1
 
     def mend(self) -> None:
@@ -65,7 +65,7 @@ class House:
         return f"http://127.0.0.1:{self.workers[worker].port}/api/chat/{chat}{what}"
 
     async def begin(self, stack: AsyncExitStack, kind: str, chat: str, *, seen: str, worker: int = 0) -> "Reading":
-        """Says something, and reads the answer until this is seen."""
+        """Sends a message, and reads the answer until this text appears."""
         message = {"id": f"{kind}-{chat}", "role": "user", "parts": [{"type": "text", "text": f"{kind} {chat}"}]}
         body = {"id": chat, "message": message}
         sent = self.http.stream("POST", self.url("", worker)[:-1], json=body)
@@ -85,7 +85,7 @@ class House:
         return (await self.http.get(self.url(chat, worker))).text
 
     async def says(self, chat: str, words: str, worker: int = -1) -> bool:
-        """Whether the stored answer says so at last, though somebody may have to take it up first."""
+        """True if the stored answer has the text at last, though another worker may have to recover it first."""
         for _ in range(int((LEASE + TAKING_UP) / 0.1)):
             if words in await self.stored(chat, worker):
                 return True
@@ -144,7 +144,7 @@ COLUMNS: Final[Mapping[str, tuple[str, int, Options]]] = {
 
 
 @contextmanager
-def housed(kind: str, postgres: Postgres, folder: Path) -> Iterator[House]:
+def housed(kind: str, postgres: Postgres, folder: Path) -> Iterator[Deployment]:
     name, count, options_of = COLUMNS[kind]
     with redis_server(folder) as redis:
         options = options_of(postgres, redis.url, folder)
@@ -153,17 +153,17 @@ def housed(kind: str, postgres: Postgres, folder: Path) -> Iterator[House]:
         if "--run-log" in options:
             options += ("--lease", str(LEASE))
         workers = [Worker(folder, AGENT, *options, "--drain", str(DRAIN)) for _ in range(count)]
-        house = House(name, workers, Ledger(folder))
+        deployment = Deployment(name, workers, ToolLog(folder))
         try:
-            house.mend()
-            yield house
+            deployment.mend()
+            yield deployment
         finally:
             for worker in workers:
                 worker.kill()
 
 
 @pytest.fixture(params=[*COLUMNS])
-async def house(request: pytest.FixtureRequest, postgres: Postgres, tmp_path: Path) -> AsyncIterator[House]:
+async def deployment(request: pytest.FixtureRequest, postgres: Postgres, tmp_path: Path) -> AsyncIterator[Deployment]:
     if "engine" in request.param and find_spec("dbos") is None:
         missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
     if request.param == "engine in files":
@@ -171,50 +171,50 @@ async def house(request: pytest.FixtureRequest, postgres: Postgres, tmp_path: Pa
 
         if sqlite_is_too_old():
             pytest.skip("SQLite is too old for DBOS")
-    with housed(request.param, postgres, tmp_path) as house:
+    with housed(request.param, postgres, tmp_path) as deployment:
         limits = httpx.Limits(max_keepalive_connections=0)
-        async with httpx.AsyncClient(timeout=HANG, limits=limits, trust_env=False) as house.http:
-            yield house
+        async with httpx.AsyncClient(timeout=HANG, limits=limits, trust_env=False) as deployment.http:
+            yield deployment
 
 
-async def test_each_cell_of_the_table_is_what_servers_do(house: House) -> None:
-    scenes: list[Callable[[House], Awaitable[dict[str, str]]]] = [readers, deaths, endings]
-    if len(house.workers) > 1:
+async def test_each_cell_of_the_table_is_what_servers_do(deployment: Deployment) -> None:
+    scenes: list[Callable[[Deployment], Awaitable[dict[str, str]]]] = [readers, deaths, endings]
+    if len(deployment.workers) > 1:
         scenes[1:1] = [neighbours, pauses]
     done: dict[str, Any] = {}
     for scene in scenes:
-        done |= await scene(house)
-        house.mend()
-    promised = column(house.column)
+        done |= await scene(deployment)
+        deployment.mend()
+    promised = column(deployment.column)
     assert done == {row: promised[row] for row in done}
-    assert {*promised} == {*done} or len(house.workers) == 1
+    assert {*promised} == {*done} or len(deployment.workers) == 1
 
 
 def yes(fact: bool) -> str:
     return "yes" if fact else "no"
 
 
-async def readers(house: House) -> dict[str, str]:
+async def readers(deployment: Deployment) -> dict[str, str]:
     async with AsyncExitStack() as stack:
-        await house.begin(stack, "slow", "reloaded", seen="One")
-    house.ledger.open("reloaded")
-    return {"a client reloads or disconnects: the answer continues": yes(await house.says("reloaded", "two"))}
+        await deployment.begin(stack, "slow", "reloaded", seen="One")
+    deployment.tool_log.open("reloaded")
+    return {"a client reloads or disconnects: the answer continues": yes(await deployment.says("reloaded", "two"))}
 
 
-async def neighbours(house: House) -> dict[str, str]:
+async def neighbours(deployment: Deployment) -> dict[str, str]:
     async with AsyncExitStack() as stack:
-        first = await house.begin(stack, "slow", "elsewhere", seen="One")
-        resumes = await house.resumes("elsewhere", 1)
-        await house.stop("elsewhere", 1)
-        house.ledger.open("elsewhere")
+        first = await deployment.begin(stack, "slow", "elsewhere", seen="One")
+        resumes = await deployment.resumes("elsewhere", 1)
+        await deployment.stop("elsewhere", 1)
+        deployment.tool_log.open("elsewhere")
         stops = await first.last() == "abort"
         assert resumes == stops
-        here = await house.begin(stack, "slow", "here", seen="One")
-        await house.begin(stack, "say", "here", seen="Said")
+        here = await deployment.begin(stack, "slow", "here", seen="One")
+        await deployment.begin(stack, "say", "here", seen="Said")
         ends_here = await here.last() == "abort"
-        there = await house.begin(stack, "slow", "there", seen="One")
-        await house.begin(stack, "say", "there", seen="Said", worker=1)
-        house.ledger.open("there")
+        there = await deployment.begin(stack, "slow", "there", seen="One")
+        await deployment.begin(stack, "say", "there", seen="Said", worker=1)
+        deployment.tool_log.open("there")
         ends_there = await there.last() == "abort"
     assert ends_here
     return {
@@ -223,68 +223,70 @@ async def neighbours(house: House) -> dict[str, str]:
     }
 
 
-async def deaths(house: House) -> dict[str, str]:
+async def deaths(deployment: Deployment) -> dict[str, str]:
     """The first worker is killed, with all that it does at that time."""
     ends = {"say": "Said", "slow": "One", "then": "Well", **dict.fromkeys(TOOLS, "tool-input-available")}
     async with AsyncExitStack() as stack:
         for kind, seen in ends.items():
-            await house.begin(stack, kind, f"killed-{kind}", seen=seen)
-        await house.begin(stack, "slow", "killed-used", seen="One")
-        stopped = await house.begin(stack, "slow", "killed-stopped", seen="One")
-        await house.stop("killed-stopped")
+            await deployment.begin(stack, kind, f"killed-{kind}", seen=seen)
+        await deployment.begin(stack, "slow", "killed-used", seen="One")
+        stopped = await deployment.begin(stack, "slow", "killed-stopped", seen="One")
+        await deployment.stop("killed-stopped")
         assert await stopped.last() == "abort"
-        while not all(house.ledger.deeds(f"killed-{tool}") for tool in TOOLS):  # noqa: ASYNC110 - another process acts
+        while not all(deployment.tool_log.tool_runs(f"killed-{tool}") for tool in TOOLS):  # noqa: ASYNC110 - another process acts
             await asyncio.sleep(0.02)
-        house.workers[0].kill()
-    if not house.is_shared:
-        await asyncio.to_thread(house.mend)
+        deployment.workers[0].kill()
+    if not deployment.is_shared:
+        await asyncio.to_thread(deployment.mend)
     async with AsyncExitStack() as stack:
-        again = await house.begin(stack, "say", "killed-used", seen="Said", worker=-1 if house.is_shared else 0)
+        again = await deployment.begin(
+            stack, "say", "killed-used", seen="Said", worker=-1 if deployment.is_shared else 0
+        )
         assert await again.last() == "finish"
-    await asyncio.to_thread(house.mend)
+    await asyncio.to_thread(deployment.mend)
     for kind in (*ends, "stopped"):
-        house.ledger.open(f"killed-{kind}")
+        deployment.tool_log.open(f"killed-{kind}")
     await asyncio.sleep(LEASE + TAKING_UP)
-    finished = await house.says("killed-slow", "two")
-    ran = {kind: len(house.ledger.deeds(f"killed-{kind}")) for kind in ("then", *TOOLS)}
+    finished = await deployment.says("killed-slow", "two")
+    ran = {kind: len(deployment.tool_log.tool_runs(f"killed-{kind}")) for kind in ("then", *TOOLS)}
     assert ran["delve"] == 1
-    assert finished == await house.says("killed-then", "done killed-then")
-    used = {"the worker is killed: the chat is usable": "after a lease" if house.is_shared else "after a restart"}
-    return (used if len(house.workers) > 1 else {}) | {
+    assert finished == await deployment.says("killed-then", "done killed-then")
+    used = {"the worker is killed: the chat is usable": "after a lease" if deployment.is_shared else "after a restart"}
+    return (used if len(deployment.workers) > 1 else {}) | {
         "… and its run is finished": yes(finished),
         "… a finished tool runs once": yes(ran["then"] == 1),
         "… an unfinished tool runs again": "if it is idempotent" if ran["dig"] == 2 else "no",
-        "… a stopped run stays stopped": yes("two" not in await house.stored("killed-stopped")),
+        "… a stopped run stays stopped": yes("two" not in await deployment.stored("killed-stopped")),
     }
 
 
-async def endings(house: House) -> dict[str, str]:
+async def endings(deployment: Deployment) -> dict[str, str]:
     async with AsyncExitStack() as stack:
-        reading = await house.begin(stack, "slow", "ended", seen="One")
-        house.workers[0].end()
+        reading = await deployment.begin(stack, "slow", "ended", seen="One")
+        deployment.workers[0].end()
         last = await reading.last()
-        await asyncio.to_thread(house.workers[0].ended)
-    if not house.is_shared:
-        await asyncio.to_thread(house.mend)
-    house.ledger.open("ended")
-    goes_on = await house.says("ended", "two")
+        await asyncio.to_thread(deployment.workers[0].ended)
+    if not deployment.is_shared:
+        await asyncio.to_thread(deployment.mend)
+    deployment.tool_log.open("ended")
+    goes_on = await deployment.says("ended", "two")
     assert goes_on == (last != "abort")
     return {"the worker terminates: its runs": "continue elsewhere" if goes_on else "end after `--drain`"}
 
 
-async def pauses(house: House) -> dict[str, str]:
+async def pauses(deployment: Deployment) -> dict[str, str]:
     row = "a paused worker returns: it writes"
-    if not house.is_shared:
+    if not deployment.is_shared:
         return {row: NOTHING}
     async with AsyncExitStack() as stack:
-        await house.begin(stack, "slow", "paused", seen="One")
+        await deployment.begin(stack, "slow", "paused", seen="One")
         await asyncio.sleep(0.5)  # no transaction of its own is open: the database would wait for that
-        house.workers[0].freeze()
-    await house.says("paused", "two")
+        deployment.workers[0].freeze()
+    await deployment.says("paused", "two")
     async with AsyncExitStack() as stack:
-        assert await (await house.begin(stack, "say", "paused", seen="Said", worker=1)).last() == "finish"
-    before = await house.stored("paused")
-    house.ledger.open("paused")
-    house.workers[0].thaw()
+        assert await (await deployment.begin(stack, "say", "paused", seen="Said", worker=1)).last() == "finish"
+    before = await deployment.stored("paused")
+    deployment.tool_log.open("paused")
+    deployment.workers[0].thaw()
     await asyncio.sleep(2 * LEASE)
-    return {row: "nothing more" if await house.stored("paused") == before else "on"}
+    return {row: "nothing more" if await deployment.stored("paused") == before else "on"}

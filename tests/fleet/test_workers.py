@@ -41,7 +41,7 @@ class Served:
         self.process, self.url = process, url
 
     def rest(self) -> str:
-        """What else it has printed, once it has ended."""
+        """The rest of its output, once it has ended."""
         assert self.process.stdout is not None
         return self.process.stdout.read()
 
@@ -140,7 +140,7 @@ async def test_a_log_in_json_has_a_line_for_a_worker_that_dies(tmp_path: Path) -
 
 
 async def begun(server: Served, seconds: float, count: int = 8) -> tuple[list[AsyncIterator[str]], set[str]]:
-    """Streams that have begun, and who writes them."""
+    """Streams that have begun, and their workers."""
     streams = [server.tell(seconds) for _ in range(count)]
     heads = ["" for _ in streams]
     for number, stream in enumerate(streams):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from stream_protocol.wire import AiSdkVersion
-from tests.fleet.ledger import Ledger
+from tests.fleet.tool_log import ToolLog
 from tests.ports import free_port
 from tests.processes import PythonModule
 from tests.redis_server import RedisServer, redis_server
@@ -21,11 +21,11 @@ LEASE: Final = 3.0
 """Seconds. Short, because tests wait for it; long enough for a machine that is busy."""
 
 DRAIN: Final = 5.0
-"""Seconds that runs go on in a worker that is told to end: longer than a stroll, and tests wait for it."""
+"""Seconds that runs continue in a worker that is stopped: longer than a stroll, and tests wait for it."""
 
 
 class Worker:
-    """``adk-ui-stream serve``. It keeps its port when it is killed and started again."""
+    """``adk-ui-stream serve``. A restart uses the same port."""
 
     def __init__(self, folder: Path, agent: str, *options: str) -> None:
         self.port = free_port()
@@ -36,7 +36,7 @@ class Worker:
         self._env = {**os.environ, "FLEET_FOLDER": str(folder)}
         self.log = folder / f"worker-{self.port}.log"
         self.deaths = 0
-        """How often it has been found dead."""
+        """The number of times that it was found dead."""
         self._process: PythonModule | None = None
 
     @property
@@ -45,7 +45,7 @@ class Worker:
 
     @property
     def died(self) -> bool:
-        """Whether it has ended without being told to."""
+        """True if it has ended without a request to stop."""
         return self._process is not None and self._process.ended
 
     @property
@@ -97,7 +97,7 @@ class Workers:
     """Workers, and the folder in which their tools write."""
 
     workers: tuple[Worker, ...]
-    ledger: Ledger
+    tool_log: ToolLog
 
     @property
     def ports(self) -> list[int]:
@@ -120,7 +120,7 @@ class Workers:
             worker.kill()
 
     def said(self) -> str:
-        """What the workers have logged."""
+        """The workers' log."""
         return "\n".join(worker.log.read_text() for worker in self.workers)
 
 
@@ -144,10 +144,10 @@ def fleet(folder: Path, database: str, ai_sdk: AiSdkVersion, *options: str, agen
     """Two workers that run. ``database``: the URI of their sessions. ``options``: more of ``serve``."""
     with redis_server(folder) as redis:
         shared = ("--run-log", redis.url, "--lease", str(LEASE), "--session-service-uri", database)
-        busy = ("--requests-per-minute", "100000")  # all persons are one user, and wait for nothing
+        busy = ("--requests-per-minute", "100000")  # all chat users are one user, and wait for nothing
         own = (agent, *shared, *busy, "--drain", str(DRAIN), "--ai-sdk", str(ai_sdk), *options)
         workers = Worker(folder, *own), Worker(folder, *own)
-        whole = Fleet(workers, Ledger(folder), redis, ai_sdk, database)
+        whole = Fleet(workers, ToolLog(folder), redis, ai_sdk, database)
         try:
             whole.mend()
             yield whole

@@ -27,7 +27,7 @@ BUILD_SECONDS: Final = 600
 """To fail a hang: the first test of a class waits until its frontend is built."""
 
 BUILT: Final = frozenset({".next", "dist"})
-"""What a developer's own build has left."""
+"""Folders of a developer's own builds."""
 
 CREATE_OPTIONS: Final = (
     *("--ts", "--app", "--empty", "--no-tailwind", "--no-eslint", "--no-src-dir", "--no-react-compiler"),
@@ -80,7 +80,9 @@ def _copy(project: Path, copy: Path, packages: str | None) -> Path:
         if part.is_file():
             shutil.copy2(part, copy)
         elif part.name not in BUILT:
-            shutil.copytree(part, copy / part.name, symlinks=True, copy_function=_link)
+            # The page's components are a link out of the project; the links between packages stay links.
+            is_linked = part.name == "node_modules"
+            shutil.copytree(part, copy / part.name, symlinks=is_linked, copy_function=_link)
     if packages is not None:
         _put_in(PACKAGES / packages, copy / "node_modules")
     return copy
@@ -163,7 +165,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _put_in(other: Path, packages: Path) -> None:
-    """Puts each package of another project in the place of the example's, or beside what it has."""
+    """Replaces the example's packages with those of another project, and adds the missing ones."""
     require_node_project(other)
     for package in (other / "node_modules").glob("[!.]*"):
         for part in package.iterdir() if package.name.startswith("@") else [package]:

@@ -51,7 +51,7 @@ class ChatPage:
         self.field.fill(words)
         self.field.press("Enter")
 
-    def press(self, name: str) -> None:
+    def press(self, name: str | re.Pattern[str]) -> None:
         self.tab.get_by_role("button", name=name, exact=True).last.click()
 
     def attach(self, name: str, media_type: str, data: bytes) -> None:
@@ -69,7 +69,7 @@ class ChatPage:
         assert max(self.tab.evaluate(f"({overflow})(document.documentElement)")) <= 0
 
     def shown(self) -> list[Said]:
-        """What each message on the page says, in one line."""
+        """The text of each message on the page, in one line."""
         articles = self.tab.get_by_role("article").all()
         return [
             (_WHO[article.get_attribute("aria-label") or ""], _one_line(article.inner_text())) for article in articles

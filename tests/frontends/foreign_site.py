@@ -1,4 +1,4 @@
-"""A site of somebody else, which notes who asks it for what, and what an agent writes to have a page ask it."""
+"""A foreign site that records its requests, and the agent's texts that make a page send them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,7 +56,7 @@ The end.
 
 @dataclass
 class ForeignSite:
-    """``asked``: the path of each request. ``told``: the pages that requests said they came from."""
+    """``asked``: the path of each request. ``told``: the referring pages."""
 
     url: str = ""
     asked: list[str] = field(default_factory=list)

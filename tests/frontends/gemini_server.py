@@ -1,4 +1,4 @@
-"""Gemini's HTTP API at an address of this machine: a pasted agent runs as it is, with a key that nobody checks."""
+"""Gemini's HTTP API on this machine: a pasted agent runs unchanged, with a key that is not checked."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.served import served
 
 @contextmanager
 def serving_gemini() -> Iterator[dict[str, str]]:
-    """The environment of a program that is to ask it. It says what it was told: the instruction, and the last words."""
+    """The environment of a program that uses this API. The answer repeats the instruction and the last message."""
     app = Starlette(routes=[Route("/v1beta/models/{model}:streamGenerateContent", _stream, methods=["POST"])])
     with served(app) as url:
         yield {"GOOGLE_API_KEY": "a-key", "GOOGLE_GEMINI_BASE_URL": url}

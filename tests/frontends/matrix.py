@@ -1,4 +1,4 @@
-"""The table of docs/frontends.md, made of what the tests run: ``python -m tests.frontends.matrix`` prints it."""
+"""The table of docs/frontends.md, made from the tests: ``python -m tests.frontends.matrix`` prints it."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,12 +20,12 @@ COLUMNS: Final[Mapping[str, str]] = {
     "vue": "Vue",
     "svelte": "Svelte",
 }
-"""What stands above the columns, by the name of an example; `template` is no example: its calls are made in Node."""
+"""The headings of the columns, by the name of an example; `template` is not an example: its calls are made in Node."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """``tests``: the names of those that hold it; without any, ``reason`` says why it can't be."""
+    """``tests``: the names of its tests; without any, ``reason`` explains why."""
 
     frontend: str
     ai: AiSdkVersion

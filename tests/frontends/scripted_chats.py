@@ -1,4 +1,4 @@
-"""An agent that answers by the user's words, what it was asked, and what the server has stored: for any frontend."""
+"""An agent whose answers depend on the user's message, its requests, and the stored chats: for any frontend."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -22,10 +22,10 @@ from tests.frontends.foreign_site import naming
 from tests.served import served
 
 Said: TypeAlias = tuple[str, str]
-"""Who said it, ``user`` or ``assistant``, and the words."""
+"""The author, ``user`` or ``assistant``, and the text."""
 
 STORY: Final = ("Once upon a time there was a stream,", " and it reached the sea.")
-"""What is told before and after the test lets the model go on."""
+"""The texts before and after the test lets the model go on."""
 
 LONG: Final = "".join(f"Paragraph {number}: the train stood longer than it should.\n\n" for number in range(40))
 
@@ -46,16 +46,16 @@ async def reserve_seat(tool_context: ToolContext) -> dict[str, Any]:
 
 @dataclass
 class Script:
-    """What the agent answers."""
+    """The agent's script."""
 
     asked: list[list[Said]] = field(default_factory=list)
-    """The words in each request to the model."""
+    """The texts in each request to the model."""
     held: asyncio.Event = field(default_factory=asyncio.Event)
     loop: asyncio.AbstractEventLoop | None = None
     failed: set[str] = field(default_factory=set)
 
     def go_on(self) -> None:
-        """Lets each story that is being told come to its end. The next one is held again."""
+        """Lets each unfinished story come to its end. The next story waits again."""
         held, self.held = self.held, asyncio.Event()
         if self.loop is not None:
             self.loop.call_soon_threadsafe(held.set)
@@ -124,7 +124,7 @@ class Backend:
         httpx.post(f"{self.url}/api/chat", json=chat).raise_for_status()
 
     def stored(self, chat_id: str) -> list[Said]:
-        """The words of each message in the chat's history."""
+        """The texts of each message in the chat's history."""
         return [
             (message["role"], "".join(part["text"] for part in message["parts"] if part["type"] == "text"))
             for message in self._history(chat_id)
@@ -144,7 +144,7 @@ class Backend:
 
 @contextmanager
 def serving_scripted_chats(*, history_cut: HistoryCut = "append") -> Iterator[Backend]:
-    """Serves the agent with the defaults that every user gets, or with what a kit's guide says."""
+    """Serves the agent with the default options, or with those of a kit's guide."""
     script = Script()
     agent = LlmAgent(
         name="guide",

@@ -1,5 +1,8 @@
-"""What README and docs show, run as a reader runs it: servers by their own commands, pages in a fresh Next app, in
-Chromium, commands by a shell. Blocks stand as they are printed: the browser maps the addresses in them."""
+"""Runs the code of README and docs as a reader does. Servers run by their own commands, pages in a fresh Next app in
+Chromium, and commands in a shell.
+
+Blocks are used as printed: the browser maps the addresses in them.
+"""
 
 import json
 import os
@@ -59,14 +62,14 @@ async function StoredChat({ params }: Params) {
   return <ChatPage id={id} messages={await storedMessages(id)} />;
 }
 """
-"""Where a reader puts the page of docs/durable.md: it gets an id and the stored messages."""
+"""The file in which a reader puts the page of docs/durable.md: it gets an id and the stored messages."""
 
 PASSING_ON: Final = ("app/api/[...path]/route.ts", "lib/agent.ts", "lib/chat-message.ts", "lib/chat-types.ts")
-"""What the example for Next.js has to pass `/api` on to the agent's server."""
+"""The file with which the Next.js example passes `/api` on to the agent's server."""
 
 
 def asking(chat_id: str, words: str, *earlier: dict[str, Any]) -> dict[str, Any]:
-    """A request that says something after these messages."""
+    """A request with a new message after these messages."""
     message = {"id": words, "role": "user", "parts": [{"type": "text", "text": words}]}
     return {"id": chat_id, "messages": [*earlier, message]}
 
@@ -87,7 +90,7 @@ def pasted(code: str, folder: Path, *command: str, env: Mapping[str, str]) -> It
 
 
 def streamed(url: str, chat: str = "c1", **headers: str) -> str:
-    """What is answered to the first words of a chat, which must come in pieces."""
+    """The response to the first message of a chat, which must arrive in pieces."""
     with httpx.stream("POST", f"{url}/api/chat", json=asking(chat, "Hi"), headers=headers, timeout=HANG) as response:
         told = response.read().decode()
         assert response.status_code == 200, told
@@ -151,7 +154,9 @@ def tab(browser: Browser) -> Iterator[Page]:
 @pytest.mark.browser
 @pytest.mark.node
 class TestPages:
-    """The pages, in one app that is made, built and started as Next.js says. The quick start's is at ``/``."""
+    """The pages, in one app that is made, built and started by the commands of Next.js. The quick start's is at
+    ``/``.
+    """
 
     def test_the_page_of_the_quick_start_talks_with_its_server(self, tab: Page) -> None:
         tab.goto(PAGE)
@@ -191,7 +196,7 @@ class TestPages:
 @pytest.mark.browser
 @pytest.mark.node
 class TestTheChatComponent:
-    """The component to copy does what it says, in the same app."""
+    """The component to copy works, in the same app."""
 
     @pytest.fixture
     def chat(self, tab: Page, backend: Backend) -> ChatPage:
@@ -270,7 +275,7 @@ class TestTheChatComponent:
 
 
 class TestCommands:
-    """Shell commands, in a folder that has what they name."""
+    """Shell commands, in a folder with the files that they need."""
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
@@ -325,7 +330,7 @@ class TestCommands:
         assert "And tomorrow?" in done(folder, "replay", "weather.jsonl", "--to", "messages")
 
     def run(self, arguments: Sequence[str], folder: Path) -> None:
-        """What serves must answer, and what does not must succeed."""
+        """Runs a command: a server must answer, and any other command must succeed."""
         if arguments[0] != "serve":
             done(folder, *arguments)
             return
@@ -380,14 +385,14 @@ def shown(file: str, mark: str) -> list[list[str]]:
 
 
 def done(folder: Path, *arguments: str) -> str:
-    """What the command prints. It must succeed."""
+    """The output of the command, which must succeed."""
     told = cli(*arguments, cwd=folder)
     assert told.exit_code == 0, told
     return told.stdout
 
 
 def shell(commands: str, folder: Path) -> str:
-    """What a shell prints for these commands, each of which must succeed."""
+    """The shell's output for these commands, each of which must succeed."""
     bin_ = folder / "bin"
     bin_.mkdir(exist_ok=True)
     (bin_ / "adk-ui-stream").write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')

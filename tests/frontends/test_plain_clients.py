@@ -24,7 +24,7 @@ def backend() -> Iterator[Backend]:
 
 
 def run(*command: str, backend: Backend, typed: str = "") -> str:
-    """What a command prints."""
+    """The output of a command."""
     return subprocess.run(
         [require_command(command[0]), *command[1:]],
         cwd=EXAMPLE,

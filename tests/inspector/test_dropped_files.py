@@ -1,4 +1,4 @@
-"""Recordings and captures that are dropped on the page: what is shown of them, and what is refused."""
+"""Recordings and captures that are dropped on the page: their view, and the refusals."""
 
 import asyncio
 import json

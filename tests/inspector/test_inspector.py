@@ -1,4 +1,4 @@
-"""What the Inspector keeps of live chats, and who is shown it."""
+"""The Inspector's stored live chats, and the users who may see them."""
 
 import json
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What docs/inspector.md shows."""
+"""The code and the screens of docs/inspector.md."""
 
 from typing import Any
 

@@ -1,6 +1,7 @@
-"""What the workers serve. Users say ``KIND KEY``: which conversation, and a word that all of it repeats.
+"""The workers' agents. Users send ``KIND KEY``: the kind of conversation, and a word that all of its texts repeat.
 
-There is an agent for each kind of ``tests/durable/test_every_event.py``; most are one agent, with all of their tools.
+There is an agent for each kind of ``tests/durable/test_every_event.py``; most kinds share one agent with all of their
+tools.
 """
 
 import asyncio
@@ -49,14 +50,15 @@ SLOW: Final = 0.5
 """Seconds that a slow tool takes."""
 
 WORDS: Final = re.compile(r"([a-z]+) (\w+)")
-"""What a user says."""
+"""A user's message."""
 
 Turn = list[Any]
 
 
 class Asked(NamedTuple):
-    """What a model is asked. ``answered``: how many tools have answered since the user's words. ``of_tool``: whether a
-    tool has just done so."""
+    """A model's request. ``answered``: the number of tools that have answered since the user's message. ``of_tool``:
+    true if a tool has just answered.
+    """
 
     kind: str
     key: str
@@ -65,7 +67,7 @@ class Asked(NamedTuple):
 
 
 def asked(request: LlmRequest) -> Asked:
-    """Reads it from the last words of the user, and what came since."""
+    """Reads it from the user's last message, and from later events."""
     answered, last = 0, request.contents[-1].parts or []
     for content in reversed(request.contents):
         parts = content.parts or []
@@ -119,7 +121,7 @@ async def tell(key: str, tool_context: ToolContext) -> str:
 
 
 async def draw(key: str, tool_context: ToolContext) -> types.Part:
-    """Draws, something else each time, and keeps what it has drawn."""
+    """Draws something else each time, and saves the picture."""
     began("draw", key, tool_context)
     await asyncio.sleep(PACE)
     drawn = types.Part.from_bytes(data=f"drawing {key} {uuid4()}".encode(), mime_type="image/png")
@@ -129,11 +131,11 @@ async def draw(key: str, tool_context: ToolContext) -> types.Part:
 
 
 def where(key: str) -> None:
-    """Where the user is, whose page answers."""
+    """The location of the user, which the client answers."""
 
 
 def read_diary(credential: AuthCredential) -> str:
-    """Reads what only its user may read."""
+    """Reads data that only its user may read."""
     return f"Dear diary, {credential}"
 
 
@@ -279,7 +281,7 @@ TURNS: Final[Mapping[str, Callable[[Asked], Turn]]] = {
     "line": introducing("?"),
     "side": introducing("?"),
 }
-"""What the models say, by the kind of conversation."""
+"""The models' answers, by the kind of conversation."""
 
 ALL: Final = frozenset(TURNS)
 
@@ -312,7 +314,7 @@ def agent(name: str, model: ScriptedLlm | None = None, tools: Sequence[Any] = (n
 
 
 async def linger(callback_context: CallbackContext) -> None:
-    """The run goes on for a while when all is said and asked."""
+    """The run continues for a while after its last output."""
     await asyncio.sleep(SLOW)
 
 
@@ -382,11 +384,11 @@ ROOTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
     "given": lambda: agent("given", before_model_callback=noted_by_a_callback),
     "toolset": lambda: agent("toolset", tools=[Diary()]),
 }
-"""What is served, by its name."""
+"""The served agents by name."""
 
 
 def runner(root: str) -> Runner:
-    """With files and sessions that all workers share. Files of users are kept as artifacts."""
+    """With files and sessions that all workers share. Files of users are saved as artifacts."""
     app = App(name="kills", root_agent=ROOTS[root](), plugins=[SaveFilesAsArtifactsPlugin()])
     return Runner(
         app=app,

@@ -1,4 +1,4 @@
-"""What was promised to visitors whose servers were killed, and what of it was not kept."""
+"""Checks the promises to visitors whose servers were killed, and reports the broken ones."""
 
 import json
 from collections import Counter
@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from stream_protocol.serving.engine._recovery import CRASHES_TEXT
 from stream_protocol.serving.requests._stored_response import INTERRUPTED_TEXT
-from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
+from stream_protocol.serving.runs._auto_resend import NOTHING_NEW_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
-from tests.kills.house import AFTERMATH, GIVEN_UP, SLOW_STARTS, House, moment
+from tests.kills.deployment import AFTERMATH, GIVEN_UP, SLOW_STARTS, Deployment, moment
 from tests.kills.kinds import KINDS, SAME_ID, unlike
-from tests.kills.visitor import ACCEPTED, CONFLICT, TERMINALS, Deletion, Reading, Said, Visitor
+from tests.kills.visitor import ACCEPTED, CONFLICT, TERMINALS, Deletion, Reading, SentMessage, Visitor
 
 ONCE: Final = frozenset({"book", "pay", "draw"})
 """Tools that are not declared idempotent."""
@@ -22,20 +22,20 @@ WAITING: Final = frozenset({"input-available", "approval-requested"})
 
 RUN_LOGGER: Final = "stream_protocol.serving.runs._run"
 LEFT: Final = "The session store is away: the run is left"
-"""The logger of a run that fails, and what it says of one that does not."""
+"""The logger of a failed run, and its text for a run that has not failed."""
 
 END_SECONDS: Final = 1.0
-"""Seconds within which others know that a run has ended."""
+"""Seconds within which other workers know that a run has ended."""
 
 LONG: Final = 28.0
-"""Seconds that nobody may wait for an answer: a little less than a page waits for a run to be taken up."""
+"""Seconds that no response may take: a little less than a page waits for a recovered run."""
 
 
 class Checker:
     """``stored``: the history when nothing runs any more; ``None`` if the chat is not there."""
 
-    def __init__(self, house: House, visitor: Visitor, readings: Sequence[Reading], stored: Any) -> None:
-        self._house = house
+    def __init__(self, deployment: Deployment, visitor: Visitor, readings: Sequence[Reading], stored: Any) -> None:
+        self._deployment = deployment
         self._visitor = visitor
         self._readings = readings
         self._stored: list[Any] = stored or []
@@ -56,7 +56,7 @@ class Checker:
             yield f"{self._visitor.id}: {found}"
 
     def _streams(self) -> Iterator[str]:
-        """Each has one end, or was cut off by a fault; what ends in ``abort`` was stopped."""
+        """Each stream has one end, or was cut off by a fault. A stream that ends in ``abort`` was stopped."""
         for reading in self._readings:
             allowed = {200, 204, 202, 404, 503, 0} if not reading.is_post else {200, 503, 0}
             if reading.is_post and (
@@ -84,7 +84,7 @@ class Checker:
                 self._misses_a_store(reading.begun, reading.ended or reading.begun)
                 or (errors == [INTERRUPTED_TEXT] and self._was_superseded(reading))
                 or (errors == [NOTHING_NEW_TEXT] and (self._was_superseded(reading) or self._was_stopped(reading)))
-                or (errors == [CRASHES_TEXT] and self._house.is_given_up(self._visitor.id))
+                or (errors == [CRASHES_TEXT] and self._deployment.is_given_up(self._visitor.id))
             )
             if reading.ends_in == "error" and not excused:
                 yield f"error: {reading.told()}"
@@ -92,7 +92,7 @@ class Checker:
                 yield f"abort: {reading.told()}"
 
     def _reloads(self) -> Iterator[str]:
-        """A page that is reloaded shows what was answered with 200."""
+        """A reloaded page shows every message that was answered with 200."""
         asked = [each for each in self._readings if each.is_post and each.status == 200]
         expected, is_sure = self._expected()
         for said in self._visitor.said:
@@ -105,11 +105,14 @@ class Checker:
                     yield f"reload: {said.words!r} was answered at {answered % 1000:.3f}, not in {reading.told()}"
 
     def _excused(self, begun: float, ended: float) -> bool:
-        """Whether a fault can be felt in this time."""
-        return any(trouble.begun <= ended and begun <= trouble.ended + AFTERMATH for trouble in self._house.troubles)
+        """True if a fault had effects in this time."""
+        return any(
+            fault_seen.begun <= ended and begun <= fault_seen.ended + AFTERMATH
+            for fault_seen in self._deployment.fault_records
+        )
 
     def _was_superseded(self, reading: Reading) -> bool:
-        """Whether it repeats a request that another one has interrupted: it ends as that did."""
+        """True if it repeats a request that another one has interrupted: both end in the same way."""
         first = next(each for each in self._readings if each.body == reading.body)
         return reading.is_post and any(
             each.is_post and each.body != reading.body and first.begun < each.begun < (reading.ended or inf)
@@ -118,12 +121,14 @@ class Checker:
 
     def _misses_a_store(self, begun: float, ended: float) -> bool:
         return any(
-            trouble.worker is None and trouble.begun <= ended and begun <= trouble.ended + AFTERMATH
-            for trouble in self._house.troubles
+            fault_seen.worker is None and fault_seen.begun <= ended and begun <= fault_seen.ended + AFTERMATH
+            for fault_seen in self._deployment.fault_records
         )
 
     def _was_stopped(self, reading: Reading) -> bool:
-        """Whether the user asked for something else before it ended. What was accepted before stops nothing again."""
+        """True if the user sent another request before it ended. A request that was accepted earlier stops nothing
+        again.
+        """
         assert reading.ended is not None
         accepted: dict[str | None, float] = {}
         for each in self._readings:
@@ -145,7 +150,7 @@ class Checker:
         return any(each.ended is None or each.ended > reading.begun or not each.is_post for each in others)
 
     def _words(self) -> Iterator[str]:
-        """What was answered with 200 is in the history once, with its whole answer."""
+        """Every message that was answered with 200 is in the history once, with its whole answer."""
         texts = Counter(
             part["text"]
             for message in self._stored
@@ -179,7 +184,7 @@ class Checker:
                 yield f"file: {said.words!r} has no file any more: {message['parts']}"
             answers = self._stored[index + 1 :]
             answer = answers[0] if answers and answers[0]["role"] == "assistant" else {"parts": []}
-            is_given_up = self._house.is_given_up(self._visitor.id)
+            is_given_up = self._deployment.is_given_up(self._visitor.id)
             is_ended = any(each.ends_in in {"error", "abort"} for each in self._readings) or self._has_failed()
             whole = not said.disturbed and not is_ended and not is_given_up and not self._is_overtaken(said)
             found = unlike(KINDS[said.kind], said.key, answer, whole=whole)
@@ -188,16 +193,16 @@ class Checker:
                 yield f"answer: {said.words!r}: {found} {errors}"
 
     def _has_failed(self) -> bool:
-        """Whether a run of the chat ended in an error, which its page may not have seen: it had left."""
+        """True if a run of the chat ended in an error. Its page may have left, and not seen the error."""
         told = [
             record["message"]
-            for record in self._house.logged()
+            for record in self._deployment.logged()
             if record.get("chat_id") == self._visitor.id and record.get("logger") == RUN_LOGGER
         ]
         return bool(told) and not any(message.startswith(LEFT) for message in told)
 
-    def _is_overtaken(self, said: Said) -> bool:
-        """Whether words that were sent before these were accepted after them: they have ended this answer."""
+    def _is_overtaken(self, said: SentMessage) -> bool:
+        """True if a message that was sent before this one was accepted after it: that message has ended this answer."""
         accepted = {
             each.words: min(
                 (
@@ -216,7 +221,7 @@ class Checker:
         )
 
     def _is_overtaken_by_words(self, answer: Reading) -> bool:
-        """Whether new words were accepted since those to which this answer belongs."""
+        """True if a new message was accepted since the message of this answer."""
         words = {
             each.body
             for each in self._readings
@@ -227,13 +232,14 @@ class Checker:
         }
         return len(words) > 1
 
-    def _says(self, reading: Reading, said: Said) -> bool:
+    def _says(self, reading: Reading, said: SentMessage) -> bool:
         message = reading.said["message"]
         return message["role"] == "user" and any(part.get("text") == said.words for part in message["parts"])
 
     def _expected(self) -> tuple[list[str], bool]:
-        """The user's words that must be there, and whether that is sure: what was asked for at the same time may have
-        come in any order."""
+        """The user's messages that must be in the history, and whether their order is certain. Concurrent requests may
+        arrive in any order.
+        """
         first: dict[str, Reading] = {}
         for each in self._readings:
             if each.is_post and each.status == 200 and each.body is not None and each.body not in first:
@@ -250,7 +256,7 @@ class Checker:
                 continue
             text = next(part["text"] for part in said["message"]["parts"] if part["type"] == "text")
             again = said["message"]["id"] if said["trigger"] == "regenerate-message" else said["messageId"]
-            if again in words:  # what came after it is taken back
+            if again in words:  # later messages are taken back
                 ids = [*words]
                 for taken_back in ids[ids.index(again) :]:
                     del words[taken_back]
@@ -263,7 +269,7 @@ class Checker:
         return [*words.values()], not at_once
 
     def _answers(self) -> Iterator[str]:
-        """An answer that was taken counts: no call waits that was answered with 200."""
+        """An accepted answer is final: no call waits whose answer got 200."""
         stored = {
             part["toolCallId"]: part for message in self._stored for part in message["parts"] if "toolCallId" in part
         }
@@ -281,7 +287,7 @@ class Checker:
                     yield f"denial lost: {kept}: {reading.told()}"
 
     def _pages(self) -> Iterator[str]:
-        """What a page shows at the end of a response is what is stored, if nothing else was asked for after that."""
+        """The page's messages at the end of a response are the stored ones, if no other request followed."""
         kept = {message["id"]: message for message in self._stored}
         for tab in self._visitor.tabs:
             mine = [each for each in self._readings if each.page == tab.name and (each.is_post or each.is_resume)]
@@ -309,24 +315,25 @@ class Checker:
                 yield f"{mark}: shown {parts(message)}\n   stored {parts(stored)}\n   {last.told()}"
 
     def _was_killed_at_its_end(self, reading: Reading) -> bool:
-        """True if the worker was killed in the moment in which it had stopped a run, before the stop was answered:
-        nobody else knew of that end."""
+        """True if the worker was killed after it had stopped a run, and before it answered the stop: nobody else knew
+        of that end.
+        """
         if reading.ends_in != "abort" or reading.ended is None:
             return False
         kills = [
-            trouble.begun
-            for trouble in self._house.troubles
-            if trouble.harm == "kill"
-            and trouble.worker is not None
-            and self._house.ports[trouble.worker] == reading.port
-            and reading.ended <= trouble.begun < reading.ended + END_SECONDS
+            fault_seen.begun
+            for fault_seen in self._deployment.fault_records
+            if fault_seen.harm == "kill"
+            and fault_seen.worker is not None
+            and self._deployment.ports[fault_seen.worker] == reading.port
+            and reading.ended <= fault_seen.begun < reading.ended + END_SECONDS
         ]
         return bool(kills) and not any(
             stop.status == ACCEPTED and reading.begun < stop.answered < min(kills) for stop in self._visitor.stops
         )
 
     def _tools(self) -> Iterator[str]:
-        begun = [each for each in self._house.begun() if each["chat"] == self._visitor.id]
+        begun = [each for each in self._deployment.begun() if each["chat"] == self._visitor.id]
         for (tool, call), times in Counter((each["tool"], each["call"]) for each in begun).items():
             if tool in ONCE and call != SAME_ID and times > 1:
                 yield f"ran twice: {tool} of call {call} began {times} times"
@@ -344,13 +351,13 @@ class Checker:
                 if part.get("approval", {}).get("approved"):
                     key = part["input"]["key"]
                     approved[key] = min(reading.begun, approved.get(key, reading.begun))
-        for each in self._house.begun():
+        for each in self._deployment.begun():
             mine = each["chat"] == self._visitor.id and each["tool"] == "pay"
             if mine and each["at"] < approved.get(each["key"], inf):
                 yield f"bypassed: {each} began without an approval"
 
     def _stopped(self) -> Iterator[str]:
-        """No tool begins once a stop was answered, unless something was asked for the first time since."""
+        """No tool begins after an answered stop, unless a new request came since."""
         for stop in self._visitor.stops:
             if stop.status != ACCEPTED:
                 continue
@@ -358,14 +365,14 @@ class Checker:
             posts = [
                 each for each in self._readings if each.is_post and each.begun > stop.sent and each.body not in accepted
             ]
-            for each in self._house.begun():
+            for each in self._deployment.begun():
                 later = each["at"] > stop.answered and each["key"].startswith(f"{stop.said.key}.")
                 if later and not posts:
                     yield f"stopped: {each} began {each['at'] - stop.answered:.2f} s after the stop was answered"
 
 
 def is_done(deletion: Deletion, readings: Sequence[Reading]) -> bool:
-    """Whether the chat was deleted: also if the answer got lost with its worker, and the page found no chat then."""
+    """True if the chat was deleted, even if the worker died with its response, and the page then found no chat."""
     is_repeated = any(
         each.method == "DELETE" and each.status == 0 and deletion.sent <= each.begun < deletion.answered
         for each in readings
@@ -374,9 +381,8 @@ def is_done(deletion: Deletion, readings: Sequence[Reading]) -> bool:
 
 
 def compared(message: Any) -> Any:
-    """What a page and the history must both have. A step at the end that holds nothing shows nothing.
-
-    Where a call waits for its answer it does: the client's helpers look behind the last step for what was answered.
+    """The parts that a page and the history must share. An empty step at the end shows nothing. Before a waiting call
+    it counts: the client's helpers look for answers after the last step.
     """
     messages = without_approvals([message])
     for each in messages:
@@ -411,19 +417,21 @@ def parts(message: Any) -> list[Any]:
     ]
 
 
-def errors_logged(house: House) -> Iterator[str]:
-    """What no fault explains."""
-    for record in house.logged():
+def errors_logged(deployment: Deployment) -> Iterator[str]:
+    """The logged errors that no fault explains."""
+    for record in deployment.logged():
         at = moment(record)
         is_of_crashes = GIVEN_UP in record["message"] or record["message"] == CRASHES_TEXT
-        if is_of_crashes and house.is_given_up(record["chat_id"]):
+        if is_of_crashes and deployment.is_given_up(record["chat_id"]):
             continue
         if record["message"].startswith("adk-ui-stream: ") and any(each in record["message"] for each in SLOW_STARTS):
             continue
         explained = any(
-            trouble.harm != "kill"
-            and (trouble.worker is None if at is None else trouble.begun - 1 <= at <= trouble.ended + AFTERMATH)
-            for trouble in house.troubles
+            fault_seen.harm != "kill"
+            and (
+                fault_seen.worker is None if at is None else fault_seen.begun - 1 <= at <= fault_seen.ended + AFTERMATH
+            )
+            for fault_seen in deployment.fault_records
         )
         if not explained:
             yield f"log: {json.dumps(record)[:1500]}"

@@ -1,4 +1,4 @@
-"""The kinds of conversations, as the test knows them: which agent has them, and what a page shows at their end."""
+"""The kinds of conversations: the agent of each, and the page's messages at its end."""
 
 import re
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from stream_protocol.durable._held_tool import UNFINISHED_TEXT
+from stream_protocol.durable._durable_tool import UNFINISHED_TEXT
 
 BEGUN: Final = "begun.jsonl"
 """The file in which each tool writes that it begins."""
@@ -98,9 +98,9 @@ def outline(message: Any) -> list[str]:
 
 
 def unlike(kind: Kind, key: str, message: Any, *, whole: bool) -> str | None:
-    """What is wrong with the answer to these words, if anything is: half texts of dead workers may stand in it.
+    """Describes the problem of the answer to this message, if there is one. Partial texts of dead workers may be in it.
 
-    ``whole``: it must have come to its end. A tool that did not end is not run again, so what it would show is missing.
+    ``whole``: it must be complete. A tool that did not end is not run again, so its output is missing.
     """
     expected, found = kind.shown(key), outline(message)
     unfinished = (UNFINISHED_TEXT, {"error": UNFINISHED_TEXT})

@@ -1,7 +1,7 @@
-"""What happens in a test, drawn from one seed: who says what, and when which worker or store fails.
+"""The schedule of a test, drawn from one seed: the users' actions, and the failures of workers and stores.
 
-All times are seconds. Those of a deed and of a fault are counted from the moment in which a page sends its words, or in
-which they are answered.
+All times are seconds. Times of actions and faults count from the moment in which a page sends its message, or gets its
+response.
 """
 
 import os
@@ -19,16 +19,16 @@ WORLDS: Final[Sequence[World]] = ("files", "redis", "postgres")
 ROOTS: Final = tuple(dict.fromkeys(kind.root for kind in KINDS.values() if kind.root != "desk"))
 
 LEASE: Final = 3.0
-"""Short, because tests wait for it; long enough for a machine that is busy."""
+"""Short, because tests wait for it; long enough for a busy machine."""
 
 LOOK: Final = 2.0
-"""Between two looks of a worker for runs that were left."""
+"""Between two searches of a worker for orphaned runs."""
 
 CHATS: Final = 6
 
-Deed = Literal["", "stop", "words", "regenerate", "edit", "delete", "leave", "tab"]
+Action = Literal["", "stop", "words", "regenerate", "edit", "delete", "leave", "tab"]
 
-DEEDS: Final[Sequence[Deed]] = ("", "", "", "stop", "words", "regenerate", "edit", "delete", "leave", "tab")
+ACTIONS: Final[Sequence[Action]] = ("", "", "", "stop", "words", "regenerate", "edit", "delete", "leave", "tab")
 
 Way = Literal["repeat", "reload"]
 
@@ -49,15 +49,15 @@ STORES: Final[dict[World, Sequence[Harm]]] = {
 class Visit:
     """A message of the user, and what the user does while the agent answers.
 
-    ``deed``: that action; it begins ``after`` seconds, counted ``since`` a moment.
+    ``action``: that action; it begins ``after`` seconds, counted ``since`` a moment.
     ``then``: the kind of the new message, or of the message that an edit puts in place of the first.
     ``worker``, ``other_worker``: the workers that the page asks, and that a second tab asks.
-    ``ways``, ``pauses``: how and how soon the page comes back when a worker is lost; used in turn.
+    ``ways``, ``pauses``: the way and the delay of a reconnect after a lost worker; used in turn.
     """
 
     kind: str
     file: bool
-    deed: Deed
+    action: Action
     since: From
     after: float
     then: str
@@ -78,8 +78,9 @@ class Chat:
 
 @dataclass(frozen=True)
 class Fault:
-    """``after``: the words of this visit of this chat were sent, or answered. ``worker``: the number of the one that is
-    harmed; ``None``: the one that the page asked. ``seconds``: until it is mended."""
+    """``after``: the message of this visit of this chat was sent, or answered. ``worker``: the number of the affected
+    worker; ``None``: the one that the page uses. ``seconds``: until it is repaired.
+    """
 
     harm: Harm
     chat: int
@@ -123,7 +124,7 @@ def _visit(rng: Random, kinds: Sequence[str], workers: int) -> Visit:
     return Visit(
         kind=rng.choice(kinds),
         file=rng.random() < 0.3,
-        deed=rng.choice(DEEDS),
+        action=rng.choice(ACTIONS),
         since=rng.choice(["sent", "answered"]),
         after=rng.choice([rng.uniform(0, 0.2), rng.uniform(0, 2.0), rng.uniform(1.0, 8.0)]),
         then=rng.choice(kinds),
@@ -138,7 +139,7 @@ def _visit(rng: Random, kinds: Sequence[str], workers: int) -> Visit:
 
 def _faults(rng: Random, world: World, workers: int, chats: Sequence[Chat]) -> tuple[Fault, ...]:
     found: list[Fault] = []
-    # A server that is alone has all runs: more kills than these, and most of its runs are given up.
+    # A single server has all runs: with more kills than these, most of its runs are given up.
     for _ in range(rng.choice([1, 2, 2] if workers == 1 else [2, 3, 3])):
         chat = rng.randrange(len(chats))
         visit = rng.randrange(len(chats[chat].visits))
@@ -169,7 +170,7 @@ def printed(value: Any, indent: str = "") -> str:
 
 
 FIXED: Final = (1, 11, 13, 115, 168, 329, 331, 383, 389, 728)
-"""Between them they have every world, agent, kind of conversation, deed and fault."""
+"""Together they have every kind of store, agent, conversation, action and fault."""
 
 
 def seeds() -> list[int]:

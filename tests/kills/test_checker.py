@@ -1,10 +1,10 @@
-"""What the check of random kills takes for equal."""
+"""The equality rules of the check of random kills."""
 
 from typing import Any
 
 import pytest
 
-from stream_protocol.durable._held_tool import UNFINISHED_TEXT
+from stream_protocol.durable._durable_tool import UNFINISHED_TEXT
 from tests.kills.checker import begins_with, compared, is_done
 from tests.kills.kinds import KINDS, unlike
 from tests.kills.visitor import Deletion, Reading

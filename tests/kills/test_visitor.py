@@ -13,7 +13,7 @@ pytestmark = pytest.mark.kills
 
 
 async def test_a_page_that_opens_while_its_chat_is_deleted_is_left_as_it_is() -> None:
-    """It has loaded what is gone a moment later: each answer that it gives is refused."""
+    """It has loaded calls that are gone a moment later: each of its answers is refused."""
     asked, answers = asyncio.Event(), asyncio.Event()
 
     async def ask(**_: Any) -> None:

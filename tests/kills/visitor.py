@@ -1,4 +1,4 @@
-"""Somebody whose pages are real clients: says what a schedule says, and comes back whenever a server is lost."""
+"""A user whose pages are real clients: follows a schedule, and reconnects whenever a server is lost."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ FILE: Final = {"type": "file", "mediaType": "image/png", "filename": "seen.png",
 
 @dataclass(frozen=True)
 class Reading:
-    """A request of a page, and what came of it. Times are of the machine's monotonic clock."""
+    """A request of a page, and its response. Times are of the machine's monotonic clock."""
 
     method: str
     path: str
@@ -40,7 +40,7 @@ class Reading:
     answered: float | None
     ended: float | None
     status: int
-    """0: no answer came."""
+    """0: no response came."""
     port: int
     text: str
     cut: str | None
@@ -70,14 +70,14 @@ class Reading:
 
     @property
     def is_over(self) -> bool:
-        """Whether the response has ended, or there was none. The client reads no further than an error."""
+        """True if the response has ended, or there was none. The client does not read past an error."""
         return self.status == 204 or (
             self.is_stream and ("data: [DONE]" in self.text or any(each["type"] == "error" for each in self.chunks))
         )
 
     @property
     def is_outdated(self) -> bool:
-        """Whether it answers what nobody asks any more: something else was said meanwhile."""
+        """True if a later request has replaced the one that it answers."""
         return (
             self.is_post
             and self.status == CONFLICT
@@ -86,7 +86,7 @@ class Reading:
 
     @property
     def has_left(self) -> bool:
-        """Whether the page was left while it came."""
+        """True if the page was left while it came."""
         return self.cut == "left" or (self.cut or "").startswith("AbortError")
 
     @property
@@ -96,7 +96,7 @@ class Reading:
 
     @property
     def said(self) -> dict[str, Any]:
-        """The last message of what was posted, and what is asked for."""
+        """The last posted message, and the request's trigger."""
         body = json.loads(self.body or "{}")
         return {"trigger": body.get("trigger"), "messageId": body.get("messageId"), "message": body["messages"][-1]}
 
@@ -119,8 +119,8 @@ class Reading:
 
 
 @dataclass
-class Said:
-    """Words of a user. ``disturbed``: something else was asked for before they were answered."""
+class SentMessage:
+    """A user's message. ``disturbed``: another request came before the message was answered."""
 
     kind: str
     key: str
@@ -135,7 +135,7 @@ class Said:
 
 @dataclass
 class Stop:
-    said: Said
+    said: SentMessage
     status: int
     sent: float
     answered: float
@@ -166,7 +166,9 @@ class Tab:
 
 
 class Visitor:
-    """One chat. ``moments``: of each visit, set when its words are sent, and when they are answered."""
+    """The user of one chat. ``moments``: events of each visit, set when its message is sent, and when it is
+    answered.
+    """
 
     def __init__(self, number: int, chat: Chat, ports: Sequence[int], pages: Pages) -> None:
         self.id = f"chat{number}-{uuid4().hex[:6]}"
@@ -174,7 +176,7 @@ class Visitor:
         self.pages = pages
         self.ports = ports
         self.moments = [{"sent": asyncio.Event(), "answered": asyncio.Event()} for _ in chat.visits]
-        self.said: list[Said] = []
+        self.said: list[SentMessage] = []
         self.stops: list[Stop] = []
         self.deletions: list[Deletion] = []
         self.tabs: list[Tab] = []
@@ -214,8 +216,8 @@ class Visitor:
         await tab.do("resume")
         return tab
 
-    def say(self, kind: str, visit: Visit, *, file: bool = False) -> Said:
-        said = Said(kind, f"{self.id.partition('-')[2]}k{next(self._keys)}", visit.approves, file)
+    def say(self, kind: str, visit: Visit, *, file: bool = False) -> SentMessage:
+        said = SentMessage(kind, f"{self.id.partition('-')[2]}k{next(self._keys)}", visit.approves, file)
         self.said.append(said)
         return said
 
@@ -226,22 +228,22 @@ class Visitor:
         moments["sent"].set()
         following = asyncio.create_task(self.follow(tab, visit, said))
         answered = asyncio.create_task(self.answered(tab, moments["answered"]))
-        if not visit.deed:
+        if not visit.action:
             return (await asyncio.gather(following, answered))[0]
         await moments[visit.since].wait()
         await asyncio.sleep(visit.after)
         try:
-            other = await self.deed(tab, visit, said)
+            other = await self.action(tab, visit, said)
         finally:
             last, _ = await asyncio.gather(following, answered)
-        return other or (last if visit.deed in {"stop", "leave", "tab"} else None)
+        return other or (last if visit.action in {"stop", "leave", "tab"} else None)
 
     async def answered(self, tab: Tab, event: asyncio.Event) -> None:
         await tab.do("begun", meanwhile=True)
         event.set()
 
-    async def deed(self, tab: Tab, visit: Visit, said: Said) -> Tab | None:
-        match visit.deed:
+    async def action(self, tab: Tab, visit: Visit, said: SentMessage) -> Tab | None:
+        match visit.action:
             case "leave":
                 await tab.do("leave", meanwhile=True)
             case "tab":
@@ -262,7 +264,7 @@ class Visitor:
                 return await self.follow(other, visit, new)
             case "edit":
                 other = await self.open(visit.other_worker, stored=True)
-                new = Said(visit.then, f"{said.key}e", visit.approves, file=False)
+                new = SentMessage(visit.then, f"{said.key}e", visit.approves, file=False)
                 if await other.do("words") is not None:
                     said.disturbed = True
                     self.said.append(new)
@@ -281,19 +283,19 @@ class Visitor:
         return None
 
     def supersede(self, tab: Tab | None = None) -> None:
-        """All pages but this one are left as they are from now on, also those that are about to open."""
+        """Abandons all pages but this one, also those that are about to open."""
         self._supersedings += 1
         for each in self.tabs:
             each.superseded = each is not tab
 
-    async def stop(self, tab: Tab, said: Said) -> None:
+    async def stop(self, tab: Tab, said: SentMessage) -> None:
         said.disturbed = True
         sent = time.monotonic()
         status = await tab.do("stop", meanwhile=True)
         self.stops.append(Stop(said, status, sent, time.monotonic()))
 
-    async def follow(self, tab: Tab, visit: Visit, said: Said) -> Tab:
-        """Reads the response to its end, comes back if it is cut off, and answers what is asked."""
+    async def follow(self, tab: Tab, visit: Visit, said: SentMessage) -> Tab:
+        """Reads the response to its end, reconnects if it is cut off, and answers its calls."""
         ways, pauses = cycle(visit.ways), cycle(visit.pauses)
         replies = {
             tool: visit.approves if isinstance(given, bool) else given for tool, given in KINDS[said.kind].asks.items()
@@ -324,7 +326,7 @@ class Visitor:
                 way = next(ways)
                 # A user who has stopped an answer does not ask for it again, which would be answered anew.
                 is_stopped = any(stop.said is said and stop.status == ACCEPTED for stop in self.stops)
-                can_repeat = accepted is not None and visit.deed not in {"edit", "delete"} and not is_stopped
+                can_repeat = accepted is not None and visit.action not in {"edit", "delete"} and not is_stopped
                 tab = await (
                     self.open(tab.worker, of=tab) if way == "repeat" and can_repeat else self.reload(tab.worker)
                 )
@@ -332,7 +334,7 @@ class Visitor:
                 tab = await self.open(tab.worker, of=tab)
 
     async def was_accepted(self, tab: Tab) -> bool | None:
-        """Whether the last request of the page was answered with 200, to whichever page; ``None`` if it sent none."""
+        """True if the page's last request was answered with 200, on any page; ``None`` if it sent none."""
         posts = [each for each in await tab.readings() if each.is_post]
         if not posts:
             return None

@@ -52,7 +52,7 @@ def calls(message: Message, tool: str) -> Iterator[Message]:
 
 
 async def check(page: Page) -> None:
-    """The answer has ended well, with words in it, and a page that reloads has what this one has."""
+    """The answer has text and no error, and a reloaded page has the same messages."""
     message = page.messages[-1]
     assert message["role"] == "assistant"
     assert any(texts(message))

@@ -29,7 +29,7 @@ PATH: Final = "/some/where"
 
 
 class Open(Protocol):
-    """Opens the page: a new chat, or what is at this place in it."""
+    """Opens the page: a new chat, or the view at this path."""
 
     def __call__(self, place: str = ..., **screen: Unpack[Screen]) -> Page: ...
 
@@ -42,7 +42,7 @@ def ai_sdk(request: pytest.FixtureRequest) -> AiSdkVersion:
 
 @pytest.fixture(scope="session")
 def page_v7(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built once for all workers: who asks first builds it."""
+    """Built once for all workers, by the first one that needs it."""
     mine = tmp_path_factory.getbasetemp()
     shared = mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
     with (shared / "page-v7.lock").open("w") as lock:
@@ -84,8 +84,9 @@ def expected_errors() -> list[str]:
 
 @pytest.fixture
 def open_page(browser: Browser, url: str, scenes: Scenes, expected_errors: list[str]) -> Iterator[Open]:
-    """Each page is a browser of its own. Fails the test if one complains on its console, or asks for what is outside
-    its path."""
+    """Each page is a browser of its own. Fails the test if one complains on its console, or requests a URL outside its
+    path.
+    """
     complaints: list[str] = []
     asked: list[str] = []
 

@@ -1,4 +1,4 @@
-"""An agent that says at once what its user's first word names: each kind of part that a page can be given."""
+"""An agent whose answer is named by the user's first word: each kind of part that a page can get."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -114,7 +114,7 @@ async def measure(tool_context: ToolContext, complete: bool) -> str:
 
 @dataclass
 class Scenes:
-    """What the agent answers. ``go_on`` lets each story that is being told come to its end."""
+    """The agent's answers. ``go_on`` lets each unfinished story come to its end."""
 
     told: asyncio.Event = field(default_factory=asyncio.Event)
     loop: asyncio.AbstractEventLoop | None = None

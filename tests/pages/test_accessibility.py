@@ -1,4 +1,4 @@
-"""What a screen reader, a keyboard and eyes of each kind find on the page."""
+"""The page works with a screen reader, with a keyboard, and for all kinds of vision."""
 
 import re
 from pathlib import Path
@@ -22,12 +22,14 @@ Colors = Literal["light", "dark"]
 
 @pytest.fixture(scope="module")
 def ai_sdk() -> AiSdkVersion:
-    """What is looked at here does not depend on it."""
+    """The version of the AI SDK, on which these tests do not depend."""
     return 6
 
 
 def complaints(page: Page) -> list[str]:
-    """What axe finds, each with the element. It is evaluated: the page's policy forbids a script of another place."""
+    """The findings of axe, each with its element. The script is evaluated: the page's policy forbids scripts of other
+    origins.
+    """
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(AXE.read_text())
     found: dict[str, Any] = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")

@@ -1,4 +1,4 @@
-"""What is around a chat: the list of all, the palette, shortcuts, themes, and places in the URL."""
+"""The parts of the page around a chat: the list of chats, the palette, shortcuts, themes, and places in the URL."""
 
 from pathlib import Path
 from typing import Final

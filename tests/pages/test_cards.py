@@ -1,4 +1,4 @@
-"""Tool cards and what the page answers: forms by their schema, approvals, the page's own tools."""
+"""Tool cards and the page's answers: forms by their schema, approvals, the page's own tools."""
 
 import json
 import re
@@ -19,7 +19,7 @@ INPUT: Final = "adk_request_input"
 
 
 def output(page: Page, name: str) -> Any:
-    """What the card shows of a tool that has answered."""
+    """The output on the card of a tool that has answered."""
     text = unfolded(tool(page, name, "output-available")).locator('[data-json="output"] pre').inner_text()
     return json.loads(text)
 
@@ -45,6 +45,10 @@ def test_an_approval_names_who_wants_what_and_a_denial_gives_its_reason(page: Pa
     expect(form.get_by_role("term")).to_have_text("amount")
     expect(form.get_by_role("definition")).to_have_text("5")
     page.screenshot(path=shots / "approval.png")
+    expect(form).to_be_focused()
+    page.keyboard.type("no")
+    expect(field(page)).to_have_value("no")
+    field(page).fill("")
     press(page, "Deny…")
     expect(page.get_by_label("Reason")).to_be_focused()
     press(page, "Back")
@@ -67,7 +71,9 @@ def test_a_form_has_a_control_for_each_kind_of_value_and_sends_what_is_given(pag
     form.get_by_label("Nights").fill("15")
     form.get_by_label("budget").fill("99.5")
     form.get_by_label("E-mail").fill("ana@example.org")
+    assert form.get_by_label("Food").evaluate("box => box.validationMessage") == "Choose at least 1."
     form.get_by_label("Food").check()
+    assert form.get_by_label("Food").evaluate("box => box.validationMessage") == ""
     form.get_by_label("late").check()
     page.screenshot(path=shots / "form.png")
     form.get_by_role("button", name="Answer").click()

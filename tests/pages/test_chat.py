@@ -1,4 +1,4 @@
-"""What is in a chat, one feature a test."""
+"""The parts of a chat, one feature a test."""
 
 import re
 from pathlib import Path
@@ -117,7 +117,7 @@ def test_data_of_another_shape_than_its_renderers_is_folded_json(page: Page, exp
 
 def test_each_message_says_its_model_and_its_usage(page: Page) -> None:
     say(page, "hello")
-    facts = "scripted · 1,234 tokens in · 12 tokens out · 7 in thoughts"
+    facts = "scripted · 1,234 in · 12 out · 7 reasoning"
     expect(page.locator("[data-usage]")).to_have_text(facts)
     expect(page.get_by_title("The model that answers")).to_have_text("scripted")
 
@@ -199,6 +199,8 @@ def test_words_are_taken_in_the_middle_of_an_answer_and_end_it(page: Page, shots
     expect(field(page)).to_be_focused()
     page.reload()
     expect(texts(page)).to_have_text([BEGINNING, "You said: never mind"])
+    expect(answers(page).first.locator("[data-stopped]")).to_have_text("Stopped")
+    expect(answers(page).last.locator("[data-stopped]")).to_have_count(0)
 
 
 def test_a_page_that_is_reloaded_in_mid_answer_takes_it_up(page: Page, scenes: Scenes) -> None:

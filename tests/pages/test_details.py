@@ -111,6 +111,7 @@ def test_what_must_be_given_has_a_star(page: Page) -> None:
     star = "label => getComputedStyle(label.querySelector('span'), '::after').content"
     assert form.locator("label", has_text="name").first.evaluate(star) == '" *"'
     assert form.locator("label", has_text="budget").evaluate(star) == "none"
+    expect(form.get_by_role("group", name="interests *")).to_be_visible()
 
 
 def test_a_wide_table_fades_where_there_is_more(open_page: Open) -> None:

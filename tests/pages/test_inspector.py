@@ -1,4 +1,4 @@
-"""The Inspector in the page: of a live chat, and of what is dropped on it."""
+"""The Inspector in the page: for a live chat, and for dropped files."""
 
 import json
 import re
@@ -45,7 +45,7 @@ WIDTH: Final = """async (box) => {
 Colors = Literal["light", "dark"]
 
 whatever_client = pytest.mark.parametrize("ai_sdk", [6], indirect=True, scope="module")
-"""For a test of what does not depend on the version of `ai`."""
+"""For a test that does not depend on the version of `ai`."""
 
 
 def look_up(city: str) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def seat(tool_context: ToolContext) -> Any:
 
 
 def answer(request: Any) -> Any:
-    """What the model says to the newest words."""
+    """The model's answer to the newest message."""
     last = request.contents[-1].parts[-1]
     if last.function_response is not None:
         return ["It is ", "clear in Oslo."]
@@ -259,7 +259,7 @@ def test_findings_of_a_live_chat(page: Page) -> None:
     say(page, "weather?")
     finished(page)
     tab(page, "Check")
-    expect(panel(page).get_by_text("Nothing is wrong with the stream.")).to_be_visible()
+    expect(panel(page).get_by_text("No findings: the stream is valid for the client.")).to_be_visible()
 
 
 def test_a_chat_is_saved_and_its_test_is_copied(page: Page, tmp_path: Path) -> None:
@@ -431,9 +431,7 @@ def test_an_event_without_chunks_says_why(page: Page) -> None:
     finished(page)
     waiting = rows(page).filter(has_text="result pay")
     expect(waiting).to_contain_text("Says only that a call waits, or belongs to a hidden one.")
-    expect(rows(page).filter(has_text="nothing to show")).to_contain_text(
-        "Empty: it brings usage or the finish reason."
-    )
+    expect(rows(page).filter(has_text="empty")).to_contain_text("Empty: it brings usage or the finish reason.")
 
 
 @whatever_client

@@ -26,7 +26,7 @@ from tests.served import served
 pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
 
 TAGS: Final = (Path(__file__).parent / "fence_tags.txt").read_text(encoding="utf-8").splitlines()
-"""What models write behind a fence, and what nobody should; some with attributes."""
+"""Tags of fences as models write them, and hostile ones; some with attributes."""
 
 FENCES: Final = {
     "without a tag": ("```\nx = 1\n```", "x = 1"),
@@ -47,7 +47,7 @@ FENCES: Final = {
     "with HTML in it": ("```\n<b>x</b> <script>y</script>\n```", "<b>x</b> <script>y</script>"),
     "with a line of 20,000 characters": (f"```\n{'x' * 20_000}\n```", "x" * 20_000),
 }
-"""Blocks of code, and what must be seen of each."""
+"""Blocks of code, and the visible text of each."""
 
 UNFINISHED: Final = """Before **it** [all](https://x.example/a_b).
 
@@ -70,11 +70,11 @@ After."""
 """A text that is cut after each of its characters."""
 
 WORDS: Final = ("Before", "it", "all", "const a = 1;", "1", "2", "one", "two_three", "After.")
-"""What a reader sees of it."""
+"""The words that a reader sees."""
 
 CODE: Final = "[data-streamdown=code-block-body]"
 PLAIN: Final = "[data-plain]"
-"""What could not be drawn."""
+"""The selector of blocks that could not be drawn."""
 
 NO_BOOM: Final = """
 const { canParse } = URL;
@@ -281,7 +281,7 @@ FORMULAS: Final = {
     "a fence": ("```sh\necho $A $B$ \\(x\\)\n```", 0, "echo $A $B$ \\(x\\)"),
     "a link": ("[a \\[1\\]](https://x.example/)", 0, "a [1]"),
 }
-"""Formulas and prices as models write them: how many formulas are drawn, and some words that stand beside them."""
+"""Formulas and prices as models write them: the number of drawn formulas, and some words beside them."""
 
 
 @batch(written=FORMULAS)

@@ -1,4 +1,4 @@
-"""How Markdown stands on the page: the space between its blocks, and from which side it is written."""
+"""The layout of Markdown on the page: the space between its blocks, and its direction."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs of agents as ADK tells them: random, but legal. Each comes with what a person must see of it."""
+"""Random, legal runs of agents, as ADK events. Each has the content that a user must see."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ IN_PARALLEL: list[Speaker] = [("left", "both.left"), ("right", "both.right"), ("
 OUTCOMES: list[Outcome] = ["result", "approval", "client", "failure", "result"]
 
 FORMS = ["echoed", "renamed", "vertex", "tracked", "raw", "grown", "nameless", "whole"]
-"""How a call is streamed; the last two have no fragments."""
+"""The forms of a streamed call; the last two have no fragments."""
 
 TEXTS = st.text(min_size=1, max_size=12)
 SMALL: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4)
@@ -43,7 +43,7 @@ FAILURES: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
 
 @dataclass
 class Call:
-    """One call, and what becomes of it."""
+    """One call, and its result."""
 
     name: str
     args: dict[str, Any]
@@ -134,7 +134,7 @@ def calls(draw: st.DrawFn, number: str, *, last: bool) -> Call:
 
 @st.composite
 def vertex_calls(draw: st.DrawFn, call: Call, arguments: list[PartialArg]) -> None:
-    """Only one fragment has the name; the last one says nothing."""
+    """Only one fragment has the name; the last one is empty."""
     call.is_streamed = True
     steps: list[list[PartialArg] | None] = [None, *([argument] for argument in arguments)]
     call.fragments = [FunctionCall(id=call.id, partial_args=step, will_continue=True) for step in steps]
@@ -154,7 +154,7 @@ def tracked_calls(call: Call, steps: list[list[PartialArg]]) -> None:
 
 @st.composite
 def model_responses(draw: st.DrawFn, speaker: Speaker, number: str) -> tuple[list[Event], list[Call]]:
-    """One response of a model: fragments, the complete event, and what its calls lead to."""
+    """One response of a model: fragments, the complete event, and the results of its calls."""
     kinds = draw(st.lists(st.sampled_from(["call", "text", "call", "thought", "file"]), min_size=1, max_size=4))
     parts: list[Part] = []
     fragments: list[Part] = []
@@ -250,7 +250,7 @@ def runs(draw: st.DrawFn, speakers: list[Speaker] | None = None) -> Run:
 
 
 def spoken(events: Iterable[Event], *, thoughts: bool) -> dict[Speaker, str]:
-    """What each speaker has said, by the complete events, and by fragments where none has come yet."""
+    """The text of each speaker: of the complete events, or of the fragments if no complete event has come yet."""
     whole: dict[Speaker, str] = {}
     begun: dict[Speaker, str] = {}
     for item in events:

@@ -55,10 +55,10 @@ CODE = types.Part(executable_code=types.ExecutableCode(code="plot()", language=t
 RAN = types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="ok"))
 
 SAID = ("go", "again", "edited")
-"""What the page says."""
+"""The user's messages."""
 
 Act = str | tuple[str, int]
-"""What a page does; ``stop`` and ``expire`` with the number of events after which that happens to the run."""
+"""The page's actions; ``stop`` and ``expire`` have the number of events after which they happen to the run."""
 
 
 def pay(amount: int) -> dict[str, int]:
@@ -109,14 +109,14 @@ async def pay_if_small(amount: int, tool_context: ToolContext) -> dict[str, Any]
 
 
 async def keep(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
-    """Saves what the model drew."""
+    """Saves the model's picture."""
     for part in (llm_response.content.parts if llm_response.content is not None else None) or ():
         if part.inline_data is not None:
             await callback_context.save_artifact("drawn.png", part)
 
 
 def with_results(said: list[Any]) -> list[Any]:
-    """The same with what each code led to after it."""
+    """The same, with the result of each code after it."""
     return [item for one in said for item in ([CODE, RAN] if one is CODE else [one])]
 
 
@@ -150,7 +150,7 @@ handed_over = st.just([Call("booker", {"request": "a table"})])
 
 @st.composite
 def turns(draw: st.DrawFn) -> list[Any]:
-    """What a model says in one response: words, then calls, and perhaps a failure."""
+    """A model's output in one response: texts, then calls, and perhaps a failure."""
     words: list[Any] = draw(spoken) or ["."]
     return [*words, *draw(st.one_of(several, several, several, handed_over)), *draw(endings), *draw(failures)]
 
@@ -190,14 +190,14 @@ actions = st.lists(
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What a chat is served by."""
+    """The services and settings of a chat."""
 
     ai_sdk: AiSdkVersion
     mode: StreamingMode
     keeps: bool
-    """Whether what the model draws is saved as an artifact."""
+    """True if the model's pictures are saved as artifacts."""
     compacts: bool
-    """Whether ADK sums earlier turns up for the model."""
+    """True if ADK summarises earlier turns for the model."""
 
 
 surroundings = st.builds(
@@ -210,7 +210,7 @@ surroundings = st.builds(
 
 
 class Summarizer(BaseEventsSummarizer):
-    """Says that there was something."""
+    """Returns a text in place of the events."""
 
     @override
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
@@ -238,7 +238,7 @@ def assert_replays_as_recorded(path: Path, **options: Unpack[ConverterOptions]) 
 
 
 class Chat:
-    """A page whose requests go to two workers in turn, and a model that looks at what it is asked."""
+    """A page whose requests go to two workers in turn, and a model that checks its requests."""
 
     def __init__(
         self,
@@ -299,7 +299,9 @@ class Chat:
         return Call("finish_task", {"result": "Booked."}, id=f"b{number}") if number % 2 else "Which day?"
 
     async def act(self, action: Act) -> None:
-        """Does what a page can do now; what it cannot becomes a text. The next request goes to the other worker."""
+        """Does an action if the page can do it now; otherwise sends a text. The next request goes to the other
+        worker.
+        """
         page = self.page
         if isinstance(action, tuple):
             await self._end(*action)
@@ -354,7 +356,7 @@ class Chat:
         return (calls[-1][0], str(calls[-1][1].id)) if calls else None
 
     async def _store_report(self, event: Event, call_id: str) -> None:
-        """The backend has done its work. No page can be told: it is loaded anew."""
+        """The backend has done its work. The page cannot learn it, so it is reloaded."""
         response = types.FunctionResponse(id=call_id, name="report", response={"done": next(self._numbers)})
         content = types.Content(role="user", parts=[types.Part(function_response=response)])
         late = Event(author="user", invocation_id=event.invocation_id, branch=event.branch, content=content)
@@ -362,7 +364,7 @@ class Chat:
         self.page.messages = await self.page.stored()
 
     async def _store_update(self) -> None:
-        """Something beside the conversation keeps state in the session. No page shows it."""
+        """Something outside of the conversation stores state in the session. No page shows it."""
         number = next(self._numbers)
         update = Event(
             author="monitor",
@@ -372,7 +374,7 @@ class Chat:
         await self.workers[0].runner.session_service.append_event(await self.session(), update)
 
     async def _end(self, how: str, after: int) -> None:
-        """Says something, and ends the run from outside when so many events have come, if it still goes on."""
+        """Sends a message, and ends the run from outside after so many events, if it still runs."""
         received: list[Any] = []
         self.page.messages.append(
             {"id": f"s{len(self.page.messages)}", "role": "user", "parts": [{"type": "text", "text": "go"}]}
@@ -386,7 +388,7 @@ class Chat:
         self.page.take(received)
 
     async def session(self) -> Session:
-        """What is stored."""
+        """The stored session."""
         session = await self.workers[0].runner.session_service.get_session(
             app_name="root", user_id="local", session_id=self.page.chat_id
         )
@@ -412,7 +414,7 @@ class Chat:
             assert_replays_as_recorded(path, **options)
 
     def _assert_order(self, recording: Recording, **options: Unpack[ConverterOptions]) -> None:
-        """What both the newest response and the end of this recording say of calls has one order."""
+        """The calls that are both in the newest response and at the end of this recording have the same order."""
         responses = self.page.responses[-1], newest_response(recording, **options)
         said, replayed = (outcomes(chunks) for chunks in responses)
         assert [one for one in said if one in replayed] == [one for one in replayed if one in said]

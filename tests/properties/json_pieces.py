@@ -1,4 +1,4 @@
-"""JSON in pieces: what a model writes, and what adapters make of it."""
+"""JSON in pieces: a model's fragments, and the adapters' results."""
 
 import json
 from collections.abc import Iterator
@@ -94,14 +94,15 @@ def leaf_fragments(draw: st.DrawFn, path: str, leaf: Any) -> list[PartialArg]:
 
 
 def tracked(cut: list[str]) -> list[PartialArg]:
-    """What ADK makes of the pieces, for LiteLlm, OpenAI and Anthropic alike."""
+    """ADK's values for the pieces, equal for LiteLlm, OpenAI and Anthropic."""
     tracker = _JsonPathTracker()
     return [fragment for piece in cut for fragment in tracker.handle_chunk(piece)]
 
 
 def ended_too_early(fragments: list[PartialArg]) -> bool:
-    """Whether ADK's tracker tells the end of a string and then more of it. ADK 2.13 does where the piece that ends the
-    string begins the next key, and the quote after that key comes alone."""
+    """True if ADK's tracker reports the end of a string and then more of it. ADK 2.13 does if the piece that ends the
+    string begins the next key, and the quote after that key comes alone.
+    """
     ended: set[str | None] = set()
     for fragment in fragments:
         if fragment.string_value and fragment.json_path in ended:
@@ -113,7 +114,7 @@ def ended_too_early(fragments: list[PartialArg]) -> bool:
 
 @st.composite
 def grown_states(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """An object as a model repeats it: each state is what a lenient parser makes of the text so far."""
+    """An object as a model repeats it: each state is a lenient parser's result for the text so far."""
     text = json.dumps(draw(ANY_OBJECTS), ensure_ascii=False)
     cuts = sorted(draw(st.lists(st.integers(1, len(text)), max_size=8)))
     return [lenient(text[:cut]) for cut in [*cuts, len(text)]]
@@ -126,7 +127,7 @@ def lenient(text: str) -> dict[str, Any]:
 
 
 def closing(text: str) -> str:
-    """What closes the string and the brackets that this beginning of a JSON text leaves open."""
+    """The text that closes the string and the brackets that this beginning of a JSON text leaves open."""
     closers, in_string, escaped = "", False, False
     for character in text:
         if in_string:

@@ -1,5 +1,8 @@
-"""Whatever a conversation does: what its page has folded, the history that any worker gives, and the replay of what is
-stored are the same messages, turn after turn. What may differ: ``docs/decisions/what-history-equals.md``."""
+"""In any conversation three readings are the same messages, turn after turn. They are the client's folded stream, the
+history of any worker, and the replay of the stored events.
+
+The allowed differences: ``docs/decisions/what-history-equals.md``.
+"""
 
 import asyncio
 import tempfile
@@ -43,7 +46,9 @@ async def converse(script: list[Any], about: Surroundings, acts: list[Act], stor
 
 
 def is_decided_by_seed(action: Act) -> bool:
-    """Whether an act meets the same in every run, though the store is written by a thread: not so the end of a run."""
+    """True if an action has the same effect in every run, though a thread writes to the store: the end of a run has
+    not.
+    """
     return isinstance(action, str)
 
 
@@ -58,13 +63,13 @@ ANSWERED_BESIDE_A_TASK = [
     [Call("adk_request_input", {"message": "Who?"}, id="c0-1"), Call("look", {"city": "Oslo"}, id="c0-2")],
     Call("booker", {"request": "a table"}, id="c1-1"),
 ]
-"""A question is answered while an agent in task mode talks: ADK keeps the answer where the caller does not read it."""
+"""A question is answered while an agent in task mode talks: ADK stores the answer where the caller does not read it."""
 
 ONE_OF_TWO_ASKS = [[Call("pay", {"amount": 1}, id="0"), Call("look", {"city": "Oslo"}, id="0")]]
 """Under one id. A store that sorts by time has ADK's question after the event which says that its call waits."""
 
 ENDED_BEFORE_IT_WAITS = [["."], [".", Call("report", id="c1-1", streamed=False)]]
-"""A run comes to its limit when its tool has begun to wait, and before the page is told."""
+"""A run reaches its limit after its tool has begun to wait, and before the page knows."""
 
 TWO_WAIT_UNDER_ONE_ID = [
     [Call("pay_if_small", {"amount": 1}, id="1")],

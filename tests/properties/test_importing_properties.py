@@ -1,4 +1,4 @@
-"""Whatever a browser sends, the imported history is one that ADK and every provider take."""
+"""For any messages from a browser, ADK and every provider accept the imported history."""
 
 from itertools import pairwise
 from typing import Any, cast, get_args

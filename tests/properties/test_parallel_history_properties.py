@@ -1,4 +1,4 @@
-"""Agents that speak at the same time: history shows what the page has folded, but for the order in which they spoke."""
+"""Parallel agents: history equals the client's folded messages, except for the order of the agents' texts."""
 
 import asyncio
 from collections.abc import Iterator

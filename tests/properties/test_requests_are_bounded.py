@@ -1,5 +1,6 @@
-"""A page that sends by itself posts once for each thing that its user does, and once for each round of calls that it
-answers itself while a response comes in."""
+"""A page that sends by itself posts once for each action of its user. It also posts once for each round of calls that
+it answers itself while a response arrives.
+"""
 
 import asyncio
 import copy
@@ -58,7 +59,7 @@ acts = st.lists(st.sampled_from([*ACTS, "send", "approve elsewhere", "reload"]),
 
 
 async def act(page: EagerPage, action: str) -> None:
-    """Does what can be done now; what cannot becomes a text."""
+    """Does an action if it is possible now; otherwise sends a text."""
     asked = page.messages and page.parts("approval-requested")
     match action.split():
         case ["approve" | "deny" as answer, *last] if asked and last != ["elsewhere"]:
@@ -78,7 +79,7 @@ async def act(page: EagerPage, action: str) -> None:
 
 
 def errors(page: EagerPage) -> list[Finding]:
-    """What ``check`` finds in all that the page was sent, with the ids of its messages and without."""
+    """The errors of ``check`` for all streams that the page was sent, with the ids of its messages and without."""
     streams = "".join(page.received)
     return [
         finding

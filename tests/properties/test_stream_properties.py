@@ -26,7 +26,7 @@ def converted(events: Iterable[Event], ai_sdk: AiSdkVersion, **options: Any) -> 
 
 
 def folded(chunks: list[AnyChunk], ai_sdk: AiSdkVersion, message: Any = None) -> dict[str, Any]:
-    """The message that the chat keeps: as it was after the last chunk that changed it."""
+    """The message that the chat stores: its state after the last chunk that changed it."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=message)
     kept: dict[str, Any] = {"parts": []}
     for chunk in chunks:
@@ -48,7 +48,7 @@ def tools_of(parts: Parts, call: Call) -> Parts:
 
 
 def heard(parts: Parts, kind: str) -> dict[Speaker, str]:
-    """What each speaker's parts of this kind say."""
+    """The text of each speaker's parts of this kind."""
     words: dict[Speaker, str] = {}
     for part in parts:
         if part["type"] == kind:
@@ -196,7 +196,7 @@ def a_page_sends_by_itself_only_what_a_person_answered(run: Run, parts: Parts) -
 
 
 def answer(part: dict[str, Any], call: Call, *, approved: bool) -> None:
-    """What the page does to the part when a person answers, or the client's own tool."""
+    """Changes the part as the page does when a user, or the client's own tool, answers."""
     if call.outcome == "approval":
         part["state"] = "approval-responded"
         part["approval"]["approved"] = approved
@@ -213,7 +213,7 @@ def test_one_agent_says_the_same_with_and_without_streaming(run: Run) -> None:
 
 
 def comparable(part: dict[str, Any]) -> str:
-    """The part without its id, which only fragments may have told, and its numbers as JavaScript has them."""
+    """The part without its id, which only fragments may have, and with JavaScript's numbers."""
     said = {key: value for key, value in part.items() if key not in {"toolCallId", "rawInput"}}
     return json.dumps(as_client_reads(said), sort_keys=True)
 

@@ -84,12 +84,12 @@ class ApiServer:
             )
 
     async def run(self, path: str, *, session: str = "s") -> bytes:
-        """What ``/run`` or ``/run_sse`` sends for a request, in a new session."""
+        """The response of ``/run`` or ``/run_sse`` to a request, in a new session."""
         await self._send("POST", "/apps/guide/users/u/sessions", {"sessionId": session})
         return await self._send("POST", path, {**REQUEST, "sessionId": session, "streaming": True})
 
     async def session(self) -> bytes:
-        """What the page's export saves, too."""
+        """The session, which the page's export also saves."""
         return await self._send("GET", "/apps/guide/users/u/sessions/s")
 
     async def _send(self, method: str, path: str, body: Any = None) -> bytes:

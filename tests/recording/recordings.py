@@ -57,7 +57,7 @@ def turns(path: Path) -> list[Written]:
 
 
 def texts(turn: Written) -> list[str | None]:
-    """What the turn's events say, one text each."""
+    """The texts of the turn's events, one for each event."""
     parts = [event.content.parts for event in turn.events if event.content is not None]
     return [own[0].text for own in parts if own]
 
@@ -83,7 +83,7 @@ async def drained(events: AsyncIterable[Event]) -> list[Event]:
 
 
 class Ticks:
-    """A clock that goes on by half a second each time that it is looked at."""
+    """A clock that advances by half a second with each reading."""
 
     def __init__(self) -> None:
         self._now = 1000.0

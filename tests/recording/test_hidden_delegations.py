@@ -1,4 +1,6 @@
-"""What a recording or a stored session tells later makes a call a delegation from the beginning: it is not shown."""
+"""If a later event of a recording or a stored session makes a call a delegation, the call is hidden from the
+beginning.
+"""
 
 import json
 from pathlib import Path

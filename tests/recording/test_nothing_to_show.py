@@ -1,4 +1,4 @@
-"""A file of which a replay would show nothing is refused, in one line that says what was read and why."""
+"""A file whose replay would show nothing is refused, in one line with the format and the reason."""
 
 import json
 from pathlib import Path

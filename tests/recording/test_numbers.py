@@ -1,4 +1,4 @@
-"""A number that somebody wrote into a file is no traceback, however large it is and wherever it stands."""
+"""No number in a file causes a traceback, however large it is, and at any place."""
 
 import json
 import math
@@ -67,7 +67,7 @@ RESULT: Final = {
 
 
 def paths(value: Any, *path: str | int) -> Iterator[tuple[str | int, ...]]:
-    """Where the value has numbers."""
+    """The paths of the numbers in the value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         if isinstance(item, int | float):
@@ -101,7 +101,7 @@ READINGS: Final[tuple[Callable[[Path], object], ...]] = (
 
 
 def read_in_all_ways(folder: Path, text: str) -> None:
-    """Reads it in each way. What is no recording is refused in a line."""
+    """Reads it in each way. A file that is not a recording is refused in one line."""
     path = folder / "file"
     path.write_text(text)
     for read in READINGS:

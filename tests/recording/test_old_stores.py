@@ -114,7 +114,7 @@ def test_bytes_calls_and_flags_are_read(store: Path) -> None:
 
 
 class Bomb:
-    """What a pickle can do to who loads it."""
+    """An object whose pickle runs code in the process that loads it."""
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return (pytest.fail, ("it was unpickled",))

@@ -133,10 +133,10 @@ class AnsweringPage(Page):
     """A page that answers all that it is asked."""
 
     history: Sequence[Any] = ()
-    """What is stored of the chat in the end."""
+    """The stored messages of the chat at the end."""
 
     async def converse(self, *, approves: bool = True) -> None:
-        """Says something, and answers whatever is asked."""
+        """Sends a message, and answers all calls."""
         await self.send("go")
         while waiting := [*self.parts("approval-requested"), *self.parts("input-available")]:
             for part in waiting:
@@ -267,7 +267,7 @@ def asks(*call_ids: str) -> Event:
 CALLS: Final = tells(*(types.Part(function_call=types.FunctionCall(id=one, name="pay", args={})) for one in "ab"))
 WAITS: Final = EventActions(requested_tool_confirmations={one: ToolConfirmation() for one in "ab"})
 SAYS: Final = tells(types.Part(text="Sure?"))
-"""What an agent of another kind may say, in orders that are not ADK's."""
+"""Texts of an agent of another kind, in orders that ADK does not produce."""
 
 
 @batch(

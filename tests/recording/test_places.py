@@ -1,4 +1,4 @@
-"""What cannot be read is named by its place: the line and column of a text, and the event and field of a document."""
+"""Errors name the place of unreadable data: the line and column of a text, and the event and field of a document."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a recording of ours holds, and what becomes of its file."""
+"""The contents of our recordings, and the handling of their files."""
 
 import errno
 import os
@@ -260,7 +260,7 @@ async def test_more_runs_at_once_than_files_are_not_recorded(
 
 @contextmanager
 def disk_of(size: int) -> Iterator[None]:
-    """No file can grow beyond so many bytes: what comes then is written in part, and then refused."""
+    """Limits the size of all files to so many bytes: the next write is partial, and later ones fail."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

@@ -1,4 +1,4 @@
-"""What docs/recording.md says is so: its code runs, and its table has the lines of a file."""
+"""docs/recording.md is correct: its code runs, and its table has the lines of a file."""
 
 import asyncio
 import json

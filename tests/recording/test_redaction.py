@@ -1,4 +1,4 @@
-"""Nothing secret reaches the disk, and what is left still is an event, and still gives the recorded chunks."""
+"""No secret reaches the disk. The rest is still a valid event, and gives the recorded chunks."""
 
 import copy
 import json
@@ -20,7 +20,7 @@ from stream_protocol.session import STATE_PREFIX
 from tests.recording.recordings import drained, said, source, turns
 
 SECRET = "hunter2"
-"""Stands wherever a secret does: it must be in no file."""
+"""A text at every place of a secret: it must be in no file."""
 
 SCHEME = {
     "type": "oauth2",

@@ -1,4 +1,4 @@
-"""Which shapes of secrets go and which values stay, wherever they stand; and what is left still replays."""
+"""Secrets of these shapes are removed and other values stay, at any place; the rest still replays."""
 
 import copy
 import json
@@ -18,7 +18,7 @@ from stream_protocol.recording.write._redaction import redact_chunk, redact_even
 from tests.recording.recordings import drained, source, turns
 
 S: Final = "hunter2"
-"""Stands wherever a secret does."""
+"""A text at every place of a secret."""
 
 BASIC: Final = b64encode(f"ann:{S}".encode()).decode()
 JWT: Final = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJodW50ZXIyIn0.aHVudGVyMg"

@@ -1,4 +1,4 @@
-"""The search for secrets holds up the event loop: its work is bounded, however large and whatever a value is."""
+"""The search for secrets blocks the event loop, so its work is bounded for any value of any size."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ async def test_a_chat_with_hostile_requests_and_results_is_recorded_and_inspecte
 ) -> None:
 
     def look() -> Any:
-        """Returns what a stranger has put somewhere."""
+        """Returns text from a stranger."""
         return {"deep": nested(175, "x"), "json": nested_text, "pairs": [["a", "b"]] * 30_000}
 
     nested_text = json_in_json(14)

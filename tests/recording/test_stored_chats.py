@@ -1,4 +1,4 @@
-"""A replay of a chat that our own endpoint has stored shows what its page shows."""
+"""A replay of a chat that our own endpoint has stored shows its page's messages."""
 
 import json
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ async def stored(folder: Path, script: list[list[Any]], acts: Sequence[Act]) -> 
 
 
 def printed(path: Path) -> list[Any]:
-    """What ``replay --to messages`` prints."""
+    """The output of ``replay --to messages``."""
     result = CliRunner().invoke(main, ["replay", str(path), "--to", "messages"])
     assert result.exit_code == 0
     messages: list[Any] = json.loads(result.stdout)

@@ -203,7 +203,7 @@ def spellings_of(name: str) -> list[str]:
 
 
 def assert_is_without(path: Path, *names: str) -> None:
-    """The names stand in the file in no spelling, and neither does a part of one."""
+    """The names are not in the file in any spelling, and no part of them is."""
     text = path.read_text(encoding="utf-8").casefold()
     read = json.dumps([json.loads(line) for line in text.splitlines()], ensure_ascii=False)
     for name in names:

@@ -66,7 +66,7 @@ def written(folder: Path, document: Any) -> Path:
 
 
 def told(path: Path, session: str | None = None) -> list[Any]:
-    """The messages as lists of what stands in them."""
+    """The messages as lists of their contents."""
     recording = load_recording(path, session=session)
     messages: list[Any] = replay_messages(recording.stream_turns(), delegated=recording.delegated)
     return [
@@ -80,7 +80,7 @@ def _told(part: Any) -> Any:
 
 
 CONVERSATION: Final = [("user", ["The weather?"]), ("assistant", [{"celsius": 18}, "Mild."])]
-"""What each of these files tells."""
+"""The conversation in each of these files."""
 
 ANSWER: Final = [{"response": text("Mild.")}]
 WITHOUT_IDS: Final = [

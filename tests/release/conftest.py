@@ -1,4 +1,4 @@
-"""What would be published, and environments that have nothing but that."""
+"""The distributions that would be published, and environments with nothing else in them."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from tests.processes import HANG, ROOT
 from tests.tools import require_command
 
 OUR_VARIABLES: Final = ("PYTHONPATH", "VIRTUAL_ENV", "GOOGLE_API_KEY", "GEMINI_API_KEY", "CI")
-"""What a stranger's shell does not have."""
+"""Variables that a stranger's shell does not have."""
 
 INSTALLING: Final = 240.0
 """Seconds after which a command that loads packages has failed."""
@@ -25,7 +25,7 @@ INSTALLING: Final = 240.0
 
 @dataclass(frozen=True)
 class Dist:
-    """What would be published."""
+    """The distribution that would be published."""
 
     sdist: Path
     wheel: Path
@@ -51,7 +51,7 @@ class Shell:
         return {**ours, "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}", "PYTHONUNBUFFERED": "1", **more}
 
     def run(self, *command: str, cwd: str = ".", **env: str) -> str:
-        """What the command says on stdout. Fails the test if it fails."""
+        """The command's output on stdout. Fails the test if the command fails."""
         return run(*command, cwd=self.folder / cwd, env=self.env(**env))
 
     @contextmanager
@@ -85,7 +85,7 @@ class Shell:
             server.wait(HANG)
 
     def log(self) -> str:
-        """What the server has said on stderr."""
+        """The server's output on stderr."""
         return (self.folder / "serve.log").read_text()
 
 
@@ -126,7 +126,7 @@ def _version(python: str | Path) -> str:
 
 
 def run(*command: str, cwd: Path, env: dict[str, str] | None = None, seconds: float = INSTALLING) -> str:
-    """What the command says on stdout. Fails the test if it fails."""
+    """The command's output on stdout. Fails the test if the command fails."""
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=seconds, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout

@@ -1,6 +1,6 @@
-"""What a Dockerfile makes, without Docker: its instructions are carried out in an overlay over this machine's files.
+"""Builds the image of a Dockerfile without Docker: its instructions run in an overlay over this machine's files.
 
-A Python of the version that ``FROM`` names, without packages, stands in for the base image.
+A Python of the version that ``FROM`` names, without packages, replaces the base image.
 """
 
 import json
@@ -46,7 +46,7 @@ exec chroot "$root" "$@"
 
 @dataclass
 class Image:
-    """The image that is made in ``folder``, and what it says of its process."""
+    """The image in ``folder``, and the settings of its process."""
 
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Image:
 
 
 def build_image(dockerfile: Path, context: Path, folder: Path, wheel: Path) -> Image:
-    """Carries out the instructions. ``wheel``: what the package index would have of ours."""
+    """Executes the instructions. ``wheel``: our package, as the package index would have it."""
     for command in ("chroot", "ip", "nsenter", "setpriv", "unshare"):
         require_command(command)
     if os.geteuid() != 0:
@@ -125,7 +125,7 @@ def _require_mounts(folder: Path) -> None:
 
 
 def instructions(dockerfile: Path) -> Iterator[tuple[str, str]]:
-    """Each instruction and what follows it."""
+    """Each instruction and its arguments."""
     lines = dockerfile.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
     for line in lines:
         if line and not line.startswith("#"):
@@ -139,7 +139,7 @@ def _begin(image: Image, base: str, wheel: Path) -> None:
     image.env = {"PATH": f"{PYTHON}/bin:{os.environ['PATH']}"}
     python = find_python(version[1])
     _run(image, f"{python} -m venv {PYTHON}")
-    # Where a machine has its Pythons, others than root may have no business.
+    # On some machines only root can read the folder of Pythons.
     for parent in Path(python).resolve().parents:
         _run(image, f"chmod o+rx {parent}")
     (image.folder / "layer" / "wheels").mkdir()
@@ -147,7 +147,7 @@ def _begin(image: Image, base: str, wheel: Path) -> None:
 
 
 def _run(image: Image, command: str) -> None:
-    """As root, with this machine's network and what it says of package indexes."""
+    """As root, with this machine's network and its settings of package indexes."""
     ours = {name: value for name, value in os.environ.items() if name not in OUR_VARIABLES}
     env = {**ours, **image.env, "PIP_FIND_LINKS": "/wheels", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     inside = [word for word in image.inside() if word != "--net"]
@@ -171,7 +171,7 @@ def _copy(context: Path, source: str, target: Path) -> None:
 
 
 def _is_ignored(path: Path, patterns: Sequence[str]) -> bool:
-    """The last pattern that fits the path, or a folder in which it is, says it."""
+    """The last pattern that matches the path, or a folder above it, decides."""
     names = [part.as_posix() for part in (path, *path.parents[:-1])]
     result = False
     for pattern in patterns:
@@ -186,7 +186,7 @@ def _is_ignored(path: Path, patterns: Sequence[str]) -> bool:
 
 
 def _fits(name: str, pattern: str, *, anywhere: bool) -> bool:
-    """``*`` is no slash."""
+    """``*`` does not match a slash."""
     return fnmatchcase(name, pattern) and (anywhere or name.count("/") == pattern.count("/"))
 
 
@@ -202,7 +202,9 @@ class Container:
         return self._log.read_text()
 
     def execute(self, *command: str) -> str:
-        """What a further process in the container says, as ``docker exec`` starts it. Fails the test if it fails."""
+        """The output of a further process in the container, like ``docker exec``. Fails the test if the process
+        fails.
+        """
         enter = ("nsenter", f"--target={self.process.pid}", "--mount", "--net", "--root")
         return run(*enter, *self._image.process(command), cwd=self._image.folder)
 

@@ -28,7 +28,7 @@ print(urlopen(Request(url, sys.argv[1].encode(), kind)).read().decode(), end="")
 
 
 def ask(container: Container, text: str) -> str:
-    """What the agent answers, to somebody in the container."""
+    """The agent's answer to a client in the container."""
     words = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": text}]}
     return text_of(container.execute("python", "-c", POST, json.dumps({"id": "c1", "messages": [words]})).encode())
 

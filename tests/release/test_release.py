@@ -1,4 +1,4 @@
-"""What would be published, as strangers meet it: installed alone, on each Python that we name.
+"""The distributions as strangers get them: installed alone, on each Python that we name.
 
 Run with ``make suite NAME=release``.
 """

@@ -1,4 +1,4 @@
-"""When a chunk goes out, and to whom."""
+"""The times of chunks, and their readers."""
 
 import asyncio
 from collections.abc import Sequence

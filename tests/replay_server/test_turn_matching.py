@@ -1,4 +1,4 @@
-"""Which recorded turn a request gets, and what it is told if there is none."""
+"""The recorded turn that a request gets, and the error if there is none."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ def shown(message_id: str, *parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def refusal(app: ASGIApp, body: Mapping[str, Any]) -> str:
-    """The text of a request that no recording holds: one plain line."""
+    """The error of a request that no recording matches: one plain line."""
     response = await post(app, body)
     assert response.status_code == 409, response.text
     assert response.headers["content-type"].startswith("text/plain")

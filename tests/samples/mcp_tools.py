@@ -13,7 +13,7 @@ def mcp_server() -> MCPServer:
 
     @server.tool()
     def price(item: str) -> dict[str, Any]:
-        """What it costs."""
+        """Returns the price of an item."""
         return {"item": item, "price": 5}
 
     @server.tool()

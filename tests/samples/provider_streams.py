@@ -1,4 +1,4 @@
-"""What models send over HTTP, and ADK's adapters that read it: each response is there in any pieces."""
+"""Models' streams over HTTP, and the ADK adapters that read them: each response can be split anywhere."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -374,4 +374,4 @@ ADAPTERS: dict[str, tuple[Callable[[Replies], BaseLlm], dict[str, bytes], bytes]
     "LiteLlm of Anthropic": (litellm_anthropic, ANTHROPIC, ANTHROPIC_ANSWER),
     "Gemini": (gemini, GEMINI, GEMINI_ANSWER),
 }
-"""By name: the adapter, what its model may send first, and what it sends after a tool."""
+"""By name: the adapter, its model's possible first responses, and its response after a tool."""

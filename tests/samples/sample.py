@@ -1,4 +1,4 @@
-"""What a sample is: an agent, and a chat with it."""
+"""The definition of a sample: an agent, and a chat with it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Sample:
 
 
 def scripted(name: str, *turns: Any, **more: Any) -> LlmAgent:
-    """An agent whose model says ``turns``, as ``ScriptedLlm`` takes them."""
+    """An agent whose model answers with ``turns`` of ``ScriptedLlm``."""
     return LlmAgent(name=name, model=ScriptedLlm(turns=turns), **more)
 
 

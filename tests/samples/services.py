@@ -1,4 +1,4 @@
-"""What the agents ask over the network: an MCP server and a web service, on loopback."""
+"""The agents' network services on loopback: an MCP server and a web service."""
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator
@@ -14,7 +14,7 @@ from tests.served import served
 
 
 def shop_spec(at: str) -> dict[str, Any]:
-    """The web service as OpenAPI tells of it."""
+    """The web service's OpenAPI description."""
     item = {"name": "item", "in": "path", "required": True, "schema": {"type": "string"}}
     order = {"type": "object", "properties": {"item": {"type": "string"}, "count": {"type": "integer"}}}
     answer = {"200": {"description": "ok", "content": {"application/json": {"schema": {"type": "object"}}}}}

@@ -26,9 +26,9 @@ from stream_protocol.testing import Call, ScriptedLlm, Thought, web_sources
 from stream_protocol.wire import AiSdkVersion
 from tests.a2a_peers import NAME, artifact, data, file, link, message, peer, scripted_peer, served_peer, status
 from tests.comparable_messages import comparable
-from tests.conformance.chat_desk import Desk
-from tests.conformance.chat_house import shown as shown_parts
+from tests.conformance.chat_apps import shown as shown_parts
 from tests.conformance.node_scripts import run_script
+from tests.conformance.tool_agent import ToolAgent
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chat, chunks, client, post, said, text
 from tests.serving.watched import WatchedService
@@ -53,10 +53,10 @@ WORKING, COMPLETED, FAILED, REJECTED, CANCELED, INPUT, AUTH = (
 )
 
 Act: TypeAlias = "str | Callable[[Page], None]"
-"""What the user does: says something, or answers what waits."""
+"""The user's action: a message, or an answer to a waiting call."""
 
 Steps: TypeAlias = Sequence[tuple[Act, str]]
-"""What the user does, and how the agent's message looks then: ``(reasoning)``, text, and calls with their states."""
+"""The user's actions, and the agent's message after each: ``(reasoning)``, text, and calls with their states."""
 
 Alone: TypeAlias = Callable[[RemoteA2aAgent], BaseAgent]
 
@@ -67,7 +67,7 @@ def alone(remote: RemoteA2aAgent) -> BaseAgent:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """``agent``: the peer, and whoever works with it."""
+    """``agent``: the peer, and its team."""
 
     peer: Callable[[], AbstractAsyncContextManager[RemoteA2aAgent]]
     steps: Steps
@@ -99,7 +99,7 @@ BYE = ("bye", "Bye.")
 
 def adk(*turns: Any) -> Callable[[bool], AbstractAsyncContextManager[RemoteA2aAgent]]:
     def begin(artifacts: bool) -> AbstractAsyncContextManager[RemoteA2aAgent]:
-        agent = Desk(turns).agent
+        agent = ToolAgent(turns).agent
         agent.name = NAME
         return peer(agent, artifacts=artifacts)
 
@@ -229,7 +229,7 @@ def saver() -> LlmAgent:
 @asynccontextmanager
 async def chain(artifacts: bool) -> AsyncIterator[RemoteA2aAgent]:
     """A peer whose agent is behind A2A itself."""
-    behind = Desk([["I look. ", Call("look", {"city": "Oslo"})], PAY, "Paid.", "Bye."]).agent
+    behind = ToolAgent([["I look. ", Call("look", {"city": "Oslo"})], PAY, "Paid.", "Bye."]).agent
     behind.name = NAME
     with served_peer(behind, artifacts=artifacts) as card:
         async with peer(RemoteA2aAgent(name=NAME, agent_card=card), artifacts=artifacts) as remote:
@@ -359,7 +359,7 @@ FAILING = {name for name in TALKS if "raises" in name or name.startswith("a task
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The page after a step, what is stored then, and how the response ended."""
+    """The page after a step, the stored messages, and the end of the response."""
 
     messages: Sequence[Any]
     stored: Sequence[Any]
@@ -469,8 +469,8 @@ async def test_what_cannot_be_shown_is_known() -> None:
 
 
 async def test_a_stopped_chat_shows_what_it_showed_and_the_peer_is_told_only_what_the_user_says_next() -> None:
-    """ADK's A2A client goes on when a run is stopped. It is cancelled some seconds later."""
-    far = Desk([["I dig. ", Call("dig")], "Whole."])
+    """ADK's A2A client continues after a stop. It is cancelled some seconds later."""
+    far = ToolAgent([["I dig. ", Call("dig")], "Whole."])
     far.agent.name = NAME
     async with peer(far.agent) as remote:
         service = WatchedService(remote)

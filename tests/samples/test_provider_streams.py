@@ -35,7 +35,7 @@ def request(model: str) -> LlmRequest:
 
 
 async def responses(adapter: str, pieces: list[bytes]) -> list[str]:
-    """What ADK is given of a stream that comes in these pieces: an event is made of each, and of nothing else."""
+    """ADK's responses for a stream that comes in these pieces: each becomes one event, and there are no others."""
     make, _, _ = ADAPTERS[adapter]
     model = make([pieces])
     given = [answer async for answer in model.generate_content_async(request(model.model), stream=True)]
@@ -65,7 +65,7 @@ WITHOUT_THOUGHTS = {"OpenAILlm"}
 
 
 class Tools:
-    """A tool that keeps what it was asked."""
+    """A tool that records its arguments."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
-from tests.conformance.chat_house import Room, house, shown
+from tests.conformance.chat_apps import ChatApp, combined_app, shown
 from tests.conformance.node_scripts import run_script
 from tests.samples.agents import SAMPLES
 from tests.samples.sample import Sample, Turn
@@ -42,19 +42,19 @@ visited = ContextVar("visited", default="")
 """The name of the sample whose request is served."""
 
 Seen: TypeAlias = dict[str, Any]
-"""What there was at the end of a step, as ``visit-chats.mjs`` tells it."""
+"""The state at the end of a step, as ``visit-chats.mjs`` reports it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What was seen of each turn of a sample, step by step, and what the server said of it in its log."""
+    """The observations of each turn of a sample, step by step, and the server's log of it."""
 
     turns: Sequence[Sequence[Seen]]
     log: Sequence[str]
 
 
 def steps(sample: Sample) -> list[list[Mapping[str, Any]]]:
-    """Of each turn: what is said, a reload in mid-turn if answers follow, the answers, and a reload."""
+    """The actions of each turn: the message, a reload in mid-turn if answers follow, the answers, and a reload."""
     return [
         [{"text": turn.text, "files": turn.files}, *([RELOAD, *turn.answers] if turn.answers else []), RELOAD]
         for turn in sample.turns
@@ -88,7 +88,7 @@ def logged() -> Iterator[Log]:
 
 
 class Named:
-    """Says of each request whose it is: the sample at ``/<number>``."""
+    """Assigns each request to its sample, by the path ``/<number>``."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -105,7 +105,7 @@ def visits(request: pytest.FixtureRequest) -> dict[str, Visit]:
     """All samples, visited by one version of the client in one process."""
     ai_sdk: AiSdkVersion = request.param
     with services() as at:
-        app = house(Room(WatchedService(sample.build(at), ai_sdk=ai_sdk)) for sample in SAMPLES.values())
+        app = combined_app(ChatApp(WatchedService(sample.build(at), ai_sdk=ai_sdk)) for sample in SAMPLES.values())
         app.add_middleware(Named)
         with served(app) as url, logged() as log:
             asked = [
@@ -129,7 +129,7 @@ each_sample = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
 
 
 def turns_of(sample: Sample, visits: Mapping[str, Visit]) -> list[tuple[Turn, Sequence[Seen]]]:
-    """Each turn with what was seen, before the reload that ends it."""
+    """Each turn with the observed steps, before the reload that ends it."""
     return [(turn, seen[:-1]) for turn, seen in zip(sample.turns, visits[sample.name].turns, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""A ``useChat`` page in this process: it posts what the page posts, and folds what comes back by the client's rules."""
+"""A ``useChat`` client in this process: it posts the same requests, and folds responses by the client's rules."""
 
 import copy
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ Messages = list[Any]
 
 
 class Page:
-    """One chat as one page has it: ``messages`` is what is on the screen."""
+    """One chat of one page. ``messages``: the messages on the screen."""
 
     def __init__(self, app: ASGIApp, *, chat_id: str = "c1", ai_sdk: AiSdkVersion = 6) -> None:
         self.app = app
@@ -75,13 +75,13 @@ class Page:
         return {"id": self.chat_id, "messages": self.messages, "trigger": "submit-message", **own, **more}
 
     async def submit(self, **more: Any) -> None:
-        """Posts the chat as it stands and takes in the response, which must be accepted."""
+        """Posts the chat and reads the response, which must be accepted."""
         response = await post(self.app, self.body(**more))
         assert response.status_code == 200, response.text
         self.take(chunks(response.text))
 
     def take(self, stream: Iterable[Any]) -> None:
-        """What ``AbstractChat`` does with a response: a chunk that writes puts the message into the list."""
+        """Handles a response as ``AbstractChat`` does: a chunk that writes puts the message into the list."""
         self.responses.append([*stream])
         last = self.messages[-1]
         reducer = MessageReducer(ai_sdk=self._ai_sdk, message=last if last["role"] == "assistant" else None)

@@ -12,12 +12,12 @@ from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
 from tests.postgres import Postgres
 
 LEAST_WAIT = 0.001
-"""Seconds that the loop may say it has waited, when it only looked: a test that polls must see time pass."""
+"""Seconds that a poll without waiting counts for: a polling test must see time pass."""
 
 
 @pytest.fixture
 async def patient_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time passes only while the loop waits: on a busy machine no limit is over before the work that it limits."""
+    """A clock that advances only while the loop waits: on a busy machine no limit ends before its work."""
     loop: Any = asyncio.get_running_loop()
     now, select = loop.time(), loop._selector.select  # noqa: SLF001 - the loop has no other place where it waits
 

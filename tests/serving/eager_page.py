@@ -30,7 +30,9 @@ PREDICATES: dict[str, Callable[[Sequence[Any]], bool]] = {
     "template": template,
     "any": any_approval_is_answered,
 }
-"""When an app's page sends by itself; the names are those of ``frontend-fixtures/harness/chat.js``."""
+"""The predicates with which an app's page sends by itself; the names are those of
+``frontend-fixtures/harness/chat.js``.
+"""
 
 
 class EagerPage(Page):
@@ -41,16 +43,16 @@ class EagerPage(Page):
         self.ai_sdk: AiSdkVersion = ai_sdk
         self.posts = 0
         self.rounds = 0
-        """How many responses held calls that the page answered while they came in."""
+        """The number of responses with calls that the page answered while they arrived."""
         self.failed = False
         self.received: list[str] = []
         """The streams that it was sent."""
         self._sends = PREDICATES[sends]
         self._answers = answers
-        """Whether ``onToolCall`` answers the page's tool."""
+        """True if ``onToolCall`` answers the page's tool."""
 
     async def submit(self, **more: Any) -> None:
-        """Posts the chat, and again while the predicate says so."""
+        """Posts the chat, and again while the predicate is true."""
         while True:
             self.posts += 1
             assert self.posts <= TOO_OFTEN, "posts for ever"

@@ -1,4 +1,4 @@
-"""An engine that keeps nothing."""
+"""An engine that stores nothing."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ class Execution:
 
 
 class FakeEngine:
-    """An engine whose store fails, or hangs when it is asked for something, from one moment on.
-
-    ``in_use``: whether it can keep what agents do.
-    """
+    """An engine whose store fails or hangs, from one moment on. ``in_use``: true if it can store the work of agents."""
 
     def __init__(self, *, in_use: bool = True) -> None:
         self.answers = asyncio.Event()
@@ -38,9 +35,9 @@ class FakeEngine:
     is_shared = False
 
     def attach(self, _deployment: Deployment) -> None:
-        """Keeps nothing, of nobody."""
+        """Stores nothing."""
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Nothing to connect to."""
 
     async def aclose(self) -> None:
@@ -50,7 +47,7 @@ class FakeEngine:
         self.pings += 1
         await self._ask()
 
-    def holds(self, _runner: Runner) -> bool:
+    def supports(self, _runner: Runner) -> bool:
         return self._in_use
 
     async def execute(

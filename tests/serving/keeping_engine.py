@@ -1,4 +1,6 @@
-"""An engine that keeps records in memory, for workers in one process. It keeps no results: models are asked again."""
+"""An engine that stores records in memory, for workers in one process. It stores no results: models are called
+again.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,8 @@ class Execution:
     is_live: bool = True
 
 
-class Kept:
-    """What the engines of all workers keep."""
+class StoredRuns:
+    """The runs that the engines of all workers store."""
 
     def __init__(self) -> None:
         self.runs: dict[str, KeptRun] = {}
@@ -52,15 +54,15 @@ class KeepingEngine:
 
     is_shared = False
 
-    def __init__(self, kept: Kept, *, version: str = "") -> None:
+    def __init__(self, kept: StoredRuns, *, version: str = "") -> None:
         self.kept = kept
         self.version = version
         self.is_dead = False
-        """Whether the worker has crashed: it keeps nothing more."""
+        """True if the worker has crashed: it stores nothing more."""
         self.is_paused = False
-        """Whether the worker looks for no runs."""
+        """True if the worker looks for no runs."""
         self.error: Exception | None = None
-        """What each change raises."""
+        """The exception that each change raises."""
         self.writes = asyncio.Event()
         """Set while records are written."""
         self.writes.set()
@@ -69,7 +71,7 @@ class KeepingEngine:
     def attach(self, deployment: Deployment) -> None:
         self.deployment = deployment
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Nothing to connect to."""
 
     async def aclose(self) -> None:
@@ -78,7 +80,7 @@ class KeepingEngine:
     async def ping(self) -> None:
         self._fail()
 
-    def holds(self, _runner: Runner) -> bool:
+    def supports(self, _runner: Runner) -> bool:
         return True
 
     async def execute(

@@ -69,7 +69,7 @@ def text(stream: Iterable[Mapping[str, Any]]) -> str:
 
 
 async def soon(event: asyncio.Event) -> None:
-    """Waits for what must happen."""
+    """Waits for an event that must happen."""
     await asyncio.wait_for(event.wait(), HANG)
 
 
@@ -93,7 +93,7 @@ async def stream(app: ASGIApp, body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 class Exchange:
-    """One request to an app in this process, and what comes back, as it comes."""
+    """One request to an app in this process, with its response as it arrives."""
 
     def __init__(
         self, app: ASGIApp, path: str = "/api/chat", headers: Mapping[str, str] = JSON_TYPE, method: str = "POST"
@@ -119,7 +119,7 @@ class Exchange:
 
     @asynccontextmanager
     async def begin(self, *body: bytes) -> AsyncIterator["Exchange"]:
-        """Sends the body in these pieces and keeps the app going until the block ends."""
+        """Sends the body in these pieces, and runs the app until the block ends."""
         for number, piece in enumerate(body, 1):
             self._incoming.put_nowait({"type": "http.request", "body": piece, "more_body": number < len(body)})
         task = asyncio.create_task(self._serve())

@@ -1,4 +1,4 @@
-"""What requests get while the database of the sessions cannot serve: recovering, full, or read-only."""
+"""Responses while the database of the sessions cannot serve: recovering, full, or read-only."""
 
 import asyncio
 import struct

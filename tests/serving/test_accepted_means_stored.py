@@ -1,4 +1,6 @@
-"""A response begins when what its request says is stored. Until then a failure is a status, and a stop refuses it."""
+"""A response begins when the content of its request is stored. Until then a failure is a status, and a stop refuses
+it.
+"""
 
 import asyncio
 import copy
@@ -23,7 +25,7 @@ from google.adk.workflow import Workflow
 from google.genai import types as genai
 
 from stream_protocol import parse_chat_request
-from stream_protocol.serving import AuditRecord, ChatService, create_app
+from stream_protocol.serving import AuditRecord, ChatService, ServiceLimits, create_app
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
@@ -37,7 +39,7 @@ pytestmark = [
 
 
 class GatedSessions(InMemorySessionService):
-    """Stores nothing of ``says`` until ``may_store`` is set. ``error``: raised in its place then."""
+    """Stores nothing of ``says`` until ``may_store`` is set. ``error``: raised then instead."""
 
     def __init__(self, says: Callable[[Event], bool]) -> None:
         super().__init__()
@@ -98,7 +100,7 @@ async def posting(app: Any, body: Any) -> AsyncIterator[asyncio.Task[httpx.Respo
 
 
 async def stored_texts(sessions: BaseSessionService, service: ChatService, chat_id: str = "c1") -> list[str]:
-    """What the user has said in the chat, as the store has it."""
+    """The user's texts in the chat, as stored."""
     session = await sessions.get_session(app_name=service.runner.app_name, user_id="local", session_id=chat_id)
     assert session is not None
     parts = [
@@ -261,7 +263,9 @@ async def test_a_client_that_leaves_before_the_message_is_stored_stops_nothing()
 async def test_a_store_that_hangs_is_a_503_and_what_it_stores_later_is_not_run() -> None:
     sessions = GatedSessions(says_text)
     model = ScriptedLlm(turns=["Hi."])
-    service = ChatService(LlmAgent(name="root", model=model), session_service=sessions, hook_timeout=0.05)
+    service = ChatService(
+        LlmAgent(name="root", model=model), session_service=sessions, limits=ServiceLimits(hook_timeout=0.05)
+    )
     refused = await post(create_app(service), chat(said("hi")))
     assert refused.status_code == 503
     sessions.may_store.set()

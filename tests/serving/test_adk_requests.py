@@ -1,4 +1,4 @@
-"""What people may answer, how often, and what comes of it: approvals, payloads, input, credentials."""
+"""People's answers, repeated answers, and their effects: approvals, payloads, input, credentials."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -214,7 +214,7 @@ def api_key() -> AuthConfig:
 
 
 class Calendar:
-    """A tool that needs a credential, and keeps what it was given."""
+    """A tool that needs a credential, and records the credential."""
 
     def __init__(self, config: AuthConfig) -> None:
         self.config = config
@@ -318,7 +318,7 @@ async def test_a_confirmation_that_the_model_made_up_asks_nobody_and_the_run_goe
 
 
 class Trip(BaseModel):
-    """What the workflow is given."""
+    """The workflow's input."""
 
     month: str
 

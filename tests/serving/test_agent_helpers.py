@@ -1,4 +1,4 @@
-"""What the code of agents calls: tools that only the page has, and an app's own data parts."""
+"""Helpers for the code of agents: tools that only the page has, and an app's own data parts."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""How an answer ends by what an adapter says of it: live, in history, in a replay, and for the app's ``on_error``."""
+"""The ending of an answer by an adapter's finish reason or error: live, in history, in a replay, and for the app's
+``on_error``.
+"""
 
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence

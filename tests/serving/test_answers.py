@@ -19,7 +19,7 @@ from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.base import _audit
 from stream_protocol.serving.requests._stored_response import INTERRUPTED_TEXT
 from stream_protocol.serving.runs import _history_policy, _job
-from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
+from stream_protocol.serving.runs._auto_resend import NOTHING_NEW_TEXT
 from stream_protocol.session import Transcript, idempotency_key
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import parse_chat_request
@@ -27,7 +27,7 @@ from tests.serving.support import answered, approval, begin, chat, only, post, s
 
 
 class Bank:
-    """Counts what was really paid."""
+    """Counts the real payments."""
 
     def __init__(self) -> None:
         self.paid: list[int] = []

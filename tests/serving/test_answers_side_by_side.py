@@ -62,7 +62,7 @@ if OLD_ADK:
     TEAMS = {name: team for name, team in TEAMS.items() if name not in RESUMED_ALONE}
 
 
-class Payers:
+class PayingAgents:
     """Two agents that ask before they pay."""
 
     def __init__(self, team: Team) -> None:
@@ -80,7 +80,9 @@ class Payers:
 
 
 def in_any_order(messages: Any) -> list[Any]:
-    """What agents side by side said: the page has it as they spoke, in steps, and history as they completed."""
+    """The texts of parallel agents. The page has them in the order of the stream, in steps; history has them in the
+    order of completion.
+    """
     return [
         {**one, "parts": sorted((part for part in one["parts"] if part["type"] != "step-start"), key=repr)}
         for one in comparable(messages)
@@ -89,13 +91,13 @@ def in_any_order(messages: Any) -> list[Any]:
 
 @batch(team=TEAMS)
 async def test_each_approved_call_runs(team: Team) -> None:
-    payers = Payers(team)
-    page = payers.page
+    paying_agents = PayingAgents(team)
+    page = paying_agents.page
     await page.send("pay")
     page.approve(True)
     page.approve(True)
     await page.submit()
-    assert sorted(payers.paid) == [1, 2]
+    assert sorted(paying_agents.paid) == [1, 2]
     assert [part["output"] for part in page.messages[-1]["parts"] if part["type"] == "tool-pay"] == [
         {"paid": amount} for amount in (1, 2)
     ]
@@ -105,17 +107,17 @@ async def test_each_approved_call_runs(team: Team) -> None:
 @batch(team=TEAMS)
 async def test_of_two_approvals_one_alone_is_not_lost_on_the_other(team: Team) -> None:
     """It runs at once, or waits for the other where ADK would go on without it."""
-    payers = Payers(team)
-    page = payers.page
+    paying_agents = PayingAgents(team)
+    page = paying_agents.page
     await page.send("pay")
     page.approve(True)
     await page.submit()
-    assert payers.paid in ([], [1])
+    assert paying_agents.paid in ([], [1])
     page.messages = await page.stored()
     while page.parts("approval-requested"):
         page.approve(True)
     await page.submit()
-    assert sorted(payers.paid) == [1, 2]
+    assert sorted(paying_agents.paid) == [1, 2]
     assert in_any_order(await page.stored()) == in_any_order(page.messages)
 
 

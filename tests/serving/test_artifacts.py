@@ -1,4 +1,4 @@
-"""Artifacts: who gets them, and that nothing in them runs."""
+"""Artifacts: only their user gets them, and no code in them runs."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import chat, client, only, said, stream
 
 
-class Studio:
+class ArtifactApp:
     """An app whose user Ann has a chat c1, and its artifacts."""
 
     def __init__(self, artifacts: Any = None, **options: Any) -> None:
@@ -62,22 +62,22 @@ def blob(data: bytes, mime_type: str) -> types.Part:
 
 @pytest.mark.parametrize("name", ["a.png", "charts/2024/a b.png", "user:me.png", "ключ.png", "100%.png", "a?b#c.png"])
 async def test_an_artifact_is_served_under_its_url(name: str) -> None:
-    studio = Studio()
+    artifact_app = ArtifactApp()
     for content in (b"old", b"new"):
-        await studio.save(name, blob(content, "image/png"))
-    old, new = [await studio.get(artifact_url("/api/chat", "c1", name, version)) for version in (0, 1)]
+        await artifact_app.save(name, blob(content, "image/png"))
+    old, new = [await artifact_app.get(artifact_url("/api/chat", "c1", name, version)) for version in (0, 1)]
     assert [(r.status_code, r.content, r.headers["content-type"]) for r in (old, new)] == [
         (200, b"old", "image/png"),
         (200, b"new", "image/png"),
     ]
-    newest = await studio.get(artifact_url("/api/chat", "c1", name, 0).partition("?")[0])
+    newest = await artifact_app.get(artifact_url("/api/chat", "c1", name, 0).partition("?")[0])
     assert newest.content == b"new"
 
 
 async def test_a_text_is_served_as_text() -> None:
-    studio = Studio()
-    await studio.save("note.txt", types.Part(text="grüß dich <script>"))
-    response = await studio.get("/api/chat/c1/artifacts/note.txt")
+    artifact_app = ArtifactApp()
+    await artifact_app.save("note.txt", types.Part(text="grüß dich <script>"))
+    response = await artifact_app.get("/api/chat/c1/artifacts/note.txt")
     assert response.text == "grüß dich <script>"
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
 
@@ -100,9 +100,9 @@ async def test_a_text_is_served_as_text() -> None:
 async def test_nothing_in_an_artifact_runs_in_the_pages_origin(
     media_type: str, served_as: str, disposition: str
 ) -> None:
-    studio = Studio()
-    await studio.save('dir/evil".html', blob(b"<script>alert(1)</script>", media_type))
-    response = await studio.get(artifact_url("/api/chat", "c1", 'dir/evil".html', 0))
+    artifact_app = ArtifactApp()
+    await artifact_app.save('dir/evil".html', blob(b"<script>alert(1)</script>", media_type))
+    response = await artifact_app.get(artifact_url("/api/chat", "c1", 'dir/evil".html', 0))
     assert response.status_code == 200
     assert response.headers["content-type"] == served_as
     assert response.headers["content-disposition"] == f"{disposition}; filename*=utf-8''evil%22.html"
@@ -116,23 +116,23 @@ async def test_nothing_in_an_artifact_runs_in_the_pages_origin(
 
 @pytest.mark.parametrize("service", ["memory", "files"])
 async def test_what_is_not_there_and_what_is_anothers_look_the_same(service: str, tmp_path: Any) -> None:
-    studio = Studio(FileArtifactService(tmp_path) if service == "files" else None)
-    await studio.save("a.png", blob(b"1", "image/png"))
-    await studio.save("user:b.png", blob(b"1", "image/png"))
+    artifact_app = ArtifactApp(FileArtifactService(tmp_path) if service == "files" else None)
+    await artifact_app.save("a.png", blob(b"1", "image/png"))
+    await artifact_app.save("user:b.png", blob(b"1", "image/png"))
     seen = {
         (response.status_code, response.text)
         for response in [
-            await studio.get("/api/chat/c1/artifacts/a.png", user="bob"),
-            await studio.get("/api/chat/c1/artifacts/user:b.png", user="bob"),
-            await studio.get("/api/chat/never/artifacts/a.png"),
-            await studio.get("/api/chat/never/artifacts/user:b.png"),
-            await studio.get("/api/chat/c1/artifacts/never.png"),
-            await studio.get("/api/chat/c1/artifacts/a.png?version=1"),
-            await studio.get("/api/chat/c1/artifacts/a.png?version=-1"),
-            await studio.get("/api/chat/c1/artifacts/a.png?version=x"),
-            await studio.get("/api/chat/c1/artifacts/a.png?version=99999999999999999999"),
-            await studio.get("/api/chat/c1/artifacts/%2e%2e/%2e%2e/c1/a.png"),
-            await studio.get("/api/chat/c1/artifacts/%00"),
+            await artifact_app.get("/api/chat/c1/artifacts/a.png", user="bob"),
+            await artifact_app.get("/api/chat/c1/artifacts/user:b.png", user="bob"),
+            await artifact_app.get("/api/chat/never/artifacts/a.png"),
+            await artifact_app.get("/api/chat/never/artifacts/user:b.png"),
+            await artifact_app.get("/api/chat/c1/artifacts/never.png"),
+            await artifact_app.get("/api/chat/c1/artifacts/a.png?version=1"),
+            await artifact_app.get("/api/chat/c1/artifacts/a.png?version=-1"),
+            await artifact_app.get("/api/chat/c1/artifacts/a.png?version=x"),
+            await artifact_app.get("/api/chat/c1/artifacts/a.png?version=99999999999999999999"),
+            await artifact_app.get("/api/chat/c1/artifacts/%2e%2e/%2e%2e/c1/a.png"),
+            await artifact_app.get("/api/chat/c1/artifacts/%00"),
         ]
     }
     assert seen == {(404, "There is no such artifact.")}
@@ -148,17 +148,17 @@ async def test_a_server_without_an_artifact_service_has_none() -> None:
 
 
 async def test_a_file_in_the_artifact_service_goes_out_as_a_link_that_works() -> None:
-    studio = Studio()
-    answer = await stream(studio.app, chat(said("draw")))
+    artifact_app = ArtifactApp()
+    answer = await stream(artifact_app.app, chat(said("draw")))
     (artifact,) = only(answer, "data-adk-artifact")
     assert artifact["data"]["url"] == "/api/chat/c1/artifacts/a/sky%201.png?version=0"
     (file,) = only(answer, "file")
     assert file == {"type": "file", "url": artifact["data"]["url"], "mediaType": "image/png"}
-    assert (await studio.get(file["url"])).content == b"PNG"
+    assert (await artifact_app.get(file["url"])).content == b"PNG"
 
 
 async def test_an_app_that_wants_no_links_sends_bytes() -> None:
-    answer = await stream(Studio(files=FilePolicy(artifact_links=False)).app, chat(said("draw")))
+    answer = await stream(ArtifactApp(files=FilePolicy(artifact_links=False)).app, chat(said("draw")))
     (file,) = only(answer, "file")
     assert file["url"].startswith("data:image/png;base64,")
     (artifact,) = only(answer, "data-adk-artifact")

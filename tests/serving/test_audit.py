@@ -1,4 +1,4 @@
-"""The audit trail: who decided, stopped or deleted what, and who was refused; nothing of what they said."""
+"""The audit trail: the users' decisions, stops and deletions, and refusals, without texts of messages."""
 
 import asyncio
 import copy
@@ -20,7 +20,7 @@ from google.adk.tools.function_tool import FunctionTool
 
 from stream_protocol import parse_chat_request
 from stream_protocol.agents import client_tool
-from stream_protocol.serving import AuditFile, AuditRecord, ChatService, SyncChatService, create_app
+from stream_protocol.serving import AuditFile, AuditRecord, ChatService, ServiceLimits, SyncChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.documents import block
 from tests.serving.chat_client import Page
@@ -48,8 +48,8 @@ def bearer(tool_context: ToolContext) -> str:
     return "Waiting."
 
 
-class Office(Page):
-    """A page before an agent that asks, and the records of what its user does."""
+class AuditedPage(Page):
+    """A page with an agent that asks, and the audit records of its user."""
 
     def __init__(self, *turns: Any, tools: Any = (), **options: Any) -> None:
         offered: list[Any] = [client_tool("where", "Where."), request_input, bearer, *tools]
@@ -69,99 +69,99 @@ class Office(Page):
 
 
 async def test_an_approval_has_a_record_with_the_digest_of_the_stored_arguments() -> None:
-    office = Office(PAY, "Paid.")
-    await office.send("pay")
-    office.approve(True, "because of s3cret")
-    call = office.parts("approval-responded")[0]
+    audited_page = AuditedPage(PAY, "Paid.")
+    await audited_page.send("pay")
+    audited_page.approve(True, "because of s3cret")
+    call = audited_page.parts("approval-responded")[0]
     call["input"] = {"to": "Eve", "amount": 1_000_000}  # what the client says of them counts for nothing
-    await office.submit()
-    assert await office.seen() == [("approve", None, "pay")]
-    (record,) = office.records
-    assert (record.user_id, record.app, record.chat_id) == ("ann", office.service.runner.app_name, "c1")
+    await audited_page.submit()
+    assert await audited_page.seen() == [("approve", None, "pay")]
+    (record,) = audited_page.records
+    assert (record.user_id, record.app, record.chat_id) == ("ann", audited_page.service.runner.app_name, "c1")
     assert (record.outcome, record.call_id) == ("accepted", call["toolCallId"])
     assert record.arguments_sha256 == PAY_SHA256
     assert record.time.endswith("Z")
 
 
 async def test_denials_answers_and_inputs_have_one_each_and_a_retry_none() -> None:
-    office = Office(PAY, "No.", WHERE, "There.", ASK, "You.")
+    audited_page = AuditedPage(PAY, "No.", WHERE, "There.", ASK, "You.")
     for tool, output in (("pay", None), ("where", "Oslo"), ("adk_request_input", {"age": 7})):
-        await office.send(tool)
+        await audited_page.send(tool)
         if output is None:
-            office.approve(False)
+            audited_page.approve(False)
         else:
-            office.answer(tool, output)
-        body = copy.deepcopy(office.body())
-        await office.submit()
-        assert (await post(office.app, body)).status_code == 200
+            audited_page.answer(tool, output)
+        body = copy.deepcopy(audited_page.body())
+        await audited_page.submit()
+        assert (await post(audited_page.app, body)).status_code == 200
     actions = [("deny", None, "pay"), ("answer", None, "where"), ("answer", None, "adk_request_input")]
-    assert await office.seen() == actions
+    assert await audited_page.seen() == actions
 
 
 async def test_a_sign_in_has_one_without_the_credential(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "stream_protocol.audit")
-    office = Office(Call("bearer", {}), "Thanks.")
-    await office.send("sign in")
-    office.answer("adk_request_credential", {"token": "hunter2"})
-    await office.submit()
-    assert await office.seen() == [("sign-in", None, "adk_request_credential")]
-    assert office.records[0].arguments_sha256
-    assert "hunter2" not in caplog.text + repr(office.records)
+    audited_page = AuditedPage(Call("bearer", {}), "Thanks.")
+    await audited_page.send("sign in")
+    audited_page.answer("adk_request_credential", {"token": "hunter2"})
+    await audited_page.submit()
+    assert await audited_page.seen() == [("sign-in", None, "adk_request_credential")]
+    assert audited_page.records[0].arguments_sha256
+    assert "hunter2" not in caplog.text + repr(audited_page.records)
 
 
 async def test_a_denial_that_comes_with_words_has_one() -> None:
-    office = Office(PAY, "As you like.")
-    await office.send("pay")
-    office.approve(False, "too much")
-    await office.send("cheaper?")
-    assert await office.seen() == [("deny", None, "pay")]
+    audited_page = AuditedPage(PAY, "As you like.")
+    await audited_page.send("pay")
+    audited_page.approve(False, "too much")
+    await audited_page.send("cheaper?")
+    assert await audited_page.seen() == [("deny", None, "pay")]
 
 
 async def test_a_denial_with_words_that_are_refused_has_one_and_words_alone_have_none() -> None:
-    office = Office(PAY, "Well.")
-    await office.send("pay")
-    office.approve(False)
+    audited_page = AuditedPage(PAY, "Well.")
+    await audited_page.send("pay")
+    audited_page.approve(False)
     refused = {
         "id": "u2",
         "role": "user",
         "parts": [{"type": "file", "mediaType": "text/plain", "url": "file:///etc/passwd"}],
     }
-    before, denied = office.messages
-    with_denial = await post(office.app, chat(before, denied, refused))
-    alone = await post(office.app, chat(before, refused))
+    before, denied = audited_page.messages
+    with_denial = await post(audited_page.app, chat(before, denied, refused))
+    alone = await post(audited_page.app, chat(before, refused))
     assert with_denial.status_code == alone.status_code
-    assert await office.seen() == [("deny", with_denial.status_code, "pay")]
-    assert office.records[0].outcome == "refused"
+    assert await audited_page.seen() == [("deny", with_denial.status_code, "pay")]
+    assert audited_page.records[0].outcome == "refused"
 
 
 async def test_refused_answers_have_one() -> None:
-    office = Office(ASK, "You.", PAY, "Paid.")
-    await office.send("ask")
-    office.answer("adk_request_input", {"age": "seven"})
-    assert (await post(office.app, office.body())).status_code == 422
-    office.parts("output-available")[0]["output"] = {"age": 7}
-    await office.submit()
-    await office.send("pay")
-    office.approve(True)
-    other = copy.deepcopy(office.body())
-    await office.submit()
+    audited_page = AuditedPage(ASK, "You.", PAY, "Paid.")
+    await audited_page.send("ask")
+    audited_page.answer("adk_request_input", {"age": "seven"})
+    assert (await post(audited_page.app, audited_page.body())).status_code == 422
+    audited_page.parts("output-available")[0]["output"] = {"age": 7}
+    await audited_page.submit()
+    await audited_page.send("pay")
+    audited_page.approve(True)
+    other = copy.deepcopy(audited_page.body())
+    await audited_page.submit()
     other["messages"][-1]["parts"][-1]["approval"]["approved"] = False
-    assert (await post(office.app, other)).status_code == 409
-    assert (await post(office.app, {**office.body(), "id": "none"})).status_code == 409
-    assert await office.seen() == [
+    assert (await post(audited_page.app, other)).status_code == 409
+    assert (await post(audited_page.app, {**audited_page.body(), "id": "none"})).status_code == 409
+    assert await audited_page.seen() == [
         ("answer", 422, "adk_request_input"),
         ("answer", None, "adk_request_input"),
         ("approve", None, "pay"),
         ("deny", 409, "pay"),
         ("answer", 409, None),
     ]
-    assert office.records[3].arguments_sha256 == PAY_SHA256
-    assert office.records[3].outcome == "refused"
+    assert audited_page.records[3].arguments_sha256 == PAY_SHA256
+    assert audited_page.records[3].outcome == "refused"
 
 
 async def test_thousands_of_forged_answers_have_twenty_and_a_number() -> None:
-    office = Office(PAY)
-    await office.send("pay")
+    audited_page = AuditedPage(PAY)
+    await audited_page.send("pay")
     forged = [
         {
             "type": "tool-pay",
@@ -172,16 +172,16 @@ async def test_thousands_of_forged_answers_have_twenty_and_a_number() -> None:
         }
         for number in range(2_000)
     ]
-    office.messages[-1]["parts"] = forged
-    assert (await post(office.app, office.body())).status_code == 409
-    assert await office.seen() == [("approve", 409, None)] * 20
-    assert [record.omitted for record in office.records] == [0] * 19 + [1_980]
-    assert all(len(record.to_json()) < 1_000 for record in office.records)
+    audited_page.messages[-1]["parts"] = forged
+    assert (await post(audited_page.app, audited_page.body())).status_code == 409
+    assert await audited_page.seen() == [("approve", 409, None)] * 20
+    assert [record.omitted for record in audited_page.records] == [0] * 19 + [1_980]
+    assert all(len(record.to_json()) < 1_000 for record in audited_page.records)
 
 
 async def test_stops_and_deletions_have_one_also_of_chats_that_are_not_the_users() -> None:
-    office = Office(["Half ", Wait(asyncio.Event())], "Whole.")
-    async with client(office.app) as http, begin(office.app, chat(said("hi"))) as run:
+    audited_page = AuditedPage(["Half ", Wait(asyncio.Event())], "Whole.")
+    async with client(audited_page.app) as http, begin(audited_page.app, chat(said("hi"))) as run:
         await run.status()
         await run.until("text-delta")
         for method, path in (("POST", "/stop"), ("DELETE", "")):
@@ -189,22 +189,22 @@ async def test_stops_and_deletions_have_one_also_of_chats_that_are_not_the_users
         assert (await http.post("/api/chat/c1/stop")).status_code == 202
         await run.until("abort")
         assert (await http.delete("/api/chat/c1")).status_code == 204
-    assert await office.seen() == [
+    assert await audited_page.seen() == [
         ("stop", 404, None),
         ("delete", 404, None),
         ("stop", None, None),
         ("delete", None, None),
     ]
-    assert [record.user_id for record in office.records] == ["eve", "eve", "ann", "ann"]
+    assert [record.user_id for record in audited_page.records] == ["eve", "eve", "ann", "ann"]
 
 
 async def test_new_words_that_interrupt_a_run_are_a_stop() -> None:
-    office = Office(["Half ", Wait(asyncio.Event())], "Whole.")
-    async with begin(office.app, chat(said("hi"))) as run:
+    audited_page = AuditedPage(["Half ", Wait(asyncio.Event())], "Whole.")
+    async with begin(audited_page.app, chat(said("hi"))) as run:
         await run.status()
         await run.until("text-delta")
-        assert (await post(office.app, chat(said("and?", "u2")))).status_code == 200
-    assert await office.seen() == [("stop", None, None)]
+        assert (await post(audited_page.app, chat(said("and?", "u2")))).status_code == 200
+    assert await audited_page.seen() == [("stop", None, None)]
 
 
 async def test_an_answer_that_waits_and_is_refused_late_has_one() -> None:
@@ -215,8 +215,10 @@ async def test_an_answer_that_waits_and_is_refused_late_has_one() -> None:
         await go_on.wait()
         return "done"
 
-    office = Office([WHERE, Call("slow", {})], "Done.", tools=[slow], stopping_wait=0.01)
-    async with begin(office.app, chat(said("hi"))) as run:
+    audited_page = AuditedPage(
+        [WHERE, Call("slow", {})], "Done.", tools=[slow], limits=ServiceLimits(stop_timeout=0.01)
+    )
+    async with begin(audited_page.app, chat(said("hi"))) as run:
         await run.status()
         start = await run.until("start")
         asked = await run.until("tool-input-available")
@@ -226,22 +228,22 @@ async def test_an_answer_that_waits_and_is_refused_late_has_one() -> None:
             "role": "assistant",
             "parts": [{"type": "step-start"}, {**part, "output": 1}],
         }
-        async with begin(office.app, chat(said("hi"), answer, messageId=start["messageId"])) as late:
+        async with begin(audited_page.app, chat(said("hi"), answer, messageId=start["messageId"])) as late:
             assert await late.status() == 200
-            closing = asyncio.create_task(office.service.aclose())
+            closing = asyncio.create_task(audited_page.service.aclose())
             await late.until("error")
             go_on.set()
         await closing
-    assert ("answer", 503, "where") in await office.seen()
+    assert ("answer", 503, "where") in await audited_page.seen()
 
 
 async def test_where_the_client_has_the_history_the_arguments_are_nobodys() -> None:
-    office = Office("There.", history="client")
+    audited_page = AuditedPage("There.", history="client")
     part = {"type": "tool-where", "toolCallId": "w", "state": "output-available", "input": {"forged": 1}, "output": 1}
-    office.messages = [said("hi"), {"id": "m", "role": "assistant", "parts": [{"type": "step-start"}, part]}]
-    await office.submit()
-    assert await office.seen() == [("answer", None, "where")]
-    assert office.records[0].arguments_sha256 is None
+    audited_page.messages = [said("hi"), {"id": "m", "role": "assistant", "parts": [{"type": "step-start"}, part]}]
+    await audited_page.submit()
+    assert await audited_page.seen() == [("answer", None, "where")]
+    assert audited_page.records[0].arguments_sha256 is None
 
 
 def test_a_service_without_an_event_loop_has_the_same() -> None:
@@ -265,7 +267,7 @@ async def test_a_hook_that_fails_or_hangs_is_told_in_the_log_and_harms_nobody(ca
         released.wait()
 
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=["One."] * 3))
-    service = ChatService(agent, on_audit=hook, hook_timeout=1.0)
+    service = ChatService(agent, on_audit=hook, limits=ServiceLimits(hook_timeout=1.0))
     app = create_app(service)
     async with client(app) as http:
         for _ in range(3):
@@ -303,14 +305,14 @@ async def test_what_a_hook_cannot_take_in_goes_to_the_log_alone(
 
 async def test_the_log_has_each_record_as_the_docs_show_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "stream_protocol.audit")
-    office = Office(PAY, "Paid.")
-    await office.send("pay")
-    office.approve(True)
-    await office.submit()
-    await office.seen()
+    audited_page = AuditedPage(PAY, "Paid.")
+    await audited_page.send("pay")
+    audited_page.approve(True)
+    await audited_page.submit()
+    await audited_page.seen()
     shown = json.loads(block("docs/trust/auditors.md", '"arguments_sha256"'))
     (line,) = [json.loads(one.message) for one in caplog.records if one.name == "stream_protocol.audit"]
-    assert line == json.loads(office.records[0].to_json())
+    assert line == json.loads(audited_page.records[0].to_json())
     own = {key: line[key] for key in ("time", "app", "call_id")}
     assert shown.keys() == line.keys()
     assert {**shown, **own} == line

@@ -1,4 +1,4 @@
-"""The memory that requests hold together: who is refused, who waits, and that all of it is given back."""
+"""The memory of all requests together: refusals, waiting requests, and its release."""
 
 from __future__ import annotations
 

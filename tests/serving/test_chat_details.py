@@ -1,4 +1,4 @@
-"""What a user says of a chat for the list: its title, and whether it is archived. At any time, from any worker."""
+"""A user's details of a chat for the list: its title, and whether it is archived. At any time, from any worker."""
 
 import asyncio
 from typing import Any

@@ -157,7 +157,7 @@ async def test_a_plain_tool_that_blocks_does_not_block_other_chats() -> None:
     loop = asyncio.get_running_loop()
 
     def ask_elsewhere() -> str:
-        """Waits for what only the event loop can do."""
+        """Waits for work that only the event loop can do."""
         asyncio.run_coroutine_threadsafe(other_chat_answered.wait(), loop).result(HANG)
         return "ok"
 

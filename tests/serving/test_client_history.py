@@ -1,4 +1,4 @@
-"""A service whose chats are the client's: each request tells the whole of it, and nothing is kept."""
+"""A service with chats of the client: each request has the whole chat, and nothing is stored."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ STEP = {"type": "step-start"}
 
 
 class Bank:
-    """An agent's tools, and what its model was asked."""
+    """An agent's tools, and its model's requests."""
 
     def __init__(self, *turns: Any) -> None:
         self.paid: list[int] = []
@@ -42,7 +42,7 @@ class Bank:
         """Only the page knows."""
 
     def remember(self, tool_context: ToolContext) -> str:
-        """Keeps something for this user."""
+        """Stores something for this user."""
         tool_context.state["user:seen"] = tool_context.state.get("user:seen", 0) + 1
         return str(tool_context.state["user:seen"])
 
@@ -65,7 +65,7 @@ class Bank:
         return next(self._turns)
 
     def texts(self) -> list[tuple[str, str]]:
-        """What the model was asked at last, as far as it is text."""
+        """The texts of the model's last request."""
         return [(role, value) for role, value in self.asked[-1] if isinstance(value, str)]
 
 

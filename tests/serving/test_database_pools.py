@@ -75,7 +75,7 @@ async def test_a_server_that_is_full_for_a_moment_is_waited_for(postgres: Postgr
 
 
 class ForgetfulProxy:
-    """A proxy that forgets connections and tells nobody: bytes of theirs vanish."""
+    """A proxy that forgets connections silently: their bytes vanish."""
 
     def __init__(self, url: str) -> None:
         address = urlsplit(url)

@@ -1,4 +1,4 @@
-"""A worker that is about to end: what runs goes on, and nothing new begins."""
+"""A draining worker: its runs continue, and no new ones begin."""
 
 import asyncio
 from collections.abc import Sequence
@@ -125,7 +125,7 @@ class SlowSessions(InMemorySessionService):
 
 
 class ClosingLog(MemoryRunLog):
-    """Notes what is asked of it after it was closed."""
+    """Records calls after it was closed."""
 
     def __init__(self) -> None:
         super().__init__()

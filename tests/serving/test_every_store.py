@@ -13,7 +13,7 @@ from tests.properties.conversations import Act, Chat, Surroundings, with_ids
 
 
 def turns() -> list[tuple[Act, list[list[Any]]]]:
-    """What the page does, and what the model says to it."""
+    """The page's actions, and the model's answers."""
     never = Wait(asyncio.Event())
     return [
         ("say", [["Half an answer ", RuntimeError("the model failed")]]),

@@ -1,4 +1,4 @@
-"""Calls whose tools raise: what the card says live, in history, in a recording and to the model, with every store."""
+"""Calls whose tools raise: the card's text live, in history, in a recording and for the model, with every store."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -58,7 +58,7 @@ async def wait() -> None:
 
 
 async def count_down() -> AsyncGenerator[Any, None]:
-    """Tells of its progress, and raises."""
+    """Reports its progress, and raises."""
     for number in ("3", "2"):
         content = types.Content(role="user", parts=[types.Part(text=number)])
         yield Event(author="count_down", content=content)
@@ -154,7 +154,7 @@ class Chat:
         return sum(message["role"] == "user" for message in self.page.messages)
 
     async def assert_stored_alike(self) -> None:
-        """Also what another worker reads, which has the store alone."""
+        """Also checks the history of another worker, which has only the store."""
         stored = await self.page.stored()
         assert comparable(stored) == comparable(self.page.messages)
         own = {} if isinstance(self.target, Runner) else {"session_service": self.service.runner.session_service}
@@ -267,7 +267,7 @@ async def test_callbacks_are_part_of_the_call(
 
 
 def numbered() -> dict[Any, str]:
-    """Returns what ADK takes for no result."""
+    """Returns a value that ADK does not take for a result."""
     return {1: "a"}
 
 

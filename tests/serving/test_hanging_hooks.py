@@ -11,7 +11,7 @@ from google.adk.agents import LlmAgent
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol import StreamProtocolError
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import ChatService, ServiceLimits, create_app
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm, Wait
@@ -76,7 +76,7 @@ def hanging() -> Iterator[Hanging]:
 async def test_an_on_finish_that_hangs_frees_its_chat(
     hook: str, limit: float, hanging: Hanging, caplog: pytest.LogCaptureFixture
 ) -> None:
-    service = service_for("One.", "Two.", on_finish=getattr(hanging, hook), hook_timeout=limit)
+    service = service_for("One.", "Two.", on_finish=getattr(hanging, hook), limits=ServiceLimits(hook_timeout=limit))
     app = create_app(service)
     assert text(await stream(app, chat(said("hi")))) == "One."
     assert text(await stream(app, chat(said("more", "u2")))) == "Two."
@@ -148,7 +148,7 @@ async def test_a_store_that_hangs_when_a_stopped_run_is_stored_frees_the_chat(ca
     service = WatchedService(
         LlmAgent(name="root", model=model),
         session_service=store,
-        hook_timeout=LIMIT,
+        limits=ServiceLimits(hook_timeout=LIMIT),
         on_finish=lambda *how: told.append(how[2].kind),
     )
     app = create_app(service)
@@ -169,7 +169,7 @@ async def test_a_store_that_hangs_before_a_run_refuses_the_request_and_frees_the
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     store = Store()
-    service = service_for("Well.", session_service=store, hook_timeout=LIMIT)
+    service = service_for("Well.", session_service=store, limits=ServiceLimits(hook_timeout=LIMIT))
     app = create_app(service)
     store.hangs = True
     refused = await post(app, chat(said("hi")))
@@ -181,7 +181,7 @@ async def test_a_store_that_hangs_before_a_run_refuses_the_request_and_frees_the
 
 
 class InvalidatedError(Exception):
-    """As SQLAlchemy tells of a connection that broke off in the middle of a statement."""
+    """SQLAlchemy's error for a connection that broke off in the middle of a statement."""
 
     connection_invalidated = True
 
@@ -242,7 +242,7 @@ async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopp
 ) -> None:
     engine, times = FakeEngine(), ServiceTimes(engine=LIMIT / 10)
     turns = ["Half. ", Wait(asyncio.Event())], "Well."
-    service = service_for(*turns, engine=engine, hook_timeout=LIMIT, times=times)
+    service = service_for(*turns, engine=engine, limits=ServiceLimits(hook_timeout=LIMIT), times=times)
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
@@ -307,7 +307,7 @@ async def test_looks_for_runs_go_on_when_a_store_was_away_and_the_log_says_so_on
     engine = FakeEngine()
     engine.error = error
     service = service_for("Well.", engine=engine, times=ServiceTimes(look=LIMIT / 10))
-    await service.launch()
+    await service.start()
     await looked(engine, 5)
     engine.error = None
     await looked(engine, 2)
@@ -329,7 +329,7 @@ async def looked(engine: FakeEngine, times: int) -> None:
 
 async def test_a_store_that_hangs_while_a_chat_is_deleted_frees_the_chat(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
-    service = service_for("Well.", "More.", session_service=store, hook_timeout=LIMIT)
+    service = service_for("Well.", "More.", session_service=store, limits=ServiceLimits(hook_timeout=LIMIT))
     app = create_app(service)
     await stream(app, chat(said("hi")))
     with monkeypatch.context() as broken:
@@ -348,7 +348,9 @@ async def test_an_on_finish_that_hangs_at_one_worker_frees_the_chat_for_another(
     shared_redis: RedisServer, hanging: Hanging
 ) -> None:
     sessions = InMemorySessionService()
-    one = Worker(shared_redis.url, sessions, "One.", on_finish=hanging.awaits, hook_timeout=PATIENCE)
+    one = Worker(
+        shared_redis.url, sessions, "One.", on_finish=hanging.awaits, limits=ServiceLimits(hook_timeout=PATIENCE)
+    )
     two = Worker(shared_redis.url, sessions, "Two.")
     async with fleet(one, two):
         assert text(await stream(one.app, chat(said("hi"), chat_id="hanging"))) == "One."
@@ -359,8 +361,8 @@ async def test_an_on_finish_that_hangs_at_one_worker_frees_the_chat_for_another(
 def test_a_limit_is_a_positive_number_or_none(seconds: float) -> None:
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Well."]))
     with pytest.raises(StreamProtocolError, match="hook_timeout"):
-        ChatService(agent, hook_timeout=seconds)
-    ChatService(agent, hook_timeout=None)
+        ChatService(agent, limits=ServiceLimits(hook_timeout=seconds))
+    ChatService(agent, limits=ServiceLimits(hook_timeout=None))
 
 
 class Broken:

@@ -11,7 +11,7 @@ from google.adk.events import Event, EventActions
 from google.adk.sessions import Session
 from google.genai import types
 
-from stream_protocol.serving.base._held_size import held_size
+from stream_protocol.serving.base._response_memory import held_size
 from stream_protocol.session import session_to_messages
 
 ENOUGH = 2**40

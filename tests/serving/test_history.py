@@ -1,4 +1,4 @@
-"""``GET /api/chat/{id}`` shows what the page shows, turn after turn."""
+"""``GET /api/chat/{id}`` returns the page's messages, turn after turn."""
 
 import asyncio
 import copy
@@ -16,7 +16,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import Workflow
 from google.genai import types
 
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import ChatService, ServiceLimits, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait, token_usage
 from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
@@ -360,7 +360,7 @@ async def test_what_a_finished_image_and_sources_look_like_comes_back() -> None:
 
 
 class HeldService(InMemorySessionService):
-    """Stores nothing of the user's while it is held."""
+    """Stores no events of the user while the test blocks it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -381,7 +381,7 @@ class HeldService(InMemorySessionService):
 async def test_the_finished_answer_keeps_its_metadata_until_the_next_words_are_stored() -> None:
     store = HeldService()
     turns = (["It rains.", token_usage(prompt=3, answer=2)], ["Dry.", token_usage(prompt=5, answer=1)])
-    page = page_for(agent(*turns), session_service=store, stopping_wait=0.2)
+    page = page_for(agent(*turns), session_service=store, limits=ServiceLimits(stop_timeout=0.2))
     await page.send("Oslo?")
     finished = copy.deepcopy(page.messages)
     assert finished[-1]["metadata"]["usage"]["totalTokens"] == 5
@@ -398,7 +398,7 @@ async def test_the_finished_answer_keeps_its_metadata_until_the_next_words_are_s
 async def test_a_message_keeps_its_metadata_until_the_answer_to_its_call_is_stored() -> None:
     store = HeldService()
     turns = ([Call("pay", {"amount": 5}), token_usage(prompt=3, answer=2)], "Paid.")
-    page = page_for(agent(*turns), session_service=store, stopping_wait=0.2)
+    page = page_for(agent(*turns), session_service=store, limits=ServiceLimits(stop_timeout=0.2))
     await page.send("pay")
     asked = copy.deepcopy(page.messages)
     store.hold()

@@ -1,4 +1,4 @@
-"""Edits that cut the history, as assistant-ui sends them: what is taken back, and what a tab does that is behind."""
+"""Edits that truncate the history, as assistant-ui sends them: the rewound turns, and outdated tabs."""
 
 import asyncio
 from typing import Any
@@ -109,7 +109,7 @@ async def test_a_cut_interrupts_the_run_that_it_takes_back(leaves: bool) -> None
 
 
 async def test_words_after_a_stop_take_nothing_back() -> None:
-    """The page has what it was shown: the beginning of the answer, or nothing of it."""
+    """The page has the shown part of the answer, or nothing of it."""
     page = CuttingPage("1", HALF, HALF, "4")
     await page.send("a")
     for words in ("b", "c"):

@@ -1,4 +1,4 @@
-"""What an app hangs into a request: how it is run, and what became of it."""
+"""An app's hooks into a request: their execution, and their results."""
 
 import asyncio
 import copy
@@ -39,7 +39,7 @@ async def stored(service: ChatService, chat_id: str = "c1") -> Session:
     return session
 
 
-class Vault:
+class StateTool:
     def __init__(self) -> None:
         self.seen: list[Any] = []
 
@@ -49,19 +49,19 @@ class Vault:
         return "seen"
 
 
-def vault_service(vault: Vault, *turns: Any) -> ChatService:
-    return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=[FunctionTool(vault.look)]))
+def vault_service(tool: StateTool, *turns: Any) -> ChatService:
+    return ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=[FunctionTool(tool.look)]))
 
 
 async def test_a_secret_reaches_the_tool_and_is_never_stored_and_state_is() -> None:
-    vault = Vault()
-    service = vault_service(vault, Call("look"), "Done.")
+    tool = StateTool()
+    service = vault_service(tool, Call("look"), "Done.")
 
     async def prepare(request: Request, asked: ChatRequest) -> RunOverrides:
         return RunOverrides(state_delta={"theme": asked.body["theme"]}, secrets={"token": request.headers["host"]})
 
     answer = await stream(create_app(service, prepare=prepare), chat(said("hi"), theme="dark"))
-    assert vault.seen == [("app", "dark")]
+    assert tool.seen == [("app", "dark")]
     session = await stored(service)
     assert session.state == {"theme": "dark", OWN_TITLE_KEY: "hi"}
     assert "temp:" not in session.model_dump_json()
@@ -70,35 +70,35 @@ async def test_a_secret_reaches_the_tool_and_is_never_stored_and_state_is() -> N
 
 @pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
 async def test_state_reaches_an_agent_that_only_orders_others() -> None:
-    vault = Vault()
-    inner = LlmAgent(name="inner", model=ScriptedLlm(turns=[Call("look"), "Done."]), tools=[FunctionTool(vault.look)])
+    tool = StateTool()
+    inner = LlmAgent(name="inner", model=ScriptedLlm(turns=[Call("look"), "Done."]), tools=[FunctionTool(tool.look)])
     service = ChatService(SequentialAgent(name="root", sub_agents=[inner]))
     app = create_app(service, prepare=lambda *_: RunOverrides(state_delta={"theme": "dark"}, secrets={"token": "t"}))
     await stream(app, chat(said("hi")))
-    assert vault.seen == [("t", "dark")]
+    assert tool.seen == [("t", "dark")]
 
 
 async def test_a_secret_reaches_the_tool_that_was_approved() -> None:
-    vault = Vault()
+    tool = StateTool()
     agent = LlmAgent(
         name="root",
         model=ScriptedLlm(turns=[Call("look"), "Done."]),
-        tools=[FunctionTool(vault.look, require_confirmation=True)],
+        tools=[FunctionTool(tool.look, require_confirmation=True)],
     )
     app = create_app(ChatService(agent), prepare=lambda *_: RunOverrides(secrets={"token": "t"}))
     first = await stream(app, chat(said("hi")))
     (request,) = only(first, "tool-approval-request")
     await stream(app, answered(first[0]["messageId"], approval(request, approved=True, tool="look")))
-    assert vault.seen == [("t", None)]
+    assert tool.seen == [("t", None)]
 
 
 async def test_nothing_of_a_body_reaches_the_state_by_itself() -> None:
-    vault = Vault()
-    service = vault_service(vault, Call("look"), "Done.")
+    tool = StateTool()
+    service = vault_service(tool, Call("look"), "Done.")
     forged = {"theme": "dark", "app:admin": True, "user:admin": True, "temp:token": "forged"}
     body = {**chat(said("hi")), **forged, "state": forged, "state_delta": forged}
     await stream(create_app(service), body)
-    assert vault.seen == [(None, None)]
+    assert tool.seen == [(None, None)]
     assert (await stored(service)).state == {OWN_TITLE_KEY: "hi"}
 
 
@@ -122,13 +122,13 @@ async def test_another_agent_may_answer_with_the_same_history_and_tools_of_its_o
 
 
 async def test_a_run_config_may_be_another_for_one_request() -> None:
-    service = vault_service(Vault(), Call("look"), Call("look"), "Done.")
+    service = vault_service(StateTool(), Call("look"), Call("look"), "Done.")
     app = create_app(service, prepare=lambda *_: RunOverrides(run_config=RunConfig(max_llm_calls=1)))
     assert types(await stream(app, chat(said("hi"))))[-1] == "error"
 
 
 async def test_prepare_may_refuse() -> None:
-    service = vault_service(Vault(), "Never said.")
+    service = vault_service(StateTool(), "Never said.")
 
     def refuse(request: Request, asked: ChatRequest) -> RunOverrides:
         raise ChatRequestError("You have used up your plan.", status=402)
@@ -138,7 +138,7 @@ async def test_prepare_may_refuse() -> None:
     assert (await service.runner.session_service.list_sessions(app_name="root")).sessions == []
 
 
-class Told:
+class FinishRecorder:
     def __init__(self) -> None:
         self.calls: list[tuple[list[UIMessage], UIMessage, Outcome]] = []
 
@@ -147,11 +147,11 @@ class Told:
 
 
 async def test_on_finish_gets_the_message_as_the_page_has_it() -> None:
-    told = Told()
-    service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."])), on_finish=told.hear)
+    finish_recorder = FinishRecorder()
+    service = ChatService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello."])), on_finish=finish_recorder.hear)
     answer = await stream(create_app(service), chat(said("hi")))
     await service.aclose()
-    ((messages, message, outcome),) = told.calls
+    ((messages, message, outcome),) = finish_recorder.calls
     assert outcome == Outcome(kind="finish", finish_reason="stop")
     assert message["id"] == answer[0]["messageId"]
     assert [cast("TextPart", part)["text"] for part in message["parts"] if part["type"] == "text"] == ["Hello."]
@@ -159,20 +159,20 @@ async def test_on_finish_gets_the_message_as_the_page_has_it() -> None:
 
 
 async def test_on_finish_of_a_continuation_gets_the_whole_message_once() -> None:
-    told = Told()
-    vault = Vault()
+    finish_recorder = FinishRecorder()
+    tool = StateTool()
     agent = LlmAgent(
         name="root",
         model=ScriptedLlm(turns=[["One. ", Call("look")], "Two."]),
-        tools=[FunctionTool(vault.look, require_confirmation=True)],
+        tools=[FunctionTool(tool.look, require_confirmation=True)],
     )
-    service = ChatService(agent, on_finish=told.hear)
+    service = ChatService(agent, on_finish=finish_recorder.hear)
     app = create_app(service)
     first = await stream(app, chat(said("hi")))
     (request,) = only(first, "tool-approval-request")
     await stream(app, answered(first[0]["messageId"], approval(request, approved=True, tool="look")))
     await service.aclose()
-    (_, before, _), (messages, after, outcome) = told.calls
+    (_, before, _), (messages, after, outcome) = finish_recorder.calls
     assert [part["type"] for part in after["parts"]] == ["step-start", "text", "tool-look", "step-start", "text"]
     assert before["id"] == after["id"]
     assert [message["id"] for message in messages] == ["u1", after["id"]]
@@ -181,13 +181,13 @@ async def test_on_finish_of_a_continuation_gets_the_whole_message_once() -> None
 
 @pytest.mark.parametrize("ai_sdk", [6, 7])
 async def test_on_finish_gets_the_stored_chat_whatever_the_client_says_of_it(ai_sdk: AiSdkVersion) -> None:
-    told = Told()
+    finish_recorder = FinishRecorder()
     agent = LlmAgent(
         name="root",
         model=ScriptedLlm(turns=["Hello.", ["One. ", Call("look")], "Two."]),
-        tools=[FunctionTool(Vault().look, require_confirmation=True)],
+        tools=[FunctionTool(StateTool().look, require_confirmation=True)],
     )
-    service = ChatService(agent, on_finish=told.hear, ai_sdk=ai_sdk)
+    service = ChatService(agent, on_finish=finish_recorder.hear, ai_sdk=ai_sdk)
     page = Page(create_app(service), ai_sdk=ai_sdk)
     await page.send("hi")
     await page.send("look")
@@ -198,7 +198,7 @@ async def test_on_finish_gets_the_stored_chat_whatever_the_client_says_of_it(ai_
     page.messages.insert(0, said("never said", "u0"))
     await page.submit()
     await service.aclose()
-    messages, message, _ = told.calls[-1]
+    messages, message, _ = finish_recorder.calls[-1]
     assert comparable(messages[:-1]) == comparable(answering[:-1])
     assert messages[-1] is message
     assert comparable(messages) == comparable(await page.stored())
@@ -207,20 +207,20 @@ async def test_on_finish_gets_the_stored_chat_whatever_the_client_says_of_it(ai_
 
 
 async def test_on_finish_gets_a_clients_own_history_as_it_was_sent() -> None:
-    told = Told()
+    finish_recorder = FinishRecorder()
     agent = LlmAgent(
         name="root",
         model=ScriptedLlm(turns=[["One. ", Call("where")], "Two."]),
         tools=[LongRunningFunctionTool(where)],
     )
-    service = ChatService(agent, on_finish=told.hear, history="client")
+    service = ChatService(agent, on_finish=finish_recorder.hear, history="client")
     page = Page(create_app(service))
     await page.send("hi")
     page.answer("where", "Oslo")
     sent = copy.deepcopy(page.messages)
     await page.submit()
     await service.aclose()
-    messages, message, _ = told.calls[-1]
+    messages, message, _ = finish_recorder.calls[-1]
     assert messages == [sent[0], message]
     assert cast("list[Any]", message["parts"])[: len(sent[1]["parts"])] == sent[1]["parts"]
     assert messages == page.messages
@@ -236,25 +236,25 @@ def explode() -> str:
 
 
 async def test_on_finish_hears_of_an_error() -> None:
-    told = Told()
+    finish_recorder = FinishRecorder()
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=[Call("explode")]), tools=[FunctionTool(explode)])
-    service = ChatService(agent, on_finish=told.hear)
+    service = ChatService(agent, on_finish=finish_recorder.hear)
     await stream(create_app(service), chat(said("hi")))
     await service.aclose()
-    ((_, message, outcome),) = told.calls
+    ((_, message, outcome),) = finish_recorder.calls
     assert outcome == Outcome(kind="error")
     assert cast("ToolPart", message["parts"][-1])["state"] == "output-error"
 
 
 async def test_on_finish_hears_of_an_abort() -> None:
-    told = Told()
+    finish_recorder = FinishRecorder()
     model = ScriptedLlm(turns=[["Well. ", Wait(asyncio.Event())]])
-    service = ChatService(LlmAgent(name="root", model=model), on_finish=told.hear)
+    service = ChatService(LlmAgent(name="root", model=model), on_finish=finish_recorder.hear)
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("text-delta")
         await service.aclose()
-    ((_, message, outcome),) = told.calls
+    ((_, message, outcome),) = finish_recorder.calls
     assert outcome == Outcome(kind="abort")
     assert message["parts"]
 

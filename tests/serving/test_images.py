@@ -1,4 +1,4 @@
-"""An image, however it comes and wherever ADK puts it: the page's fold of it is what history shows."""
+"""An image in any form, at any place in ADK's events: the client's folded message equals history."""
 
 import asyncio
 import base64
@@ -25,7 +25,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from stream_protocol.serving import ChatService, FilePolicy, create_app
-from stream_protocol.serving.base._recorder_protocol import NoRecorder
+from stream_protocol.serving.base import TurnRecorders
 from stream_protocol.serving.chats import _artifacts as artifacts
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm, Wait
@@ -48,13 +48,13 @@ each_mode = pytest.mark.parametrize("mode", MODES, ids=["streamed", "whole"])
 
 
 async def draw(tool_context: ToolContext) -> types.Part:
-    """Draws, and keeps it."""
+    """Draws, and saves the picture."""
     await tool_context.save_artifact("sky.png", IMAGE)
     return IMAGE
 
 
 async def keep(callback_context: CallbackContext, llm_response: LlmResponse) -> None:
-    """Saves what the model drew, as apps do that let models draw."""
+    """Saves the model's picture, as apps with drawing models do."""
     for part in (llm_response.content.parts if llm_response.content is not None else None) or ():
         if part.inline_data is not None:
             await callback_context.save_artifact("drawn.png", part)
@@ -170,8 +170,11 @@ async def test_an_image_whose_stream_broke_off_is_kept() -> None:
 async def test_an_image_whose_stream_was_stopped_is_kept() -> None:
     taken = asyncio.Event()
 
-    class Listener(NoRecorder):
-        """The model runs ahead of the service: what it has said may still lie in ADK's queue."""
+    class Listener(TurnRecorders):
+        """The model runs ahead of the service: its output may still be in ADK's queue."""
+
+        def turn(self, *_request: object, **_how: object) -> "Listener":
+            return self
 
         def event(self, event: Event) -> None:
             if any(part.text == " nice" for part in (event.content and event.content.parts) or ()):
@@ -266,7 +269,7 @@ def upload(data: bytes, name: str = "cat.png") -> Message:
 
 
 async def files(page: Page) -> list[bytes]:
-    """What the files of the first message hold, as history has them."""
+    """The files of the first message, as history has them."""
     [said, *_] = await page.stored()
     urls = [part["url"] for part in said["parts"] if part["type"] == "file"]
     return [base64.b64decode(url.partition(",")[2]) if url[:5] == "data:" else await loaded(page, url) for url in urls]

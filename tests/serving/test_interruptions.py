@@ -1,4 +1,4 @@
-"""What is stored of a run that broke off, and what the model is shown of it in the next turn."""
+"""The stored events of an interrupted run, and the model's view of them in the next turn."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from stream_protocol.serving import MemoryRunLog, create_app
+from stream_protocol.serving import MemoryRunLog, ServiceLimits, create_app
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.comparable_messages import comparable
@@ -41,7 +41,7 @@ TOOLS: list[Any] = [FunctionTool(pay, require_confirmation=True), explode, LongR
 
 
 class Chat:
-    """A page, its service, and the model that writes down what it is shown."""
+    """A page, its service, and a model that records its requests."""
 
     def __init__(self, *turns: Any, tools: Any = TOOLS, **options: Any) -> None:
         self.model = ScriptedLlm(turns=turns)
@@ -234,7 +234,8 @@ async def test_a_chat_whose_end_is_not_stored_gives_503_until_the_store_is_back(
                 raise ConnectionError("away")
             return await super().get_session(**key)
 
-    stores: Any = {"session_service": Store(), "run_log": MemoryRunLog(), "stopping_wait": 0.05}
+    stores: Any = {"session_service": Store(), "run_log": MemoryRunLog()}
+    stores["limits"] = ServiceLimits(stop_timeout=0.05)
     stores["times"] = ServiceTimes(completing=0.01)
     first = Chat(["Well. ", Wait(3600)], "Better.", **stores)
     chat = Chat("Better.", **stores) if elsewhere else first

@@ -1,4 +1,4 @@
-"""What one user, and all together, may ask of a worker: plain refusals, and a slot that is always given back."""
+"""Limits of a worker for one user, and for all together: plain refusals, and a slot that is always freed."""
 
 import asyncio
 import gc
@@ -64,7 +64,7 @@ pytestmark = pytest.mark.usefixtures("patient_clock")
 
 SECOND = 10**9
 HALF: list[Any] = ["Half ", Wait(3600), "and whole."]
-"""An answer that ends only if somebody ends it."""
+"""An answer that ends only when a test ends it."""
 
 OWN = (429, "Too many of your messages are being answered at once. Wait for an answer, or stop one.", "5")
 ALL = (503, "The server is busy with other chats. Try again in a moment.", "5")
@@ -101,7 +101,7 @@ async def running(app: Any, *bodies: dict[str, Any], user: str = "local") -> Asy
 # The options
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(ServiceLimits)])
+@pytest.mark.parametrize("name", [field.name for field in fields(ServiceLimits) if field.name.startswith("max_")])
 @pytest.mark.parametrize("value", [0, -1, 1.5, float("nan"), float("inf"), True, "5"])
 def test_a_limit_is_a_whole_number_from_one(name: str, value: Any) -> None:
     with pytest.raises(StreamProtocolError, match=f"`{name}` must be a whole number from 1, or None."):
@@ -458,7 +458,7 @@ async def test_a_run_that_does_not_end_in_time_keeps_its_slot() -> None:
     async def on_finish(*_: Any, **__: Any) -> None:
         await never.wait()
 
-    service = service_of("One.", slots=1, on_finish=on_finish, stopping_wait=0)
+    service = service_of("One.", on_finish=on_finish, limits=ServiceLimits(max_runs_per_user=1, stop_timeout=0))
     app = create_app(service)
     await stream(app, words("a"))
     assert told(await post(app, words("b"))) == OWN
@@ -501,7 +501,7 @@ def test_whatever_comes_and_goes_no_more_are_taken_than_may_be_and_none_is_left(
 
 
 class Sessions(InMemorySessionService):
-    """A store that fails when it is told to."""
+    """A store that fails on demand."""
 
     fails = False
     holds: asyncio.Event | None = None
@@ -611,14 +611,16 @@ def where(question: str) -> None:
     """Only the page knows."""
 
 
-class Digging:
+class BusyChat:
     """A chat whose agent asks the page and digs: an answer to the question has to wait for the end of the run."""
 
-    def __init__(self, *turns: Any, **options: Any) -> None:
+    def __init__(self, *turns: Any, limits: dict[str, Any] | None = None, **options: Any) -> None:
         self.begun, self.may_end = asyncio.Event(), asyncio.Event()
         both = [Call("dig"), Call("where", {"question": "Where?"})]
         tools = [self.dig, LongRunningFunctionTool(where)]
-        self.service = service_of(both, *turns, tools=tools, stopping_wait=0.01, **options)
+        self.service = service_of(
+            both, *turns, tools=tools, limits=ServiceLimits(stop_timeout=0.01, **(limits or {})), **options
+        )
         self.app = create_app(self.service)
 
     async def dig(self) -> str:
@@ -629,7 +631,7 @@ class Digging:
 
     @asynccontextmanager
     async def ask(self) -> AsyncIterator[Callable[[str], dict[str, Any]]]:
-        """Begins the chat. Yields what makes an answer to its question."""
+        """Begins the chat. Yields the function that makes an answer to its question."""
         async with begin(self.app, words("c1")) as exchange:
             assert await exchange.status() == 200
             start = await exchange.until("start")
@@ -647,29 +649,29 @@ class Digging:
 
 
 async def test_an_answer_that_waits_takes_no_slot_and_is_refused_in_its_response() -> None:
-    """The run goes on at another worker, which has a slot. This one has none, and the answer comes here."""
+    """The run continues on another worker, which has a slot. This worker has no slot, and gets the answer."""
     log, sessions = MemoryRunLog(), InMemorySessionService()
-    digging = Digging(HALF, "I dug.", "Oslo, then.", run_log=log, session_service=sessions)
-    agent: Any = digging.service.runner.agent
-    limits = ServiceLimits(max_runs_per_user=1)
-    full = WatchedService(agent, run_log=log, session_service=sessions, limits=limits, stopping_wait=0.01)
-    async with digging.ask() as answer, running(create_app(full), words("b")):
+    busy_chat = BusyChat(HALF, "I dug.", "Oslo, then.", run_log=log, session_service=sessions)
+    agent: Any = busy_chat.service.runner.agent
+    limits = ServiceLimits(max_runs_per_user=1, stop_timeout=0.01)
+    full = WatchedService(agent, run_log=log, session_service=sessions, limits=limits)
+    async with busy_chat.ask() as answer, running(create_app(full), words("b")):
         async with begin(create_app(full), answer("Oslo")) as waiting:
             assert await waiting.status() == 200
-            digging.may_end.set()
+            busy_chat.may_end.set()
             assert await waiting.chunk() == {"type": "error", "errorText": OWN[1]}
-        assert text(await stream(digging.app, answer("Oslo"))) == "Oslo, then."
+        assert text(await stream(busy_chat.app, answer("Oslo"))) == "Oslo, then."
         await full.stop("b", user_id="local")
 
 
 async def test_so_many_requests_of_a_user_wait() -> None:
-    digging = Digging("I dug.", "Oslo, then.", limits=ServiceLimits(max_runs_per_user=1, max_waiting_per_user=2))
-    async with digging.ask() as answer, AsyncExitStack() as stack:
+    busy_chat = BusyChat("I dug.", "Oslo, then.", limits={"max_runs_per_user": 1, "max_waiting_per_user": 2})
+    async with busy_chat.ask() as answer, AsyncExitStack() as stack:
         for city in ("Oslo", "Rome"):
-            waiting = await stack.enter_async_context(begin(digging.app, answer(city)))
+            waiting = await stack.enter_async_context(begin(busy_chat.app, answer(city)))
             assert await waiting.status() == 200
-        assert told(await post(digging.app, answer("Bonn"))) == OWN
-    await digging.service.runs.free()
+        assert told(await post(busy_chat.app, answer("Bonn"))) == OWN
+    await busy_chat.service.runs.free()
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
@@ -700,7 +702,7 @@ async def test_so_many_wait_for_a_run_that_is_stopping(method: str) -> None:
         assert [(await each).status_code for each in waiting] == [200, 200]
 
 
-# What a run may say
+# The limits of a run's output
 
 
 def endless_text(_request: Any) -> Any:
@@ -720,7 +722,7 @@ def look() -> str:
 
 
 async def goes_on(app: Any, agent: list[Any]) -> None:
-    """The page shows what is stored of the answer, and the next words are answered."""
+    """The page shows the stored part of the answer, and the next message is answered."""
     page = Page(app)
     page.messages = await page.stored()
     assert [message["role"] for message in page.messages] == ["user", "assistant"]

@@ -6,7 +6,7 @@ import pytest
 from google.adk.events import Event
 from google.genai.types import Blob, Content, FunctionCall, FunctionResponse, FunctionResponsePart, Part
 
-from stream_protocol.serving.base._long_work import LARGE_REQUEST, LARGE_VALUES, LONG_SESSION, long_work
+from stream_protocol.serving.base._off_loop import LARGE_REQUEST, LARGE_VALUES, LONG_SESSION, run_off_loop
 
 SMALL = LARGE_REQUEST - 1
 LARGE = LARGE_REQUEST
@@ -14,9 +14,9 @@ LARGE = LARGE_REQUEST
 
 async def test_long_work_is_done_beside_the_loop_and_short_work_at_once() -> None:
     here = threading.get_ident()
-    assert await long_work(threading.get_ident, size=SMALL, items=range(LONG_SESSION)) == here
-    assert await long_work(threading.get_ident, size=LARGE) != here
-    assert await long_work(threading.get_ident, size=SMALL, items=range(LONG_SESSION + 1)) != here
+    assert await run_off_loop(threading.get_ident, size=SMALL, items=range(LONG_SESSION)) == here
+    assert await run_off_loop(threading.get_ident, size=LARGE) != here
+    assert await run_off_loop(threading.get_ident, size=SMALL, items=range(LONG_SESSION + 1)) != here
 
 
 async def test_long_work_is_done_one_after_the_other() -> None:
@@ -28,9 +28,9 @@ async def test_long_work_is_done_one_after_the_other() -> None:
         loop.call_soon_threadsafe(began.set)
         go_on.wait()
 
-    tasks = [asyncio.create_task(long_work(partial(work, name), size=LARGE)) for name in ("first", "second")]
+    tasks = [asyncio.create_task(run_off_loop(partial(work, name), size=LARGE)) for name in ("first", "second")]
     await began.wait()
-    assert await long_work(str, size=SMALL) == ""
+    assert await run_off_loop(str, size=SMALL) == ""
     assert entered == ["first"]
     go_on.set()
     await asyncio.gather(*tasks)
@@ -54,5 +54,5 @@ FILE = FunctionResponsePart.from_bytes(data=LARGE_BYTES, mime_type="image/png")
 async def test_what_is_about_large_events_is_long_however_few_they_are(part: Part) -> None:
     here = threading.get_ident()
     events = [Event(author="root"), Event(author="root", content=Content(parts=[Part(text="short"), part]))]
-    assert await long_work(threading.get_ident, events=events[:1]) == here
-    assert await long_work(threading.get_ident, events=events) != here
+    assert await run_off_loop(threading.get_ident, events=events[:1]) == here
+    assert await run_off_loop(threading.get_ident, events=events) != here

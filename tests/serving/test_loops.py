@@ -9,7 +9,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from stream_protocol.serving import ChatService, Outcome, create_app
-from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
+from stream_protocol.serving.runs._auto_resend import NOTHING_NEW_TEXT
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import AnyChunk, UIMessage
 from tests.serving.eager_page import PREDICATES, EagerPage

@@ -10,7 +10,7 @@ from google.adk.events import Event
 from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving import MemoryRunLog, create_app
-from stream_protocol.serving.run_logs import Lease, Owner
+from stream_protocol.serving.run_logs import Lease, RunHandle
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError, parse_chat_request
@@ -40,9 +40,9 @@ async def test_it_stores_nothing_about_the_calls_that_another_worker_goes_on_wit
 
 
 class LosingLease:
-    """``lease``, until it is lost. Nobody is told before somebody asks."""
+    """``lease``, until it is lost. The loss is only found by a query."""
 
-    def __init__(self, lease: Lease, owner: Owner) -> None:
+    def __init__(self, lease: Lease, owner: RunHandle) -> None:
         self.is_lost = False
         self.run_id = lease.run_id
         self.read_elsewhere = False
@@ -63,7 +63,7 @@ class LosingLease:
 class LosingLog(MemoryRunLog):
     lease: LosingLease
 
-    async def claim(self, chat: str, request: str, owner: Owner) -> Any:
+    async def claim(self, chat: str, request: str, owner: RunHandle) -> Any:
         self.lease = LosingLease(await super().claim(chat, request, owner), owner)
         return self.lease
 

@@ -20,18 +20,18 @@ from google.adk.sessions import InMemorySessionService, Session
 from stream_protocol.agents import client_tool
 from stream_protocol.serving import MemoryRunLog
 from stream_protocol.serving.base._limits import READS_PER_USER
+from stream_protocol.serving.base._tasks import cancel_and_wait
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.engine import LiveState, OrphanedRun, RunRecord, ToldEnd
 from stream_protocol.serving.engine._engine import MAX_CRASHES
 from stream_protocol.serving.engine._recovery import CRASHES_TEXT
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
 from stream_protocol.serving.runs._run import TOO_SLOW_TEXT
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
 from stream_protocol.wire import ChatRequestError, encode_sse, parse_chat_request
 from stream_protocol.wire.client import parse_sse, reduce_chunks
 from tests.comparable_messages import comparable
-from tests.serving.keeping_engine import KeepingEngine, Kept, KeptRun
+from tests.serving.keeping_engine import KeepingEngine, KeptRun, StoredRuns
 from tests.serving.support import HANG, answered, chat, said, soon
 from tests.serving.watched import WatchedLog, WatchedService, let_time_out
 
@@ -62,17 +62,17 @@ class Sessions(InMemorySessionService):
         return await super().append_event(session, event)
 
 
-class Office:
+class GatedWorkers:
     """Workers with the same stores. Each chat has a gate, at which its model waits after its first words."""
 
     def __init__(self, **times: float) -> None:
         self.times = ServiceTimes(**{"look": 0.01, "forgetting": 0.01, **times})
-        self.kept = Kept()
+        self.kept = StoredRuns()
         self.sessions = Sessions()
         self.log = MemoryRunLog()
         self.gates: dict[str, asyncio.Event] = {}
         self.asked = Counter[str]()
-        """How often a model was asked in each chat."""
+        """The number of the model's requests in each chat."""
 
     def gate(self, chat_id: str) -> asyncio.Event:
         return self.gates.setdefault(chat_id, asyncio.Event())
@@ -95,7 +95,7 @@ class Office:
         )
         worker = Worker(self, service, engine)
         if launched:
-            await service.launch()
+            await service.start()
         try:
             yield worker
         finally:
@@ -106,30 +106,30 @@ class Office:
         await until(lambda: self.asked[chat_id] >= times)
 
     async def forgotten(self) -> None:
-        """Waits until no run is kept."""
+        """Waits until no run is stored."""
         await until(lambda: not self.kept.runs)
 
 
 class Worker:
-    def __init__(self, office: Office, service: WatchedService, engine: KeepingEngine) -> None:
+    def __init__(self, gated: GatedWorkers, service: WatchedService, engine: KeepingEngine) -> None:
         self.service = service
         self.engine = engine
-        self._office = office
+        self._office = gated
 
     async def say(self, chat_id: str, words: str = "go to", message: str = "u1") -> asyncio.Task[list[Any]]:
-        """Returns who reads the response."""
+        """Returns the reader of the response."""
         body = chat(said(f"{words} {chat_id}", message), chat_id=chat_id)
         events = await self.service.respond(parse_chat_request(body), user_id=USER)
         return asyncio.create_task(read(events))
 
     async def text(self, chat_id: str) -> str:
-        """What the agent has said in the last message, and how it ended."""
+        """The agent's text in the last message, and its ending."""
         messages = await self.service.history(chat_id, user_id=USER)
         assert messages is not None
         return "".join(str(part.get("text", "")) for part in messages[-1]["parts"])
 
     def crash(self) -> None:
-        """Nothing that it does from now on is kept."""
+        """Crashes the worker: its later work is not stored."""
         self.engine.is_dead = True
 
     async def die(self) -> None:
@@ -153,14 +153,14 @@ async def until(is_so: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-async def crash_with(office: Office, times: int, *chats: str) -> None:
+async def crash_with(gated: GatedWorkers, times: int, *chats: str) -> None:
     """So many workers crash while each executes these chats, the first of which is asked."""
     for number in range(times):
-        async with office.worker(launched=bool(number)) as worker:
+        async with gated.worker(launched=bool(number)) as worker:
             for chat_id in chats if not number else ():
                 _ = await worker.say(chat_id)
             for chat_id in chats:
-                await office.asked_for(chat_id, number + 1)
+                await gated.asked_for(chat_id, number + 1)
             worker.crash()
 
 
@@ -169,232 +169,232 @@ def lines(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
 
 
 async def test_a_run_that_has_crashed_three_workers_is_ended(caplog: pytest.LogCaptureFixture) -> None:
-    office = Office()
+    gated = GatedWorkers()
     with caplog.at_level(logging.INFO):
-        await crash_with(office, 3, "bad")
-        (record,) = [kept.record for kept in office.kept.runs.values()]
-        async with office.worker() as worker:
-            await office.forgotten()
+        await crash_with(gated, 3, "bad")
+        (record,) = [kept.record for kept in gated.kept.runs.values()]
+        async with gated.worker() as worker:
+            await gated.forgotten()
             await worker.service.runs.free()
             assert await worker.text("bad") == "go to bad"
             again = await worker.say("bad", "and now to", "u2")
-            await office.asked_for("bad", 4)
-            office.gate("bad").set()
+            await gated.asked_for("bad", 4)
+            gated.gate("bad").set()
             assert (await again)[-1]["type"] == "finish"
-    assert office.asked["bad"] == 4
+    assert gated.asked["bad"] == 4
     assert lines(caplog, logging.INFO) == 2 * [f"Run {record.id} of chat bad is recovered."]
     given_up = f"Run {record.id} of chat bad is given up: 3 workers have crashed while they executed it."
     assert lines(caplog, logging.ERROR) == [given_up]
 
 
 async def test_a_page_that_asks_again_is_told_that_the_run_is_given_up() -> None:
-    office = Office()
-    await crash_with(office, 3, "bad")
-    async with office.worker(launched=False) as worker:
+    gated = GatedWorkers()
+    await crash_with(gated, 3, "bad")
+    async with gated.worker(launched=False) as worker:
         chunks = await (await worker.say("bad"))
         assert chunks[-1] == {"type": "error", "errorText": CRASHES_TEXT}
-        await office.forgotten()
-    assert office.asked["bad"] == 3
+        await gated.forgotten()
+    assert gated.asked["bad"] == 3
 
 
 async def test_workers_that_end_in_order_are_no_crashes() -> None:
-    office = Office()
+    gated = GatedWorkers()
     for number in range(8):
-        async with office.worker() as worker:
+        async with gated.worker() as worker:
             if not number:
                 _ = await worker.say("c1")
-            await office.asked_for("c1", number + 1)
-    office.gate("c1").set()
-    async with office.worker() as worker:
-        await office.forgotten()
+            await gated.asked_for("c1", number + 1)
+    gated.gate("c1").set()
+    async with gated.worker() as worker:
+        await gated.forgotten()
         assert "c1." in await worker.text("c1")
 
 
 async def test_a_worker_that_is_killed_while_it_ends_is_no_crash() -> None:
-    office = Office()
+    gated = GatedWorkers()
     for number in range(5):
-        async with office.worker() as worker:
+        async with gated.worker() as worker:
             if not number:
                 _ = await worker.say("c1")
-            await office.asked_for("c1", number + 1)
+            await gated.asked_for("c1", number + 1)
             draining = asyncio.create_task(worker.service.drain())
-            await until(lambda: all(set(kept.executions.values()) == {"left"} for kept in office.kept.runs.values()))
+            await until(lambda: all(set(kept.executions.values()) == {"left"} for kept in gated.kept.runs.values()))
             worker.crash()
             draining.cancel()
-    office.gate("c1").set()
-    async with office.worker() as worker:
-        await office.forgotten()
+    gated.gate("c1").set()
+    async with gated.worker() as worker:
+        await gated.forgotten()
         assert "c1." in await worker.text("c1")
 
 
 async def test_a_run_that_is_recorded_while_its_worker_ends_is_no_crash() -> None:
-    office = Office()
-    async with office.worker() as worker:
+    gated = GatedWorkers()
+    async with gated.worker() as worker:
         worker.engine.writes.clear()
         asking = asyncio.create_task(worker.say("c1"))
-        await until(lambda: worker.service.runs.running == 1 and bool(office.sessions.sessions))
+        await until(lambda: worker.service.runs.running == 1 and bool(gated.sessions.sessions))
         draining = asyncio.create_task(worker.service.drain())
         await asyncio.sleep(0)
         worker.engine.writes.set()
         _ = await asking
-        await until(lambda: any("left" in kept.executions.values() for kept in office.kept.runs.values()))
-        office.gate("c1").set()
+        await until(lambda: any("left" in kept.executions.values() for kept in gated.kept.runs.values()))
+        gated.gate("c1").set()
         await draining
 
 
 async def test_a_worker_that_is_about_to_end_recovers_nothing() -> None:
-    office = Office()
-    await crash_with(office, 1, "c1")
-    async with office.worker(launched=False) as worker:
+    gated = GatedWorkers()
+    await crash_with(gated, 1, "c1")
+    async with gated.worker(launched=False) as worker:
         await worker.service.drain()
-        await worker.service.launch()
+        await worker.service.start()
         await asyncio.sleep(0.05)
-        assert office.asked["c1"] == 1
-    async with office.worker():
-        await office.asked_for("c1", 2)
+        assert gated.asked["c1"] == 1
+    async with gated.worker():
+        await gated.asked_for("c1", 2)
 
 
 async def test_workers_that_were_only_paused_are_no_crashes() -> None:
-    office = Office()
+    gated = GatedWorkers()
     async with AsyncExitStack() as stack:
         sleeping: Worker | None = None
         for number in range(5):
-            worker = await stack.enter_async_context(office.worker())
+            worker = await stack.enter_async_context(gated.worker())
             if not number:
                 _ = await worker.say("c1")
-            await office.asked_for("c1", number + 1)
+            await gated.asked_for("c1", number + 1)
             if sleeping is not None:  # it wakes up, and finds that another worker has the chat
                 sleeping.service.runs.run.lease_lost()
                 await sleeping.service.runs.free()
             worker.engine.is_paused = True
-            office.log = MemoryRunLog()  # its lease has expired
+            gated.log = MemoryRunLog()  # its lease has expired
             sleeping = worker
-        office.gate("c1").set()
-        last = await stack.enter_async_context(office.worker())
-        await office.forgotten()
+        gated.gate("c1").set()
+        last = await stack.enter_async_context(gated.worker())
+        await gated.forgotten()
         assert "c1." in await last.text("c1")
 
 
 async def test_runs_that_were_beside_the_one_that_crashes_are_finished() -> None:
-    office = Office()
-    await crash_with(office, 2, "good", "bad", "fine")
+    gated = GatedWorkers()
+    await crash_with(gated, 2, "good", "bad", "fine")
     for chat_id in ("good", "fine"):
-        office.gate(chat_id).set()
+        gated.gate(chat_id).set()
     crashes = 0
-    while office.kept.runs:
-        async with office.worker() as worker:
-            await until(lambda: office.asked["bad"] > 2 + crashes or not office.kept.runs)  # noqa: B023 - awaited here
-            if office.kept.runs:
+    while gated.kept.runs:
+        async with gated.worker() as worker:
+            await until(lambda: gated.asked["bad"] > 2 + crashes or not gated.kept.runs)  # noqa: B023 - awaited here
+            if gated.kept.runs:
                 crashes += 1
                 worker.crash()
     assert crashes == 1
-    async with office.worker() as worker:
+    async with gated.worker() as worker:
         for chat_id in ("good", "fine"):
             assert (await worker.text(chat_id)).endswith(f"Hello {chat_id}.")
 
 
 async def test_a_suspect_is_alone_on_its_worker_and_new_runs_wait_for_it() -> None:
-    office = Office()
-    await crash_with(office, 2, "bad")
-    async with office.worker() as worker:
-        await office.asked_for("bad", 3)
+    gated = GatedWorkers()
+    await crash_with(gated, 2, "bad")
+    async with gated.worker() as worker:
+        await gated.asked_for("bad", 3)
         asking = asyncio.create_task(worker.say("new"))
         await asyncio.sleep(0.05)
         assert not asking.done()
-        assert office.asked["new"] == 0
-        office.gate("bad").set()
-        office.gate("new").set()
+        assert gated.asked["new"] == 0
+        gated.gate("bad").set()
+        gated.gate("new").set()
         assert (await (await asking))[-1]["type"] == "finish"
-        await office.forgotten()
+        await gated.forgotten()
 
 
 async def test_a_run_that_waits_for_a_suspect_can_be_stopped() -> None:
-    office = Office()
-    await crash_with(office, 2, "bad")
-    async with office.worker() as worker:
-        await office.asked_for("bad", 3)
+    gated = GatedWorkers()
+    await crash_with(gated, 2, "bad")
+    async with gated.worker() as worker:
+        await gated.asked_for("bad", 3)
         asking = asyncio.create_task(worker.say("new"))
         await until(lambda: worker.service.runs.running == 2)
         await worker.service.stop("new", user_id=USER)
         assert (await (await asking))[-1]["type"] == "abort"
-        await until(lambda: len(office.kept.runs) == 1)
+        await until(lambda: len(gated.kept.runs) == 1)
         assert await worker.text("new") == "go to new"
-        assert office.asked["bad"] == 3
+        assert gated.asked["bad"] == 3
 
 
 async def test_a_suspect_waits_until_other_runs_have_ended() -> None:
-    office = Office(alone=1.0)
-    async with office.worker(launched=False) as worker:
+    gated = GatedWorkers(alone=1.0)
+    async with gated.worker(launched=False) as worker:
         worker.engine.is_paused = True
         _ = await worker.say("busy")
-        await office.asked_for("busy", 1)
-        log, office.log = office.log, MemoryRunLog()
-        await crash_with(office, 2, "bad")
-        office.log = log
+        await gated.asked_for("busy", 1)
+        log, gated.log = gated.log, MemoryRunLog()
+        await crash_with(gated, 2, "bad")
+        gated.log = log
         worker.engine.is_paused = False
         reading = await worker.say("bad")  # the page asks again: it does not wait for an idle worker
         await asyncio.sleep(0.05)
-        assert office.asked["bad"] == 2
-        office.gate("busy").set()
-        await office.asked_for("bad", 3)
-        office.gate("bad").set()
+        assert gated.asked["bad"] == 2
+        gated.gate("busy").set()
+        await gated.asked_for("bad", 3)
+        gated.gate("bad").set()
         assert (await reading)[-1]["type"] == "finish"
 
 
 async def test_a_busy_worker_leaves_a_suspect_to_an_idle_one() -> None:
-    office = Office(alone=1.0)
-    async with office.worker() as busy:
+    gated = GatedWorkers(alone=1.0)
+    async with gated.worker() as busy:
         busy.engine.is_paused = True
         _ = await busy.say("busy")
-        await office.asked_for("busy", 1)
-        log, office.log = office.log, MemoryRunLog()
-        await crash_with(office, 2, "bad")
-        office.log = log
+        await gated.asked_for("busy", 1)
+        log, gated.log = gated.log, MemoryRunLog()
+        await crash_with(gated, 2, "bad")
+        gated.log = log
         busy.engine.is_paused = False
         await asyncio.sleep(0.05)
-        assert office.asked["bad"] == 2
-        async with office.worker():
-            await office.asked_for("bad", 3)
-            office.gate("bad").set()
-            office.gate("busy").set()
-            await office.forgotten()
+        assert gated.asked["bad"] == 2
+        async with gated.worker():
+            await gated.asked_for("bad", 3)
+            gated.gate("bad").set()
+            gated.gate("busy").set()
+            await gated.forgotten()
 
 
 async def test_a_crash_beside_others_proves_nothing_but_six_are_enough() -> None:
-    office = Office(alone=0.01)
-    await crash_with(office, 2, "slow")
+    gated = GatedWorkers(alone=0.01)
+    await crash_with(gated, 2, "slow")
     for crashes in range(2, MAX_CRASHES):
-        async with office.worker() as worker:
-            await office.asked_for("slow", crashes + 1)
-            (kept,) = office.kept.runs.values()
+        async with gated.worker() as worker:
+            await gated.asked_for("slow", crashes + 1)
+            (kept,) = gated.kept.runs.values()
             await until(lambda: kept.executions[kept.log_id] == "running")  # noqa: B023 - awaited here
             worker.crash()
-    async with office.worker() as worker:
-        await office.forgotten()
-    assert office.asked["slow"] == MAX_CRASHES
+    async with gated.worker() as worker:
+        await gated.forgotten()
+    assert gated.asked["slow"] == MAX_CRASHES
 
 
 async def test_a_run_whose_end_is_stored_is_not_recovered() -> None:
-    office = Office(shutdown=0.5)
-    async with office.worker() as worker:
+    gated = GatedWorkers(shutdown=0.5)
+    async with gated.worker() as worker:
         reading = await worker.say("c1")
-        await office.asked_for("c1", 1)
+        await gated.asked_for("c1", 1)
         worker.engine.error = ConnectionError("away")
         with pytest.raises(ChatRequestError):
             await worker.service.stop("c1", user_id=USER)
         assert (await reading)[-1]["type"] == "abort"
-        assert office.kept.runs
+        assert gated.kept.runs
         assert worker.service.runs.running
-    async with office.worker():
-        await office.forgotten()
-    assert office.asked["c1"] == 1
+    async with gated.worker():
+        await gated.forgotten()
+    assert gated.asked["c1"] == 1
 
 
 async def test_a_run_that_is_stopped_again_keeps_its_chat_until_it_is_forgotten() -> None:
-    office = Office(stop=0.01)
-    async with office.worker() as worker:
+    gated = GatedWorkers(stop=0.01)
+    async with gated.worker() as worker:
         _ = await worker.say("c1")
-        await office.asked_for("c1", 1)
+        await gated.asked_for("c1", 1)
         worker.engine.error = ConnectionError("away")
         for _ in range(3):
             with pytest.raises(ChatRequestError) as refused:
@@ -404,63 +404,63 @@ async def test_a_run_that_is_stopped_again_keeps_its_chat_until_it_is_forgotten(
             assert worker.service.runs.running
         worker.engine.error = None
         await worker.service.runs.free()
-        assert not office.kept.runs
+        assert not gated.kept.runs
 
 
 async def test_a_run_that_later_words_have_replaced_is_not_recovered() -> None:
-    office = Office()
-    await crash_with(office, 1, "c1")
-    kept = dict(office.kept.runs)
-    office.kept.runs.clear()  # as a release does that cannot read the record
-    office.gate("c1").set()
-    async with office.worker(launched=False) as older:
+    gated = GatedWorkers()
+    await crash_with(gated, 1, "c1")
+    kept = dict(gated.kept.runs)
+    gated.kept.runs.clear()  # as a release does that cannot read the record
+    gated.gate("c1").set()
+    async with gated.worker(launched=False) as older:
         assert (await (await older.say("c1", "and now to", "u2")))[-1]["type"] == "finish"
-    office.kept.runs.update(kept)
-    async with office.worker():
-        await office.forgotten()
-    assert office.asked["c1"] == 2
+    gated.kept.runs.update(kept)
+    async with gated.worker():
+        await gated.forgotten()
+    assert gated.asked["c1"] == 2
 
 
 async def test_a_run_whose_chat_is_not_here_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
-    office = Office()
-    await crash_with(office, 1, "c1")
-    elsewhere, office.sessions = office.sessions, Sessions()
-    async with office.worker() as worker:
+    gated = GatedWorkers()
+    await crash_with(gated, 1, "c1")
+    elsewhere, gated.sessions = gated.sessions, Sessions()
+    async with gated.worker() as worker:
         await until(lambda: "is left alone" in caplog.text)
         assert await worker.service.resume("c1", user_id=USER) is None
         with pytest.raises(ChatRequestError, match="no such chat"):
             await worker.service.stop("c1", user_id=USER)
         await asyncio.sleep(0.05)
     assert caplog.text.count("is left alone") == 1
-    assert office.kept.runs
-    office.sessions = elsewhere
-    office.gate("c1").set()
-    async with office.worker() as worker:
-        await office.forgotten()
+    assert gated.kept.runs
+    gated.sessions = elsewhere
+    gated.gate("c1").set()
+    async with gated.worker() as worker:
+        await gated.forgotten()
         assert "c1." in await worker.text("c1")
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "at another worker"])
 async def test_a_stop_is_answered_when_no_record_of_the_run_can_come_any_more(elsewhere: bool) -> None:
-    office = Office()
-    async with office.worker() as worker, office.worker() as other:
+    gated = GatedWorkers()
+    async with gated.worker() as worker, gated.worker() as other:
         worker.engine.writes.clear()
         asking = asyncio.create_task(worker.say("c1"))
-        await until(lambda: bool(office.sessions.sessions) and worker.service.runs.running == 1)
+        await until(lambda: bool(gated.sessions.sessions) and worker.service.runs.running == 1)
         stopping = asyncio.create_task((other if elsewhere else worker).service.stop("c1", user_id=USER))
         await asyncio.sleep(0.05)
         assert not stopping.done()
         worker.engine.writes.set()
         await stopping
-        assert not office.kept.runs
+        assert not gated.kept.runs
         assert (await (await asking))[-1]["type"] == "abort"
         assert await worker.text("c1") == "go to c1"
 
 
 async def test_a_stop_reaches_a_run_that_another_worker_recovers_meanwhile() -> None:
-    office, marks, may_mark = Office(), asyncio.Event(), asyncio.Event()
-    await crash_with(office, 1, "c1")
-    async with office.worker(launched=False) as worker:
+    gated, marks, may_mark = GatedWorkers(), asyncio.Event(), asyncio.Event()
+    await crash_with(gated, 1, "c1")
+    async with gated.worker(launched=False) as worker:
         note = worker.engine.mark
 
         async def mark(record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
@@ -472,28 +472,28 @@ async def test_a_stop_reaches_a_run_that_another_worker_recovers_meanwhile() -> 
         await worker.service.drain()  # it recovers nothing itself
         stopping = asyncio.create_task(worker.service.stop("c1", user_id=USER))
         await soon(marks)
-        async with office.worker() as other:
-            await office.asked_for("c1", 2)
+        async with gated.worker() as other:
+            await gated.asked_for("c1", 2)
             may_mark.set()
             await stopping
             await other.service.runs.free()
-            assert not office.kept.runs
+            assert not gated.kept.runs
             assert await other.text("c1") in {"go to c1", "Hello "}
 
 
 async def test_words_that_are_stopped_before_they_are_stored_are_not_accepted_by_a_retry_either() -> None:
-    office = Office()
-    async with office.worker() as worker, office.worker() as other:
-        office.sessions.stores.clear()
+    gated = GatedWorkers()
+    async with gated.worker() as worker, gated.worker() as other:
+        gated.sessions.stores.clear()
         asking = asyncio.create_task(worker.say("c1"))
-        await until(lambda: bool(office.kept.runs))
+        await until(lambda: bool(gated.kept.runs))
         stopping = asyncio.create_task(worker.service.stop("c1", user_id=USER))
         await until(lambda: worker.service.runs.running == 1 and worker.service.runs.run.log.closed)
         again = asyncio.create_task(other.say("c1"))
         await asyncio.sleep(0.05)
         assert not again.done()
         assert not asking.done()
-        office.sessions.stores.set()
+        gated.sessions.stores.set()
         for response in (asking, again):
             assert (await (await response))[-1]["type"] == "abort"
         await stopping
@@ -502,64 +502,64 @@ async def test_words_that_are_stopped_before_they_are_stored_are_not_accepted_by
 
 @pytest.mark.parametrize("error", [ConnectionError("away"), OSError("no space left")], ids=["away", "full"])
 async def test_a_request_whose_words_are_not_stored_is_refused_and_not_left(error: Exception) -> None:
-    office = Office()
-    async with office.worker() as worker:
-        office.sessions.error = error
+    gated = GatedWorkers()
+    async with gated.worker() as worker:
+        gated.sessions.error = error
         with pytest.raises((ChatRequestError, OSError)) as refused:
             _ = await worker.say("c1")
         if isinstance(error, ConnectionError):
             assert isinstance(refused.value, ChatRequestError)
             assert (refused.value.status, refused.value.retry_after) == (503, 2)
         await worker.service.runs.free()
-        assert not office.kept.runs
+        assert not gated.kept.runs
 
 
 async def test_words_that_a_dead_worker_had_not_stored_are_awaited() -> None:
-    office = Office()
-    office.gate("c1").set()
-    async with office.worker(launched=False) as worker:
-        office.sessions.stores.clear()
+    gated = GatedWorkers()
+    gated.gate("c1").set()
+    async with gated.worker(launched=False) as worker:
+        gated.sessions.stores.clear()
         asking = asyncio.create_task(worker.say("c1"))
-        await until(lambda: bool(office.kept.runs))
+        await until(lambda: bool(gated.kept.runs))
         worker.crash()
     with pytest.raises(ChatRequestError) as refused:
         _ = await asking
     assert refused.value.status == 503
-    async with office.worker() as worker:
+    async with gated.worker() as worker:
         again = asyncio.create_task(worker.say("c1"))
         reading = asyncio.create_task(worker.text("c1"))
         await asyncio.sleep(0.05)
         assert not again.done()
         assert not reading.done()
-        office.sessions.stores.set()
+        gated.sessions.stores.set()
         assert (await reading).startswith(("go to c1", "Hello "))
         assert (await (await again))[-1]["type"] == "finish"
-        await office.forgotten()
-    assert office.asked["c1"] == 1
+        await gated.forgotten()
+    assert gated.asked["c1"] == 1
 
 
 async def test_histories_that_wait_for_such_words_do_not_keep_others_waiting() -> None:
-    office, waiting = Office(), [f"c{number}" for number in range(READS_PER_USER)]
+    gated, waiting = GatedWorkers(), [f"c{number}" for number in range(READS_PER_USER)]
     for chat_id in ("whole", *waiting):
-        office.gate(chat_id).set()
-    async with office.worker(launched=False) as worker:
+        gated.gate(chat_id).set()
+    async with gated.worker(launched=False) as worker:
         await (await worker.say("whole"))
         await worker.service.runs.free()
-        office.sessions.stores.clear()
+        gated.sessions.stores.clear()
         asking = [asyncio.create_task(worker.say(chat_id)) for chat_id in waiting]
-        await until(lambda: len(office.kept.runs) == len(waiting))
+        await until(lambda: len(gated.kept.runs) == len(waiting))
         worker.crash()
     await asyncio.gather(*asking, return_exceptions=True)
-    async with office.worker(launched=False) as worker:
+    async with gated.worker(launched=False) as worker:
         await worker.service.drain()  # it recovers nothing itself
         reading = [asyncio.create_task(worker.text(chat_id)) for chat_id in waiting]
         await asyncio.sleep(0.05)
         assert await worker.text("whole") == "Hello whole."
         assert not any(each.done() for each in reading)
-        office.sessions.stores.set()
-        async with office.worker():
+        gated.sessions.stores.set()
+        async with gated.worker():
             await asyncio.gather(*reading)
-            await office.forgotten()
+            await gated.forgotten()
 
 
 class ReadOnlyError(Exception):
@@ -570,18 +570,18 @@ class ReadOnlyError(Exception):
 
 @pytest.mark.parametrize("error", [ConnectionError("away"), ReadOnlyError()], ids=["away", "read-only"])
 async def test_a_recovery_that_the_engine_refuses_stores_nothing(error: Exception) -> None:
-    office = Office()
-    await crash_with(office, 1, "c1")
-    (session,) = [*office.sessions.sessions["root"][USER].values()]
+    gated = GatedWorkers()
+    await crash_with(gated, 1, "c1")
+    (session,) = [*gated.sessions.sessions["root"][USER].values()]
     before = len(session.events)
-    async with office.worker(launched=False) as worker:
+    async with gated.worker(launched=False) as worker:
         worker.engine.error = error
-        await worker.service.launch()
+        await worker.service.start()
         await asyncio.sleep(0.1)
         assert len(session.events) == before
         worker.engine.error = None
-        office.gate("c1").set()
-        await office.forgotten()
+        gated.gate("c1").set()
+        await gated.forgotten()
 
 
 def answer_to(call_id: str, message_id: str = "a1") -> Any:
@@ -591,21 +591,21 @@ def answer_to(call_id: str, message_id: str = "a1") -> Any:
 
 
 async def test_a_refused_request_does_not_end_an_orphaned_run() -> None:
-    office = Office()
-    await crash_with(office, 1, "c1")
-    office.gate("c1").set()
-    async with office.worker(launched=False) as worker:
+    gated = GatedWorkers()
+    await crash_with(gated, 1, "c1")
+    gated.gate("c1").set()
+    async with gated.worker(launched=False) as worker:
         with pytest.raises(ChatRequestError) as refused:
             await worker.service.respond(answer_to("unknown"), user_id=USER)
         assert refused.value.status == 409
-        await office.forgotten()
+        await gated.forgotten()
         await worker.service.runs.free()
         assert "c1." in await worker.text("c1")
 
 
 @pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning")
 async def test_an_answer_waits_for_the_end_of_an_orphaned_run() -> None:
-    office = Office()
+    gated = GatedWorkers()
     where = client_tool("where", "Where the user is.")
 
     def asking(request: LlmRequest) -> Turn:
@@ -613,8 +613,8 @@ async def test_an_answer_waits_for_the_end_of_an_orphaned_run() -> None:
         return ["Thanks."] if is_answered else [Call("where", {})]
 
     def speaking(_request: LlmRequest) -> Turn:
-        office.asked["c1"] += 1
-        return ["I am ", Wait(office.gate("c1")), "here."]
+        gated.asked["c1"] += 1
+        return ["I am ", Wait(gated.gate("c1")), "here."]
 
     def agent() -> ParallelAgent:
         left = LlmAgent(name="left", model=ScriptedLlm(respond=asking), tools=[where])
@@ -622,23 +622,23 @@ async def test_an_answer_waits_for_the_end_of_an_orphaned_run() -> None:
         return ParallelAgent(name="root", sub_agents=[left, right])
 
     def calls() -> list[Event]:
-        sessions = office.sessions.sessions.get("root", {}).get(USER, {}).values()
+        sessions = gated.sessions.sessions.get("root", {}).get(USER, {}).values()
         return [event for session in sessions for event in session.events if event.get_function_calls()]
 
-    async with office.worker(launched=False, agent=agent()) as worker:
+    async with gated.worker(launched=False, agent=agent()) as worker:
         _ = await worker.say("c1")
-        await office.asked_for("c1", 1)
+        await gated.asked_for("c1", 1)
         await until(lambda: bool(calls()))
         messages = await worker.service.history("c1", user_id=USER)
         worker.crash()
     assert messages is not None
     (call_id,) = [str(part.get("toolCallId")) for part in messages[-1]["parts"] if part["type"] == "tool-where"]
-    async with office.worker(launched=False, agent=agent()) as worker:
+    async with gated.worker(launched=False, agent=agent()) as worker:
         answer = answer_to(call_id, messages[-1]["id"])
         answering = asyncio.create_task(worker.service.respond(answer, user_id=USER))
-        await office.asked_for("c1", 2)
+        await gated.asked_for("c1", 2)
         assert not answering.done()
-        office.gate("c1").set()
+        gated.gate("c1").set()
         assert (await read(await answering))[-1]["type"] == "finish"
         await worker.service.runs.free()
         assert "here." in await worker.text("c1")
@@ -646,9 +646,9 @@ async def test_an_answer_waits_for_the_end_of_an_orphaned_run() -> None:
 
 
 async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    office = Office()
-    await crash_with(office, 1, "c1")
-    async with office.worker(launched=False) as stopper, office.worker(launched=False) as other:
+    gated = GatedWorkers()
+    await crash_with(gated, 1, "c1")
+    async with gated.worker(launched=False) as stopper, gated.worker(launched=False) as other:
         unfinished, mark, asked = stopper.engine.unfinished, stopper.engine.mark, asyncio.Event()
 
         async def unfinished_of_chat(chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
@@ -656,16 +656,16 @@ async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monke
 
         async def mark_after_the_recovery(record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
             asked.set()
-            await office.asked_for("c1", 2)
+            await gated.asked_for("c1", 2)
             await mark(record, log_id, state)
 
         monkeypatch.setattr(stopper.engine, "unfinished", unfinished_of_chat)
         monkeypatch.setattr(stopper.engine, "mark", mark_after_the_recovery)
         stopping = asyncio.create_task(stopper.service.stop("c1", user_id=USER))
         await soon(asked)
-        await other.service.launch()
+        await other.service.start()
         await stopping
-        office.gate("c1").set()
+        gated.gate("c1").set()
         await other.service.runs.free()
         assert "c1." not in await other.text("c1")
 
@@ -674,13 +674,13 @@ async def test_a_stop_reaches_a_run_whose_recovery_begins_at_the_same_time(monke
 async def test_a_record_that_a_retry_has_taken_over_is_not_forgotten_for_the_request_before(
     elsewhere: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    office = Office(forgetting=0.2)
-    async with office.worker(launched=False) as worker, office.worker(launched=False) as other:
+    gated = GatedWorkers(forgetting=0.2)
+    async with gated.worker(launched=False) as worker, gated.worker(launched=False) as other:
         execute = worker.engine.execute
 
         async def recorded_and_refused(record: RunRecord, _runner: Any, log_id: str, *_: Any) -> None:
             monkeypatch.setattr(worker.engine, "execute", execute)
-            office.kept.runs[record.id] = KeptRun(record, "", log_id, {log_id: "running"})
+            gated.kept.runs[record.id] = KeptRun(record, "", log_id, {log_id: "running"})
             worker.engine.error = ConnectionError("away")
             raise worker.engine.error
 
@@ -693,66 +693,66 @@ async def test_a_record_that_a_retry_has_taken_over_is_not_forgotten_for_the_req
         worker.engine.error = None
         reading = reading or asyncio.create_task(worker.say("c1"))
         response = await reading
-        await office.asked_for("c1", 1)
+        await gated.asked_for("c1", 1)
         await asyncio.sleep(0.6)  # nobody tells that nothing is forgotten
-        assert office.kept.runs
-        office.gate("c1").set()
+        assert gated.kept.runs
+        gated.gate("c1").set()
         assert (await response)[-1]["type"] == "finish"
-        await office.forgotten()
+        await gated.forgotten()
 
 
 async def test_a_record_of_a_refused_request_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    office = Office()
-    async with office.worker(launched=False) as worker:
+    gated = GatedWorkers()
+    async with gated.worker(launched=False) as worker:
         engine = worker.engine
 
         async def recorded_and_refused(record: RunRecord, _runner: Any, log_id: str, *_: Any) -> None:
-            office.kept.runs[record.id] = KeptRun(record, "", log_id, {log_id: "running"})
+            gated.kept.runs[record.id] = KeptRun(record, "", log_id, {log_id: "running"})
             raise ConnectionError("away")
 
         monkeypatch.setattr(engine, "execute", recorded_and_refused)
         with pytest.raises(ChatRequestError):
             _ = await worker.say("c1")
-        await office.forgotten()
-        assert office.asked["c1"] == 0
+        await gated.forgotten()
+        assert gated.asked["c1"] == 0
 
 
 async def test_a_store_that_is_away_for_some_chats_does_not_keep_others_from_being_recovered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    office, away = Office(), [f"away{number}" for number in range(5)]
-    await crash_with(office, 1, *away, "fine")
+    gated, away = GatedWorkers(), [f"away{number}" for number in range(5)]
+    await crash_with(gated, 1, *away, "fine")
     for chat_id in (*away, "fine"):
-        office.gate(chat_id).set()
-    find = office.sessions.get_session
+        gated.gate(chat_id).set()
+    find = gated.sessions.get_session
 
     async def get_session(*, session_id: str, **key: Any) -> Session | None:
         if session_id in away:
             raise ConnectionError("away")
         return await find(session_id=session_id, **key)
 
-    monkeypatch.setattr(office.sessions, "get_session", get_session)
-    async with office.worker() as worker:
-        await until(lambda: len(office.kept.runs) == len(away))
+    monkeypatch.setattr(gated.sessions, "get_session", get_session)
+    async with gated.worker() as worker:
+        await until(lambda: len(gated.kept.runs) == len(away))
         assert "fine." in await worker.text("fine")
-        monkeypatch.setattr(office.sessions, "get_session", find)
-        await office.forgotten()
+        monkeypatch.setattr(gated.sessions, "get_session", find)
+        await gated.forgotten()
         assert "away0." in await worker.text("away0")
 
 
 async def test_a_run_that_is_given_up_is_fenced_before_it_is_ended() -> None:
-    office = Office()
-    await crash_with(office, 3, "bad")
-    (session,) = [*office.sessions.sessions["root"][USER].values()]
+    gated = GatedWorkers()
+    await crash_with(gated, 3, "bad")
+    (session,) = [*gated.sessions.sessions["root"][USER].values()]
     before = len(session.events)
-    async with office.worker(launched=False) as worker:
-        office.sessions.error = ConnectionError("away")
-        await worker.service.launch()
+    async with gated.worker(launched=False) as worker:
+        gated.sessions.error = ConnectionError("away")
+        await worker.service.start()
         await asyncio.sleep(0.1)  # nobody tells that it is left
-        assert office.kept.runs
-        office.sessions.error = None
-        await office.forgotten()
-        (session,) = [*office.sessions.sessions["root"][USER].values()]
+        assert gated.kept.runs
+        gated.sessions.error = None
+        await gated.forgotten()
+        (session,) = [*gated.sessions.sessions["root"][USER].values()]
         added = session.events[before:]
         assert [(event.author, event.content) for event in added[:1]] == [("user", None)]
         assert [EventMetadata.of(event).outcome for event in added] == [None, "error"]
@@ -760,8 +760,8 @@ async def test_a_run_that_is_given_up_is_fenced_before_it_is_ended() -> None:
 
 async def test_a_run_that_was_stopped_is_ended_and_not_executed_again() -> None:
     """Its worker had lost the lease before the engine had forgotten the run."""
-    office = Office()
-    await crash_with(office, 1, "c1")
+    gated = GatedWorkers()
+    await crash_with(gated, 1, "c1")
     shown: list[Any] = [
         {"type": "start", "messageId": "a1"},
         {"type": "start-step"},
@@ -774,18 +774,18 @@ async def test_a_run_that_was_stopped_is_ended_and_not_executed_again() -> None:
         async def written(self, chat: str, run_id: str) -> list[bytes]:
             return [encode_sse(chunk) for chunk in shown]
 
-    async with office.worker(launched=False) as worker:
+    async with gated.worker(launched=False) as worker:
         worker.service.runs.__class__ = Log
         chunks = await (await worker.say("c1"))
-        await office.forgotten()
+        await gated.forgotten()
         assert "".join(chunk.get("delta", "") for chunk in chunks) == "Hel"
         assert chunks[-1]["type"] == "abort"
         assert await worker.text("c1") == "Hel"
-    assert office.asked["c1"] == 1
+    assert gated.asked["c1"] == 1
 
 
 async def test_a_page_that_comes_back_sees_what_is_stored_before_the_run_is_stopped() -> None:
-    office, begins = Office(), asyncio.Event()
+    gated, begins = GatedWorkers(), asyncio.Event()
     begins.set()
 
     async def note() -> str:
@@ -793,21 +793,21 @@ async def test_a_page_that_comes_back_sees_what_is_stored_before_the_run_is_stop
         return "noted"
 
     def respond(request: LlmRequest) -> Turn:
-        office.asked["c1"] += 1
+        gated.asked["c1"] += 1
         is_answered = any(part.function_response for each in request.contents for part in each.parts or [])
-        return ["Done ", Wait(office.gate("c1")), "c1."] if is_answered else [Wait(begins), "Well. ", Call("note", {})]
+        return ["Done ", Wait(gated.gate("c1")), "c1."] if is_answered else [Wait(begins), "Well. ", Call("note", {})]
 
     def agent() -> LlmAgent:
         return LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[note])
 
-    async with office.worker(launched=False, agent=agent()) as worker:
+    async with gated.worker(launched=False, agent=agent()) as worker:
         _ = await worker.say("c1")
-        await office.asked_for("c1", 2)
+        await gated.asked_for("c1", 2)
         worker.crash()
     begins.clear()
-    async with office.worker(launched=False, agent=agent()) as worker:
+    async with gated.worker(launched=False, agent=agent()) as worker:
         reading = await worker.say("c1")
-        await office.asked_for("c1", 3)
+        await gated.asked_for("c1", 3)
         await worker.service.stop("c1", user_id=USER)
         kinds = [chunk["type"] for chunk in await reading]
         assert kinds[-1] == "abort"
@@ -817,7 +817,7 @@ async def test_a_page_that_comes_back_sees_what_is_stored_before_the_run_is_stop
 
 
 async def test_a_retry_of_an_answer_waits_for_later_words_that_are_not_stored_yet() -> None:
-    office = Office()
+    gated = GatedWorkers()
 
     def respond(request: LlmRequest) -> Turn:
         if request.contents[-1].parts and request.contents[-1].parts[-1].function_response:
@@ -826,7 +826,7 @@ async def test_a_retry_of_an_answer_waits_for_later_words_that_are_not_stored_ye
 
     where = client_tool("where", "Where the user is.")
     agent = LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[where])
-    async with office.worker(launched=False, agent=agent) as worker:
+    async with gated.worker(launched=False, agent=agent) as worker:
         await (await worker.say("c1"))
         messages = await worker.service.history("c1", user_id=USER)
         assert messages is not None
@@ -834,13 +834,13 @@ async def test_a_retry_of_an_answer_waits_for_later_words_that_are_not_stored_ye
         answer = answer_to(call_id, messages[-1]["id"])
         first = await read(await worker.service.respond(answer, user_id=USER))
         await worker.service.runs.free()
-        office.sessions.stores.clear()
+        gated.sessions.stores.clear()
         asking = asyncio.create_task(worker.say("c1", "and to", "u2"))
         await until(lambda: worker.service.runs.running == 1)
         again = asyncio.create_task(worker.service.respond(answer, user_id=USER))
         await asyncio.sleep(0.05)
         assert not again.done()
-        office.sessions.stores.set()
+        gated.sessions.stores.set()
         texts = [
             [chunk.get("delta") for chunk in chunks if "delta" in chunk] for chunks in (first, await read(await again))
         ]
@@ -849,7 +849,7 @@ async def test_a_retry_of_an_answer_waits_for_later_words_that_are_not_stored_ye
 
 
 async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_crashes() -> None:
-    office, digs = Office(stop=1.0), asyncio.Event()
+    gated, digs = GatedWorkers(stop=1.0), asyncio.Event()
 
     async def dig() -> str:
         """Digs for ever."""
@@ -860,20 +860,20 @@ async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_c
     def agent() -> LlmAgent:
         return LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", Call("dig", {})]]), tools=[dig])
 
-    async with office.worker(launched=False, agent=agent()) as worker:
+    async with gated.worker(launched=False, agent=agent()) as worker:
         reading = await worker.say("c1")
         await soon(digs)
         await worker.service.stop("c1", user_id=USER)
         assert (await reading)[-1]["type"] == "abort"
-        (kept,) = office.kept.runs.values()
+        (kept,) = gated.kept.runs.values()
         assert [*kept.executions.values()] == ["stopped"]
         draining = asyncio.create_task(worker.service.drain())
         await asyncio.sleep(0.05)
         draining.cancel()
         worker.crash()
-        office.log = MemoryRunLog()
-        async with office.worker(agent=agent()) as other:
-            await office.forgotten()
+        gated.log = MemoryRunLog()
+        async with gated.worker(agent=agent()) as other:
+            await gated.forgotten()
             await other.service.runs.free()
             messages = await other.service.history("c1", user_id=USER)
             assert messages is not None
@@ -894,7 +894,7 @@ async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_c
 async def test_the_error_that_a_page_was_told_is_stored_by_another_worker_if_its_own_crashes(
     state: str, text: str, is_marked: bool
 ) -> None:
-    office, begun, may_end = Office(), asyncio.Event(), asyncio.Event()
+    gated, begun, may_end = GatedWorkers(), asyncio.Event(), asyncio.Event()
 
     async def dig() -> str:
         """Digs for ever."""
@@ -907,29 +907,29 @@ async def test_the_error_that_a_page_was_told_is_stored_by_another_worker_if_its
         where = client_tool("where", "Where the user is.")
         return LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", *calls]]), tools=[where, dig])
 
-    async with office.worker(launched=False, agent=agent()) as worker:
+    async with gated.worker(launched=False, agent=agent()) as worker:
         reading = await worker.say("c1")
         if not is_marked:
             worker.crash()
-        office.sessions.stores_ends.clear()
+        gated.sessions.stores_ends.clear()
         if state == "timeout":
             await soon(begun)
-            office.sessions.stores.clear()  # ADK stores by itself that the calls of such a run are closed
+            gated.sessions.stores.clear()  # ADK stores by itself that the calls of such a run are closed
             let_time_out()
         may_end.set()
         told = await reading
         assert told[-1] == {"type": "error", "errorText": text}
-        (kept,) = office.kept.runs.values()
+        (kept,) = gated.kept.runs.values()
         await until(lambda: not is_marked or state in kept.executions.values())
         await worker.die()
-        office.sessions.stores.set()
-        office.sessions.stores_ends.set()
-        office.log = MemoryRunLog()
-        async with office.worker(launched=False, agent=agent()) as other:
+        gated.sessions.stores.set()
+        gated.sessions.stores_ends.set()
+        gated.log = MemoryRunLog()
+        async with gated.worker(launched=False, agent=agent()) as other:
             log = [encode_sse(chunk) for chunk in (told[:-1] if is_marked else told)]
             mock.patch.object(other.service.runs, "written", AsyncMock(return_value=log)).start()
             assert (await (await other.say("c1")))[-1] == told[-1]
-            await office.forgotten()
+            await gated.forgotten()
             await other.service.runs.free()
             messages = await other.service.history("c1", user_id=USER)
             assert messages is not None
@@ -937,14 +937,14 @@ async def test_the_error_that_a_page_was_told_is_stored_by_another_worker_if_its
 
 
 async def test_a_run_that_has_finished_is_not_recorded_as_stopped() -> None:
-    """Another execution finishes, too, with the answers that are kept."""
-    office = Office()
-    office.gate("c1").set()
-    async with office.worker(launched=False) as worker:
+    """Another execution finishes, too, with the stored answers."""
+    gated = GatedWorkers()
+    gated.gate("c1").set()
+    async with gated.worker(launched=False) as worker:
         marked: list[str] = []
         with mock.patch.object(worker.engine, "mark", AsyncMock(side_effect=lambda *args: marked.append(args[2]))):
             assert (await (await worker.say("c1")))[-1]["type"] == "finish"
-            await office.forgotten()
+            await gated.forgotten()
     assert marked == []
 
 
@@ -953,7 +953,7 @@ async def test_a_run_that_has_finished_and_could_not_be_forgotten_is_not_execute
     *, stops: bool
 ) -> None:
     """Its call waits for the user."""
-    office, asked = Office(), Counter[str]()
+    gated, asked = GatedWorkers(), Counter[str]()
 
     def respond(_request: LlmRequest) -> Turn:
         asked["c1"] += 1
@@ -962,12 +962,12 @@ async def test_a_run_that_has_finished_and_could_not_be_forgotten_is_not_execute
     def agent() -> LlmAgent:
         return LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[client_tool("where", "Where?")])
 
-    async with office.worker(launched=False, agent=agent()) as worker:
+    async with gated.worker(launched=False, agent=agent()) as worker:
         with mock.patch.object(worker.engine, "cancel", AsyncMock(side_effect=ConnectionError("away"))):
             told = await (await worker.say("c1"))
             await worker.die()
-        office.log = MemoryRunLog()
-        async with office.worker(launched=False, agent=agent()) as other:
+        gated.log = MemoryRunLog()
+        async with gated.worker(launched=False, agent=agent()) as other:
             log = AsyncMock(return_value=[*map(encode_sse, told)])
             with mock.patch.object(other.service.runs, "written", log):
                 unfinished = other.engine.unfinished
@@ -978,8 +978,8 @@ async def test_a_run_that_has_finished_and_could_not_be_forgotten_is_not_execute
                 with mock.patch.object(other.engine, "unfinished", unfinished_of_chat):
                     if stops:
                         await other.service.stop("c1", user_id=USER)
-                await other.service.launch()
-                await office.forgotten()
+                await other.service.start()
+                await gated.forgotten()
                 await other.service.runs.free()
             messages = await other.service.history("c1", user_id=USER)
             assert messages is not None
@@ -988,38 +988,38 @@ async def test_a_run_that_has_finished_and_could_not_be_forgotten_is_not_execute
 
 
 async def test_a_failure_before_the_words_are_stored_leaves_nothing_to_end() -> None:
-    """The request was refused. The same words begin anew when they are sent again."""
-    office = Office()
-    async with office.worker(launched=False) as worker:
+    """The request was refused. The message starts a new run when it is sent again."""
+    gated = GatedWorkers()
+    async with gated.worker(launched=False) as worker:
         worker.crash()
-        office.sessions.error = ConnectionError("away")
+        gated.sessions.error = ConnectionError("away")
         with pytest.raises(ChatRequestError):
             _ = await worker.say("c1")
-        (kept,) = office.kept.runs.values()
+        (kept,) = gated.kept.runs.values()
         kept.executions[kept.log_id] = "failed"
         await worker.die()
-        office.sessions.error = None
-        office.log = MemoryRunLog()
-        async with office.worker(launched=False) as other:
+        gated.sessions.error = None
+        gated.log = MemoryRunLog()
+        async with gated.worker(launched=False) as other:
             with pytest.raises(ChatRequestError) as refused:
                 _ = await other.say("c1")
             assert refused.value.status == 503
-            assert not office.kept.runs
-            office.gate("c1").set()
+            assert not gated.kept.runs
+            gated.gate("c1").set()
             assert (await (await other.say("c1")))[-1]["type"] == "finish"
             await other.service.runs.free()
             assert await other.text("c1") == "Hello c1."
-            assert office.asked["c1"] == 1
+            assert gated.asked["c1"] == 1
 
 
 @pytest.mark.parametrize("crashes", [1, 2, 3], ids=["executed again", "alone", "given up"])
 async def test_a_run_whose_lease_is_lost_before_its_recovery_begins_is_left(crashes: int) -> None:
     """A page reads its response already: the worker was too busy to renew the lease."""
-    office, reads = Office(), asyncio.Event()
-    await crash_with(office, crashes, "c1")
-    (kept,) = office.kept.runs.values()
+    gated, reads = GatedWorkers(), asyncio.Event()
+    await crash_with(gated, crashes, "c1")
+    (kept,) = gated.kept.runs.values()
     executions = {**kept.executions}
-    async with office.worker(launched=False) as worker:
+    async with gated.worker(launched=False) as worker:
 
         async def written(_chat: str, _run_id: str) -> list[bytes]:
             await reads.wait()
@@ -1031,31 +1031,31 @@ async def test_a_run_whose_lease_is_lost_before_its_recovery_begins_is_left(cras
             assert await reading == []
             reads.set()
             await worker.service.runs.free()
-    assert [*office.kept.runs.values()] == [kept]
+    assert [*gated.kept.runs.values()] == [kept]
     assert kept.executions == executions
-    office.log = MemoryRunLog()
-    office.gate("c1").set()
-    async with office.worker() as other:
-        await office.forgotten()
+    gated.log = MemoryRunLog()
+    gated.gate("c1").set()
+    async with gated.worker() as other:
+        await gated.forgotten()
         await other.service.runs.free()
         assert await other.text("c1") == ("go to c1" if crashes == 3 else "Hello c1.")
 
 
 async def test_runs_that_wait_for_a_suspect_are_left_when_their_worker_ends() -> None:
-    office = Office()
-    await crash_with(office, 2, "bad")
-    await crash_with(office, 1, "good")
-    async with office.worker() as worker:
-        await office.asked_for("bad", 3)
+    gated = GatedWorkers()
+    await crash_with(gated, 2, "bad")
+    await crash_with(gated, 1, "good")
+    async with gated.worker() as worker:
+        await gated.asked_for("bad", 3)
         reading = await worker.say("good")
         await until(lambda: worker.service.runs.running == 2)
     assert await reading == []
-    assert len(office.kept.runs) == 2
-    office.log = MemoryRunLog()
+    assert len(gated.kept.runs) == 2
+    gated.log = MemoryRunLog()
     for chat_id in ("bad", "good"):
-        office.gate(chat_id).set()
-    async with office.worker() as other:
-        await office.forgotten()
+        gated.gate(chat_id).set()
+    async with gated.worker() as other:
+        await gated.forgotten()
         await other.service.runs.free()
         assert await other.text("good") == "Hello good."
 
@@ -1063,7 +1063,7 @@ async def test_runs_that_wait_for_a_suspect_are_left_when_their_worker_ends() ->
 @pytest.mark.parametrize("has_log", [True, False], ids=["with the log", "without the log"])
 async def test_what_was_stored_after_the_end_is_hidden_if_the_worker_crashes_then(has_log: bool) -> None:
     """ADK stores an event while the user stops the run. The page is not shown it any more."""
-    office, stored = Office(), asyncio.Event()
+    gated, stored = GatedWorkers(), asyncio.Event()
 
     class Slow(Sessions):
         async def append_event(self, session: Session, event: Event) -> Event:
@@ -1080,22 +1080,22 @@ async def test_what_was_stored_after_the_end_is_hidden_if_the_worker_crashes_the
     def agent() -> LlmAgent:
         return LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", Call("note", {})]]), tools=[note])
 
-    office.sessions = Slow()
-    async with office.worker(launched=False, agent=agent()) as worker:
+    gated.sessions = Slow()
+    async with gated.worker(launched=False, agent=agent()) as worker:
         reading = await worker.say("c1")
         await soon(stored)
-        office.sessions.stores_ends.clear()
+        gated.sessions.stores_ends.clear()
         await worker.service.stop("c1", user_id=USER)
         told = await reading
         assert told[-1]["type"] == "abort"
         await worker.die()
-        office.sessions.stores_ends.set()
-    office.log = MemoryRunLog()
-    async with office.worker(launched=False, agent=agent()) as other:
+        gated.sessions.stores_ends.set()
+    gated.log = MemoryRunLog()
+    async with gated.worker(launched=False, agent=agent()) as other:
         log = [encode_sse(chunk) for chunk in told] if has_log else []
         with mock.patch.object(other.service.runs, "written", AsyncMock(return_value=log)):
-            await other.service.launch()
-            await office.forgotten()
+            await other.service.start()
+            await gated.forgotten()
             await other.service.runs.free()
         messages = await other.service.history("c1", user_id=USER)
         assert messages is not None
@@ -1103,7 +1103,7 @@ async def test_what_was_stored_after_the_end_is_hidden_if_the_worker_crashes_the
         shown = [part for part in reduce_chunks(told[:-1])["parts"] if part["type"] not in {"tool-note", "step-start"}]
         kept = [part for message in messages[1:] for part in message["parts"] if part["type"] != "step-start"]
         assert kept == shown
-        session = await office.sessions.get_session(app_name="root", user_id=USER, session_id="c1")
+        session = await gated.sessions.get_session(app_name="root", user_id=USER, session_id="c1")
         assert session is not None
         texts = [part.text for event in session.events[1:] for part in (event.content and event.content.parts) or ()]
         assert texts.count("Well. ") == 1  # the model reads it once

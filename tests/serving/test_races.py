@@ -8,7 +8,7 @@ from google.adk.agents import LlmAgent
 from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol import parse_chat_request
-from stream_protocol.serving import create_app
+from stream_protocol.serving import ServiceLimits, create_app
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import ScriptedLlm, Wait
 from stream_protocol.testing.run_log_conformance import eventually
@@ -71,7 +71,7 @@ async def test_a_request_that_is_stopped_before_its_run_begins_ends_in_abort_for
 
 async def test_a_reader_that_comes_before_the_run_has_begun_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = asyncio.Event()
-    service = service_for(["Half ", Wait(go_on), "and whole."], disconnect_grace=0)
+    service = service_for(["Half ", Wait(go_on), "and whole."], limits=ServiceLimits(disconnect_grace=0))
     events = await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
     heard = await anext(events)
     loop = asyncio.get_running_loop()
@@ -91,7 +91,9 @@ async def test_who_leaves_with_the_whole_response_cancels_nothing() -> None:
         await asyncio.sleep(0.3)
         told.append(how[2].kind)
 
-    service = service_for("Hello.", disconnect_grace=0, on_finish=store, times=ServiceTimes(stop=0.05))
+    service = service_for(
+        "Hello.", limits=ServiceLimits(disconnect_grace=0), on_finish=store, times=ServiceTimes(stop=0.05)
+    )
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("finish")
@@ -100,7 +102,7 @@ async def test_who_leaves_with_the_whole_response_cancels_nothing() -> None:
 
 
 async def test_a_run_that_has_lost_its_chat_frees_nothing_of_its_successor() -> None:
-    """Where the run log is lost, as with a Redis that was killed, a worker has two runs of one chat for a moment."""
+    """If the run log is lost, as with a killed Redis, a worker has two runs of one chat for a moment."""
     first_ends, second_ends = asyncio.Event(), asyncio.Event()
     service = service_for(["One ", Wait(first_ends)], ["Two ", Wait(second_ends)], on_busy="reject")
     app = create_app(service)

@@ -11,7 +11,7 @@ from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.server._json_lines import JsonLines
 from stream_protocol.serving import ChatService, MemoryRunLog, create_app
-from stream_protocol.serving.base._remembered import Remembered
+from stream_protocol.serving.base._cached_probe import CachedProbe
 from stream_protocol.serving.requests import _readiness
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("patient_clock")
 
 
 class Sessions(InMemorySessionService):
-    """A session store that fails or hangs, if it is told to."""
+    """A session store that fails or hangs on demand."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,10 +111,10 @@ async def test_an_engine_that_hangs_is_asked_once_until_it_answers(monkeypatch: 
     engine = FakeEngine()
     service = service_over(Sessions(), engine=engine)
     engine.answers.clear()
-    assert [await service.missing_stores() for _ in range(5)] == 5 * [("engine",)]
+    assert [await service.unready() for _ in range(5)] == 5 * [("engine",)]
     assert engine.pings == 1
     engine.answers.set()
-    assert [await service.missing_stores() for _ in range(2)] == 2 * [()]
+    assert [await service.unready() for _ in range(2)] == 2 * [()]
     assert engine.pings == 3
 
 
@@ -131,7 +131,7 @@ async def test_what_changes_is_logged_once(caplog: pytest.LogCaptureFixture) -> 
     service = service_over(sessions)
     for error in (None, OSError("gone"), OSError("gone"), None, None):
         sessions.error = error
-        await service.missing_stores()
+        await service.unready()
     told = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [record.getMessage().partition(" (")[0] for record in told] == [
         "This worker is not ready: the session store does not answer.",
@@ -158,7 +158,7 @@ async def test_an_answer_is_asked_for_again_when_it_is_old() -> None:
         asked.append(len(asked))
         return len(asked)
 
-    kept, forgotten = Remembered(ask, HANG), Remembered(ask, 0.0)
+    kept, forgotten = CachedProbe(ask, HANG), CachedProbe(ask, 0.0)
     assert [await kept.get(), await kept.get()] == [1, 1]
     assert [await forgotten.get(), await forgotten.get()] == [2, 3]
 
@@ -170,7 +170,7 @@ async def test_who_stops_waiting_takes_the_answer_from_nobody() -> None:
         await go_on.wait()
         return "here"
 
-    remembered = Remembered(ask, HANG)
+    remembered = CachedProbe(ask, HANG)
     first, second = asyncio.create_task(remembered.get()), asyncio.create_task(remembered.get())
     await asyncio.sleep(0)
     first.cancel()

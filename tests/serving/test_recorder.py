@@ -1,4 +1,4 @@
-"""Chats that a service records: what is in their files is what went over the wire, and replays as that."""
+"""Recorded chats of a service: the files have the sent chunks, and replay to the same chunks."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ TOOLS: list[Any] = [FunctionTool(pay, require_confirmation=True), LongRunningFun
 
 
 class Chat:
-    """A page whose service records, and what came to the page."""
+    """A page whose service records, and the page's responses."""
 
     def __init__(self, folder: Path, *script: Any, agent: LlmAgent | None = None, **options: Any) -> None:
         root = agent or LlmAgent(name="root", model=ScriptedLlm(turns=script), tools=list(TOOLS))
@@ -54,7 +54,7 @@ class Chat:
         self.streams: list[list[Any]] = []
 
     async def post(self, **more: Any) -> None:
-        """The page as it stands is posted; its answer is kept."""
+        """Posts the page's messages, and collects the response."""
         self.streams.append(await stream(self.app, self.page.body(**more)))
         self.page.take(self.streams[-1])
 
@@ -68,7 +68,7 @@ class Chat:
 
 
 def replayed(folder: Path) -> list[list[Any]]:
-    """What a replay of the one file gives, turn by turn, without being told any option."""
+    """The replay of the only file, turn by turn, without any option."""
     (path,) = files(folder)
     responses: list[list[Any]] = [[]]
     for event in replay(load_recording(path)):
@@ -272,7 +272,7 @@ async def test_a_run_that_is_already_over_when_it_would_begin_leaves_no_file(tmp
 
 
 async def test_a_denial_that_came_with_words_is_in_the_session_alone(tmp_path: Path) -> None:
-    """A recording has what each run was given, and this was given to none."""
+    """A recording has the input of each run, and no run got this one."""
     recorded = Chat(tmp_path, Call("pay", {"amount": 5}), "As you like.")
     await recorded.say("pay")
     recorded.page.approve(False)

@@ -10,7 +10,7 @@ from stream_protocol.serving import create_app
 from stream_protocol.testing import Call, Thought
 from tests.a2a_peers import NAME, peer
 from tests.comparable_messages import comparable
-from tests.conformance.chat_desk import Desk
+from tests.conformance.tool_agent import ToolAgent
 from tests.serving.chat_client import Message, Page
 from tests.serving.support import chat, chunks, post, said
 from tests.serving.watched import WatchedService
@@ -22,19 +22,19 @@ def shown(message: Message) -> list[tuple[str, str]]:
 
 
 def words(contents: list[types.Content]) -> list[str]:
-    """What a model is given of texts and calls."""
+    """The texts and calls in a model's request."""
     parts = [part for content in contents for part in content.parts or ()]
     return [part.text or str(part.function_response or part.function_call) for part in parts]
 
 
-def desk(*turns: Any) -> Desk:
-    made = Desk(turns)
+def tool_agent(*turns: Any) -> ToolAgent:
+    made = ToolAgent(turns)
     made.agent.name = NAME
     return made
 
 
 async def test_each_thing_is_shown_once_live_and_after_a_reload_and_the_next_turn_works() -> None:
-    far = desk([Thought("Hm."), "I pay. ", Call("pay", {"amount": 5})], "Paid.", "Bye.")
+    far = tool_agent([Thought("Hm."), "I pay. ", Call("pay", {"amount": 5})], "Paid.", "Bye.")
     async with peer(far.agent) as remote:
         page = Page(create_app(WatchedService(remote)))
         await page.send("pay")
@@ -53,7 +53,7 @@ async def test_each_thing_is_shown_once_live_and_after_a_reload_and_the_next_tur
 
 
 async def test_words_in_place_of_an_answer_reach_the_peer_alone() -> None:
-    far = desk(Call("where", {"question": "city"}), "Never mind.")
+    far = tool_agent(Call("where", {"question": "city"}), "Never mind.")
     async with peer(far.agent) as remote:
         page = Page(create_app(WatchedService(remote)))
         await page.send("go")
@@ -64,7 +64,7 @@ async def test_words_in_place_of_an_answer_reach_the_peer_alone() -> None:
 
 async def test_a_denial_that_comes_with_words_is_superseded_by_them() -> None:
     """ADK would send the peer both together, and an ADK agent refuses that."""
-    far = desk(Call("pay", {"amount": 5}), "Never mind.")
+    far = tool_agent(Call("pay", {"amount": 5}), "Never mind.")
     async with peer(far.agent) as remote:
         page = Page(create_app(WatchedService(remote)))
         await page.send("pay")
@@ -77,7 +77,7 @@ async def test_a_denial_that_comes_with_words_is_superseded_by_them() -> None:
 
 
 async def test_a_failure_of_the_peer_is_an_error_and_the_next_turn_works() -> None:
-    far = desk(["I try. ", Call("explode")], "Fine.")
+    far = tool_agent(["I try. ", Call("explode")], "Fine.")
     async with peer(far.agent) as remote:
         page = Page(create_app(WatchedService(remote)))
         await page.send("go")

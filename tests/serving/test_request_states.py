@@ -1,4 +1,4 @@
-"""The table of a request's states says what its life is."""
+"""The table of a request's states agrees with its code."""
 
 import pytest
 

@@ -24,7 +24,7 @@ from tests.serving.support import begin, client, post
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def uri(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """What ``--session-service-uri`` takes, for a database that outlives a process."""
+    """A value of ``--session-service-uri``, for a database that outlives a process."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/chat.db"
     postgres: Postgres = request.getfixturevalue("postgres")
@@ -35,8 +35,8 @@ def where(question: str) -> None:
     """Only the page knows."""
 
 
-class House:
-    """What is the same in every process: the database, the tools, and a page that stays open."""
+class RestartingServer:
+    """The shared state of all processes: the database, the tools, and a page that stays open."""
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
@@ -51,7 +51,7 @@ class House:
 
     @asynccontextmanager
     async def process(self, *turns: Any) -> AsyncIterator[Page]:
-        """The page, before a service that has nothing but the database; its model says these turns."""
+        """The page, with a service that has only the database; its model answers with these turns."""
         sessions = await asyncio.to_thread(load_session_service, self.uri)
         self.model = ScriptedLlm(turns=turns)
         tools: list[Any] = [FunctionTool(self.pay, require_confirmation=True), LongRunningFunctionTool(where)]
@@ -65,7 +65,7 @@ class House:
                 await sessions.close()
 
     async def stop_in_text(self, words: str) -> None:
-        """Says something, and stops the answer in mid-text, as the page's button does."""
+        """Sends a message, and stops the answer in mid-text, as the page's button does."""
         page, app = self.page, self.page.app
         page.messages.append({"id": words, "role": "user", "parts": [{"type": "text", "text": words}]})
         async with begin(app, page.body()) as exchange, client(app) as http:
@@ -94,73 +94,73 @@ def shown(page: Page) -> str:
 
 
 async def test_a_chat_goes_on_where_the_last_process_left_it(uri: str) -> None:
-    house = House(uri)
-    async with house.process("One.", "Two.") as page:
+    server = RestartingServer(uri)
+    async with server.process("One.", "Two.") as page:
         await page.send("first")
         await page.send("second")
-    async with house.process("Three.") as page:
+    async with server.process("Three.") as page:
         await assert_stored_is_shown(page)
         await page.send("third")
         await assert_stored_is_shown(page)
-    assert house.texts_shown_to_the_model() == ["first", "One.", "second", "Two.", "third"]
-    assert shown(house.page) == "first | One. | second | Two. | third | Three."
+    assert server.texts_shown_to_the_model() == ["first", "One.", "second", "Two.", "third"]
+    assert shown(server.page) == "first | One. | second | Two. | third | Three."
 
 
 async def test_what_waited_for_people_when_a_process_ended_is_answered_in_the_next(uri: str) -> None:
-    house = House(uri)
-    async with house.process([Call("pay", {"amount": 5}), Call("where", {"question": "city"})]) as page:
+    server = RestartingServer(uri)
+    async with server.process([Call("pay", {"amount": 5}), Call("where", {"question": "city"})]) as page:
         await page.send("pay")
-    async with house.process("Paid in Oslo.", "Bye.") as page:
+    async with server.process("Paid in Oslo.", "Bye.") as page:
         await assert_stored_is_shown(page)
         page.approve(True, "a gift")
         page.answer("where", "Oslo")
         body = page.body()
         await page.submit()
-        assert house.paid == [5]
+        assert server.paid == [5]
         assert shown(page).endswith("Paid in Oslo.")
-    async with house.process("Bye.") as page:
+    async with server.process("Bye.") as page:
         assert (await post(page.app, body)).status_code == 200
         await page.send("bye")
         await assert_stored_is_shown(page)
-    assert house.paid == [5]
+    assert server.paid == [5]
     assert page.messages[1]["parts"][1]["approval"]["reason"] == "a gift"
 
 
 async def test_what_a_stopped_run_has_shown_is_there_in_the_next_process(uri: str) -> None:
-    house = House(uri)
-    async with house.process(["Half of it", Wait(asyncio.Event())]):
-        await house.stop_in_text("tell")
-    async with house.process("Whole.") as page:
+    server = RestartingServer(uri)
+    async with server.process(["Half of it", Wait(asyncio.Event())]):
+        await server.stop_in_text("tell")
+    async with server.process("Whole.") as page:
         await assert_stored_is_shown(page)
         await page.send("go on")
         await assert_stored_is_shown(page)
-    assert house.texts_shown_to_the_model()[0] == "tell"
-    assert shown(house.page).endswith("go on | Whole.")
+    assert server.texts_shown_to_the_model()[0] == "tell"
+    assert shown(server.page).endswith("go on | Whole.")
 
 
 async def test_what_was_taken_back_stays_taken_back(uri: str) -> None:
-    house = House(uri)
-    async with house.process("One.", "Two.", "Three.", "Four.") as page:
+    server = RestartingServer(uri)
+    async with server.process("One.", "Two.", "Three.", "Four.") as page:
         await page.send("first")
         await page.send("second")
         await page.regenerate()
         await page.edit(page.ids()[2], "otherwise")
         assert shown(page) == "first | One. | otherwise | Four."
-    async with house.process("Five.") as page:
+    async with server.process("Five.") as page:
         await assert_stored_is_shown(page)
         await page.send("third")
-    assert house.texts_shown_to_the_model() == ["first", "One.", "otherwise", "Four.", "third"]
+    assert server.texts_shown_to_the_model() == ["first", "One.", "otherwise", "Four.", "third"]
 
 
 async def test_nothing_that_a_chat_can_do_makes_a_session_stale(uri: str) -> None:
-    """A service that keeps revisions refuses to append to a session that somebody else has appended to."""
+    """A service with revisions refuses to append to a session that another writer has changed."""
     half = ["Half", Wait(asyncio.Event())]
     failed = RuntimeError("hunter2")
-    house = House(uri)
+    server = RestartingServer(uri)
     rounds = 3
-    async with house.process(*[half, failed, "Again.", Call("pay", {"amount": 1}), "Paid."] * rounds, "End.") as page:
+    async with server.process(*[half, failed, "Again.", Call("pay", {"amount": 1}), "Paid."] * rounds, "End.") as page:
         for number in range(rounds):
-            await house.stop_in_text(f"stop {number}")
+            await server.stop_in_text(f"stop {number}")
             await page.send("fail")
             await page.regenerate()
             await page.send("pay")
@@ -171,16 +171,16 @@ async def test_nothing_that_a_chat_can_do_makes_a_session_stale(uri: str) -> Non
             page.messages = await page.stored()
         await page.send("end")
         await assert_stored_is_shown(page)
-    assert house.paid == [1] * rounds
+    assert server.paid == [1] * rounds
     assert shown(page).endswith("end | End.")
 
 
 async def test_a_chat_that_was_deleted_is_gone_for_the_next_process(uri: str) -> None:
-    house = House(uri)
-    async with house.process("One.") as page, client(page.app) as http:
+    server = RestartingServer(uri)
+    async with server.process("One.") as page, client(page.app) as http:
         await page.send("first")
         assert (await http.delete("/api/chat/c1")).status_code == 204
-    async with house.process("Nobody asked.") as page, client(page.app) as http:
+    async with server.process("Nobody asked.") as page, client(page.app) as http:
         assert (await http.get("/api/chats")).json()["chats"] == []
         assert (await http.get("/api/chat/c1")).status_code == 404
 

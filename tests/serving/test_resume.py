@@ -10,7 +10,7 @@ from google.adk.tools.function_tool import FunctionTool
 from starlette.types import ASGIApp
 
 from stream_protocol import parse_chat_request, reduce_chunks
-from stream_protocol.serving import LogBounds, MemoryRunLog, create_app, header_user
+from stream_protocol.serving import LogBounds, MemoryRunLog, ServiceLimits, create_app, header_user
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.serving.support import (
     HANG,
@@ -82,7 +82,7 @@ async def test_a_second_page_reads_from_the_start_in_fewer_events_and_then_along
 
 async def test_the_first_page_may_leave_and_the_second_still_gets_all() -> None:
     go_on = asyncio.Event()
-    app = create_app(service_for(["Half ", Wait(go_on), "whole."], disconnect_grace=HANG))
+    app = create_app(service_for(["Half ", Wait(go_on), "whole."], limits=ServiceLimits(disconnect_grace=HANG)))
     async with begin(app, chat(said("hi"))) as first:
         await first.status()
         await first.until("text-delta")
@@ -125,7 +125,7 @@ async def test_a_continued_message_is_rebuilt_for_a_page_that_has_nothing_of_it(
 
 
 def without_approval(part: Any) -> Any:
-    """A v6 client can't be told of an approval that was answered: the result stands without it."""
+    """A v6 client has no chunk for an answered approval: the result has no approval."""
     return {key: value for key, value in part.items() if key != "approval"}
 
 

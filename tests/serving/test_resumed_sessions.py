@@ -1,4 +1,4 @@
-"""The session of a run that is executed again, and the half texts of models whose workers have died."""
+"""The session of a run that is executed again, and the partial texts of models whose workers have died."""
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from google.adk.events import Event
 from google.adk.sessions import BaseSessionService, InMemorySessionService, Session
 from google.genai import types
 
-from stream_protocol.serving import LogBounds
+from stream_protocol.serving import LogBounds, ServiceLimits
 from stream_protocol.serving.engine import RunRecord
 from stream_protocol.serving.engine._recovery import with_shown
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
-from stream_protocol.serving.engine._shown import is_half, shown_and_not_said
-from stream_protocol.serving.runs import Run, RunLimits
+from stream_protocol.serving.engine._shown import is_partial_text, unfinished_text
+from stream_protocol.serving.runs import Run
 from tests.session.test_run_output import shown
 
 RUN = "invocation-1"
@@ -31,7 +31,7 @@ def sent(*chunks: Mapping[str, str]) -> list[bytes]:
 
 
 def told(*texts: str) -> list[bytes]:
-    """What a response has shown, the last text of which has not ended."""
+    """The parts that a response has shown. Its last text has not ended."""
     events: list[bytes] = []
     for number, text in enumerate(texts):
         part = str(number)
@@ -42,7 +42,7 @@ def told(*texts: str) -> list[bytes]:
 
 
 def half(*shown: str, said: tuple[str, ...] = ()) -> Event | None:
-    return shown_and_not_said(told(*shown), told(*said), author="root", invocation_id=RUN)
+    return unfinished_text(told(*shown), told(*said), author="root", invocation_id=RUN)
 
 
 def texts(session: Session) -> list[str]:
@@ -80,7 +80,7 @@ async def resumed(*stored: Event) -> tuple[InMemorySessionService, ResumedSessio
 def test_a_text_that_no_model_has_ended_is_a_half() -> None:
     event = half("Whole.", "Ha", said=("Whole.",))
     assert event is not None
-    assert is_half(event)
+    assert is_partial_text(event)
     assert event.content == types.Content(role="model", parts=[types.Part(text="Ha")])
 
 
@@ -98,12 +98,12 @@ async def test_half_texts_are_taken_where_they_were_stored_and_each_once() -> No
     service, sessions = await resumed(first, says("One, done."), second)
     session = await session_of(sessions, "c1")
     assert texts(session) == ["hi"]
-    assert sessions.take_halves(rest=False) == []
+    assert sessions.take_partial_texts(rest=False) == []
     await sessions.append_event(session, says("One, done."))
-    assert [event.id for event in sessions.take_halves(rest=False)] == [first.id]
-    assert sessions.take_halves(rest=False) == []
+    assert [event.id for event in sessions.take_partial_texts(rest=False)] == [first.id]
+    assert sessions.take_partial_texts(rest=False) == []
     await sessions.append_event(session, says("Two, done."))  # new: all that is stored was before it
-    assert [event.id for event in sessions.take_halves(rest=True)] == [second.id]
+    assert [event.id for event in sessions.take_partial_texts(rest=True)] == [second.id]
     stored = await session_of(service, "c1")
     assert texts(stored) == ["hi", "One, ", "One, done.", "Two, ", "Two, done."]
 
@@ -115,7 +115,7 @@ async def test_a_whole_text_is_not_taken_for_a_half_of_the_same_words() -> None:
     service, sessions = await resumed(one, whole)
     event = await sessions.append_event(sessions.found, says("Same"))
     assert event.id == whole.id
-    assert [each.id for each in sessions.take_halves(rest=False)] == [one.id]
+    assert [each.id for each in sessions.take_partial_texts(rest=False)] == [one.id]
     stored = await session_of(service, "c1")
     assert texts(stored) == ["hi", "Same", "Same"]
 
@@ -157,7 +157,7 @@ async def test_a_half_text_is_shown_where_it_is_stored(is_fragment: bool) -> Non
         log_id: str | None = "r0"
         is_live: bool = True
 
-    run = Run(RunLimits(), LogBounds())
+    run = Run(ServiceLimits(), LogBounds())
     found = [event async for event in with_shown(events(), told("I am right"), run, Live(), sessions)]
     shown = [part.text for event in found for part in (event.content and event.content.parts) or []]
     stored = texts(await session_of(service, "c1"))[1:]

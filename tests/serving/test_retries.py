@@ -15,7 +15,7 @@ from tests.serving.watched import WatchedService
 
 
 class Shop:
-    """A service whose tools count what they did."""
+    """A service whose tools count their runs."""
 
     def __init__(self, *turns: Any, **options: Any) -> None:
         self.done: list[str] = []

@@ -1,4 +1,4 @@
-"""What becomes of artifacts and state when a turn is taken back: what ADK's rewind makes of them."""
+"""Artifacts and state after a turn is taken back, by ADK's rewind."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def artifacts(request: pytest.FixtureRequest, tmp_path: Path) -> BaseArtifactSer
 
 
 async def draft(words: str, name: str, tool_context: ToolContext) -> dict[str, Any]:
-    """Saves a draft, and counts how often that was done; tells what it found."""
+    """Saves a draft, counts the saves, and returns the earlier values."""
     found = await tool_context.load_artifact(name)
     written = found.inline_data.data if found is not None and found.inline_data is not None else None
     tool_context.state["drafts"] = count = (tool_context.state.get("drafts") or 0) + 1
@@ -40,7 +40,7 @@ def written(words: str, name: str = "draft.txt") -> Call:
     return Call("draft", {"words": words, "name": name})
 
 
-class Studio:
+class DraftChat:
     """A chat in which every turn saves a draft."""
 
     def __init__(self, artifacts: BaseArtifactService, *calls: Call) -> None:
@@ -65,7 +65,7 @@ class Studio:
         return await self.get(f"/api/chat/c1/artifacts/{name}")
 
     async def linked(self) -> list[str | int]:
-        """What is behind the links of the messages, in their order."""
+        """The content behind the links of the messages, in their order."""
         parts = [part for message in self.page.messages for part in message["parts"]]
         return [await self.get(part["data"]["url"]) for part in parts if part["type"] == "data-adk-artifact"]
 
@@ -78,7 +78,7 @@ class Studio:
         return {key: value for key, value in session.state.items() if value is not None}
 
     def found(self) -> dict[str, Any]:
-        """What the tool told in the last message."""
+        """The tool's output in the last message."""
         (part,) = self.page.parts("output-available")
         output: dict[str, Any] = part["output"]
         return output
@@ -87,25 +87,25 @@ class Studio:
 async def test_a_regenerated_turn_finds_the_artifact_and_the_state_of_the_turn_before(
     artifacts: BaseArtifactService,
 ) -> None:
-    studio = Studio(artifacts, written("one"), written("two"), written("three"), written("other"))
+    draft_chat = DraftChat(artifacts, written("one"), written("two"), written("three"), written("other"))
     for words in ("first", "second", "third"):
-        await studio.page.send(words)
-    assert await studio.linked() == ["one", "two", "three"]
-    await studio.page.regenerate()
-    assert studio.found() == {"found": "two", "drafts": 3}
-    assert await studio.linked() == ["one", "two", "other"]
-    assert await studio.newest() == "other"
-    assert await studio.state() == {"drafts": 3, "last": "draft.txt", "user:last": "other", OWN_TITLE_KEY: "first"}
+        await draft_chat.page.send(words)
+    assert await draft_chat.linked() == ["one", "two", "three"]
+    await draft_chat.page.regenerate()
+    assert draft_chat.found() == {"found": "two", "drafts": 3}
+    assert await draft_chat.linked() == ["one", "two", "other"]
+    assert await draft_chat.newest() == "other"
+    assert await draft_chat.state() == {"drafts": 3, "last": "draft.txt", "user:last": "other", OWN_TITLE_KEY: "first"}
 
 
 async def test_an_edited_first_turn_finds_nothing(artifacts: BaseArtifactService) -> None:
-    studio = Studio(artifacts, written("one"), written("two"), written("three"), written("new"))
+    draft_chat = DraftChat(artifacts, written("one"), written("two"), written("three"), written("new"))
     for words in ("first", "second", "third"):
-        await studio.page.send(words)
-    await studio.page.edit(studio.page.ids()[0], "otherwise")
-    assert studio.found() == {"found": "", "drafts": 1}
-    assert await studio.linked() == ["new"]
-    assert await studio.newest() == "new"
+        await draft_chat.page.send(words)
+    await draft_chat.page.edit(draft_chat.page.ids()[0], "otherwise")
+    assert draft_chat.found() == {"found": "", "drafts": 1}
+    assert await draft_chat.linked() == ["new"]
+    assert await draft_chat.newest() == "new"
 
 
 async def test_an_artifact_of_a_turn_that_was_taken_back_is_gone_and_the_users_own_stays(
@@ -113,27 +113,27 @@ async def test_an_artifact_of_a_turn_that_was_taken_back_is_gone_and_the_users_o
 ) -> None:
     if OLD_ADK and isinstance(artifacts, FileArtifactService):
         pytest.skip("ADK 2.11 leaves an empty file of an artifact that a rewind takes back")
-    studio = Studio(
+    draft_chat = DraftChat(
         artifacts, written("one"), written("two", "extra.txt"), written("mine", "user:me.txt"), written("x")
     )
     for words in ("first", "second", "third"):
-        await studio.page.send(words)
-    assert await studio.newest("extra.txt") == "two"
-    await studio.page.edit(studio.page.ids()[2], "otherwise")
-    assert studio.found() == {"found": "one", "drafts": 2}
-    assert (await studio.newest("extra.txt"), await studio.newest("user:me.txt")) == (404, "mine")
-    assert await studio.linked() == ["one", "x"]
-    assert await studio.state() == {"drafts": 2, "last": "draft.txt", "user:last": "x", OWN_TITLE_KEY: "first"}
+        await draft_chat.page.send(words)
+    assert await draft_chat.newest("extra.txt") == "two"
+    await draft_chat.page.edit(draft_chat.page.ids()[2], "otherwise")
+    assert draft_chat.found() == {"found": "one", "drafts": 2}
+    assert (await draft_chat.newest("extra.txt"), await draft_chat.newest("user:me.txt")) == (404, "mine")
+    assert await draft_chat.linked() == ["one", "x"]
+    assert await draft_chat.state() == {"drafts": 2, "last": "draft.txt", "user:last": "x", OWN_TITLE_KEY: "first"}
 
 
 async def test_versions_go_on_counting_and_what_is_stored_is_what_is_shown(artifacts: BaseArtifactService) -> None:
     """The rewind saves the old content as a new version, so the link of each message names its own."""
-    studio = Studio(artifacts, *(written(words) for words in ("one", "two", "again", "and again")))
-    await studio.page.send("first")
-    await studio.page.send("second")
-    await studio.page.regenerate()
-    await studio.page.regenerate()
-    parts = [part for message in await studio.page.stored() for part in message["parts"]]
+    draft_chat = DraftChat(artifacts, *(written(words) for words in ("one", "two", "again", "and again")))
+    await draft_chat.page.send("first")
+    await draft_chat.page.send("second")
+    await draft_chat.page.regenerate()
+    await draft_chat.page.regenerate()
+    parts = [part for message in await draft_chat.page.stored() for part in message["parts"]]
     versions = [part["data"]["version"] for part in parts if part["type"] == "data-adk-artifact"]
     assert versions == [0, 5]
-    assert await studio.linked() == ["one", "and again"]
+    assert await draft_chat.linked() == ["one", "and again"]

@@ -1,4 +1,4 @@
-"""How long a run lives: readers that leave, stops, limits, and the next request."""
+"""The life of a run: readers that leave, stops, limits, and the next request."""
 
 import asyncio
 import gc
@@ -8,7 +8,7 @@ from weakref import ref
 import pytest
 from google.adk.agents import LlmAgent
 
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import ChatService, ServiceLimits, create_app
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.run_logs import EventBuffer, LogBounds
 from stream_protocol.testing import Call, ScriptedLlm, Wait
@@ -73,7 +73,7 @@ async def test_a_response_is_freed_with_its_run_and_not_by_a_later_garbage_colle
 
 async def test_without_grace_the_run_is_stopped_when_its_reader_leaves() -> None:
     never = asyncio.Event()
-    service = service_for(["Half ", Wait(never), "and whole."], "Next.", disconnect_grace=0)
+    service = service_for(["Half ", Wait(never), "and whole."], "Next.", limits=ServiceLimits(disconnect_grace=0))
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
@@ -84,14 +84,16 @@ async def test_without_grace_the_run_is_stopped_when_its_reader_leaves() -> None
 
 async def test_a_run_whose_response_is_never_read_is_stopped_too() -> None:
     never = asyncio.Event()
-    service = service_for([Wait(never), "Hello."], disconnect_grace=0, times=ServiceTimes(first_reader=0.01))
+    service = service_for(
+        [Wait(never), "Hello."], limits=ServiceLimits(disconnect_grace=0), times=ServiceTimes(first_reader=0.01)
+    )
     await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
     await service.runs.free()
 
 
 async def test_a_second_reader_in_time_keeps_the_run_alive() -> None:
     go_on = asyncio.Event()
-    service = service_for(["Half ", Wait(go_on), "and whole."], disconnect_grace=HANG)
+    service = service_for(["Half ", Wait(go_on), "and whole."], limits=ServiceLimits(disconnect_grace=HANG))
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         await exchange.status()
         await exchange.until("text-delta")
@@ -176,7 +178,7 @@ async def test_a_run_that_does_not_listen_is_cancelled_in_the_end() -> None:
 
 
 async def test_a_run_that_takes_too_long_ends_in_an_error() -> None:
-    service = service_for([Wait(asyncio.Event()), "Never."], run_timeout=0.01)
+    service = service_for([Wait(asyncio.Event()), "Never."], limits=ServiceLimits(run_timeout=0.01))
     response = await post(create_app(service), chat(said("hi")))
     told = "The answer took too long and was ended. Ask for less at once."
     assert chunks(response.text)[-1] == {"type": "error", "errorText": told}
@@ -191,8 +193,8 @@ async def test_the_same_request_twice_at_once_runs_the_agent_once_and_both_read_
     assert await stored_texts(service) == ["hi", "Hello."]
 
 
-@pytest.mark.parametrize(("stopping_wait", "status"), [(HANG, 200), (0.01, 503)])
-async def test_a_request_waits_for_a_run_that_is_stopping_but_not_for_ever(stopping_wait: float, status: int) -> None:
+@pytest.mark.parametrize(("stop_timeout", "status"), [(HANG, 200), (0.01, 503)])
+async def test_a_request_waits_for_a_run_that_is_stopping_but_not_for_ever(stop_timeout: float, status: int) -> None:
     started, release = asyncio.Event(), asyncio.Event()
 
     async def dig() -> str:
@@ -204,7 +206,7 @@ async def test_a_request_waits_for_a_run_that_is_stopping_but_not_for_ever(stopp
             await release.wait()
         return "never"
 
-    service = service_for([Call("dig", {})], "Next.", tools=[dig], stopping_wait=stopping_wait)
+    service = service_for([Call("dig", {})], "Next.", tools=[dig], limits=ServiceLimits(stop_timeout=stop_timeout))
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
@@ -235,7 +237,7 @@ async def test_a_reader_that_does_not_read_stalls_neither_the_agent_nor_its_tool
     used = asyncio.Event()
 
     def use() -> str:
-        """Says that it ran."""
+        """Records that it ran."""
         used.set()
         return "used"
 
@@ -280,9 +282,9 @@ async def test_the_apps_lifespan_closes_the_service() -> None:
     [
         *[({"disconnect_grace": seconds}, "`disconnect_grace` must be 0 or more") for seconds in (-1, float("nan"))],
         *[({"run_timeout": seconds}, "`run_timeout` must be a positive") for seconds in (0, -1, float("nan"))],
-        *[({"stopping_wait": seconds}, "`stopping_wait` must be 0 or more") for seconds in (-1, float("nan"))],
+        *[({"stop_timeout": seconds}, "`stop_timeout` must be 0 or more") for seconds in (-1, float("nan"))],
     ],
 )
-def test_a_limit_that_is_no_time_is_refused(limits: dict[str, float], message: str) -> None:
+def test_a_limit_that_is_no_time_is_refused(limits: dict[str, Any], message: str) -> None:
     with pytest.raises(StreamProtocolError, match=message):
-        service_for("Hi.", **limits)
+        ServiceLimits(**limits)

@@ -9,7 +9,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.workflow import Workflow
 from google.genai.types import Content, FunctionCall, Part
 
-from stream_protocol.serving import ChatService, create_app, delegation_tools
+from stream_protocol.serving import ChatService, create_app, task_agent_tools
 from stream_protocol.serving.adk_runner import as_runner
 from stream_protocol.testing import ScriptedLlm
 from stream_protocol.wire import StreamProtocolError
@@ -35,8 +35,8 @@ def test_delegation_calls_are_those_of_task_agents_anywhere_in_the_tree() -> Non
     plain = agent("plain", sub_agents=[deep], description="d")
     task = agent("task", mode="task", description="d")
     root = agent("root", sub_agents=[plain, task])
-    assert delegation_tools(root) == {"deep", "task"}
-    assert delegation_tools(agent("alone")) == frozenset()
+    assert task_agent_tools(root) == {"deep", "task"}
+    assert task_agent_tools(agent("alone")) == frozenset()
 
 
 def test_an_agent_of_another_class_is_delegated_to_if_it_declares_the_mode() -> None:
@@ -45,13 +45,13 @@ def test_an_agent_of_another_class_is_delegated_to_if_it_declares_the_mode() -> 
 
     root = agent("root", sub_agents=[Remote(name="task", mode="task"), Remote(name="plain")])
     assert {tool.name for tool in root.tools if isinstance(tool, BaseTool)} == {"task"}
-    assert delegation_tools(root) == {"task"}
+    assert task_agent_tools(root) == {"task"}
 
 
 def test_delegation_calls_are_found_within_a_workflow() -> None:
     helper = agent("helper", mode="task", description="d")
     flow = Workflow(name="flow", edges=[("START", agent("first", sub_agents=[helper]))])
-    assert delegation_tools(flow) == {"helper"}
+    assert task_agent_tools(flow) == {"helper"}
 
 
 async def test_a_workflow_answers() -> None:

@@ -38,7 +38,7 @@ def look(city: str) -> dict[str, str]:
     return {"sky": city}
 
 
-class House:
+class TwoWorkers:
     """A page before two workers with one store."""
 
     def __init__(self, agent: Any, run_config: RunConfig | None = None) -> None:
@@ -85,7 +85,7 @@ class House:
         return [part.get("output", part.get("errorText")) for part in self.tool_parts()]
 
     def node_outputs(self) -> list[Any]:
-        """What nodes put out in the newest message."""
+        """The outputs of nodes in the newest message."""
         return [part["data"]["output"] for part in self.page.messages[-1]["parts"] if part["type"] == "data-adk-output"]
 
     async def aclose(self) -> None:
@@ -112,115 +112,115 @@ def where_call(question: str, call_id: str = "0") -> Call:
 
 async def test_each_turn_of_a_server_that_counts_from_zero_has_ids_of_its_own(tmp_path: Path) -> None:
     looks = [Call("look", {"city": city}, id=str(number)) for number, city in enumerate(("Oslo", "Rome"))]
-    house = House(agent_with(*[looks, "Blue."] * 3, tools=[look]), WHOLE)
+    workers = TwoWorkers(agent_with(*[looks, "Blue."] * 3, tools=[look]), WHOLE)
     for words in ("one", "two", "three"):
-        await house.page.send(words)
-        await house.agree(tmp_path)
-    assert house.call_ids() == ["0", "1", "0.2", "1.2", "0.3", "1.3"]
-    assert house.outputs() == [{"sky": "Oslo"}, {"sky": "Rome"}] * 3
-    await house.aclose()
+        await workers.page.send(words)
+        await workers.agree(tmp_path)
+    assert workers.call_ids() == ["0", "1", "0.2", "1.2", "0.3", "1.3"]
+    assert workers.outputs() == [{"sky": "Oslo"}, {"sky": "Rome"}] * 3
+    await workers.aclose()
 
 
 async def test_two_calls_of_a_server_without_ids_get_their_own_results(tmp_path: Path) -> None:
     looks = [Call("look", {"city": city}, id="0") for city in ("Oslo", "Rome", "Oslo")]
-    house = House(agent_with(looks, "Blue.", tools=[look]), WHOLE)
-    await house.page.send("go")
-    await house.agree(tmp_path)
-    assert house.call_ids() == ["0", "0.2", "0.3"]
-    assert house.outputs() == [{"sky": "Oslo"}, {"sky": "Rome"}, {"sky": "Oslo"}]
-    await house.aclose()
+    workers = TwoWorkers(agent_with(looks, "Blue.", tools=[look]), WHOLE)
+    await workers.page.send("go")
+    await workers.agree(tmp_path)
+    assert workers.call_ids() == ["0", "0.2", "0.3"]
+    assert workers.outputs() == [{"sky": "Oslo"}, {"sky": "Rome"}, {"sky": "Oslo"}]
+    await workers.aclose()
 
 
 async def test_an_edit_and_a_new_answer_give_the_ids_of_what_they_took_back(tmp_path: Path) -> None:
-    house = House(agent_with(*[[where_call("city")]] * 5, tools=[WHERE]))
-    await house.page.send("one")
-    await house.page.send("two")
-    assert house.call_ids() == ["0", "0.2"]
-    await house.page.regenerate()
-    await house.agree(tmp_path)
-    assert house.call_ids() == ["0", "0.2"]
-    await house.page.edit(house.page.messages[0]["id"], "edited")
-    await house.agree(tmp_path)
-    assert house.call_ids() == ["0"]
-    await house.page.send("three")
-    await house.agree(tmp_path)
-    assert house.call_ids() == ["0", "0.2"]
-    await house.aclose()
+    workers = TwoWorkers(agent_with(*[[where_call("city")]] * 5, tools=[WHERE]))
+    await workers.page.send("one")
+    await workers.page.send("two")
+    assert workers.call_ids() == ["0", "0.2"]
+    await workers.page.regenerate()
+    await workers.agree(tmp_path)
+    assert workers.call_ids() == ["0", "0.2"]
+    await workers.page.edit(workers.page.messages[0]["id"], "edited")
+    await workers.agree(tmp_path)
+    assert workers.call_ids() == ["0"]
+    await workers.page.send("three")
+    await workers.agree(tmp_path)
+    assert workers.call_ids() == ["0", "0.2"]
+    await workers.aclose()
 
 
 async def test_code_that_the_provider_ran_is_numbered_over_the_chat(tmp_path: Path) -> None:
     code = types.Part(executable_code=types.ExecutableCode(code="1+1", language=types.Language.PYTHON))
     two = types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="2"))
-    house = House(agent_with([code, two, "Two."], [code, two, code, two, "Again."]))
+    workers = TwoWorkers(agent_with([code, two, "Two."], [code, two, code, two, "Again."]))
     for words in ("one", "two"):
-        await house.page.send(words)
-        await house.agree(tmp_path)
-    assert house.call_ids() == ["call_0", "call_1", "call_2"]
-    await house.aclose()
+        await workers.page.send(words)
+        await workers.agree(tmp_path)
+    assert workers.call_ids() == ["call_0", "call_1", "call_2"]
+    await workers.aclose()
 
 
 async def test_an_answer_has_the_id_that_adk_knows(tmp_path: Path) -> None:
     model = ScriptedLlm(turns=[[where_call("city")], "Oslo.", [where_call("street")], "Main street."])
-    house = House(LlmAgent(name="root", model=model, tools=[WHERE]))
+    workers = TwoWorkers(LlmAgent(name="root", model=model, tools=[WHERE]))
     for words, place in (("one", "Oslo"), ("two", "Main street")):
-        await house.page.send(words)
-        await house.agree(tmp_path)
-        house.page.answer("where", {"place": place})
-        await house.page.submit()
-        await house.agree(tmp_path)
-    assert house.call_ids() == ["0", "0.2"]
-    assert house.outputs() == [{"place": "Oslo"}, {"place": "Main street"}]
+        await workers.page.send(words)
+        await workers.agree(tmp_path)
+        workers.page.answer("where", {"place": place})
+        await workers.page.submit()
+        await workers.agree(tmp_path)
+    assert workers.call_ids() == ["0", "0.2"]
+    assert workers.outputs() == [{"place": "Oslo"}, {"place": "Main street"}]
     said = [part for content in model.requests[-1].contents for part in content.parts or ()]
     given = [part.function_response.response for part in said if part.function_response]
     assert given == [{"place": "Oslo"}, {"place": "Main street"}]
-    await house.aclose()
+    await workers.aclose()
 
 
 async def test_an_answer_that_is_sent_again_repeats_what_followed(tmp_path: Path) -> None:
-    house = House(agent_with([where_call("a")], "A.", [where_call("b")], [where_call("c")], "C.", tools=[WHERE]))
+    workers = TwoWorkers(agent_with([where_call("a")], "A.", [where_call("b")], [where_call("c")], "C.", tools=[WHERE]))
     for words in ("one", "two"):
-        await house.page.send(words)
-        house.page.answer("where", words)
-        before = [*house.page.messages]
-        await house.page.submit()
-    after = house.page.messages
-    house.page.messages = before
-    await house.page.submit()
-    assert house.page.messages == after
-    assert house.call_ids() == ["0", "0.2", "0.3"]
-    await house.agree(tmp_path)
-    await house.aclose()
+        await workers.page.send(words)
+        workers.page.answer("where", words)
+        before = [*workers.page.messages]
+        await workers.page.submit()
+    after = workers.page.messages
+    workers.page.messages = before
+    await workers.page.submit()
+    assert workers.page.messages == after
+    assert workers.call_ids() == ["0", "0.2", "0.3"]
+    await workers.agree(tmp_path)
+    await workers.aclose()
 
 
 async def test_two_calls_that_wait_under_one_id_are_answered_together_in_their_order(tmp_path: Path) -> None:
     model = ScriptedLlm(turns=[[where_call("city"), where_call("street")], "Both."])
-    house = House(LlmAgent(name="root", model=model, tools=[WHERE]), WHOLE)
-    await house.page.send("go")
-    await house.agree(tmp_path)
-    first, second = house.page.parts("input-available")
+    workers = TwoWorkers(LlmAgent(name="root", model=model, tools=[WHERE]), WHOLE)
+    await workers.page.send("go")
+    await workers.agree(tmp_path)
+    first, second = workers.page.parts("input-available")
     second |= {"state": "output-available", "output": "Main street"}
-    await house.page.submit()
+    await workers.page.submit()
     assert len(model.requests) == 1
     first |= {"state": "output-available", "output": "Oslo"}
-    house.page.messages[-1]["parts"] = [{"type": "step-start"}, first, second]
-    await house.page.submit()
-    await house.agree(tmp_path)
-    assert house.outputs() == ["Oslo", "Main street"]
+    workers.page.messages[-1]["parts"] = [{"type": "step-start"}, first, second]
+    await workers.page.submit()
+    await workers.agree(tmp_path)
+    assert workers.outputs() == ["Oslo", "Main street"]
     said = [part for content in model.requests[-1].contents for part in content.parts or ()]
     assert [part.function_response.response for part in said if part.function_response] == [
         {"result": "Oslo"},
         {"result": "Main street"},
     ]
-    await house.aclose()
+    await workers.aclose()
 
 
 async def test_of_two_gated_calls_under_one_id_adk_asks_about_the_first(tmp_path: Path) -> None:
     calls = [Call("pay", {"amount": amount}, id="0") for amount in (1, 2)]
-    house = House(agent_with(calls, "Done.", tools=[PAY]), WHOLE)
-    await house.page.send("go")
-    await house.agree(tmp_path)
-    assert house.states() == ["approval-requested", "output-error"]
-    await house.aclose()
+    workers = TwoWorkers(agent_with(calls, "Done.", tools=[PAY]), WHOLE)
+    await workers.page.send("go")
+    await workers.agree(tmp_path)
+    assert workers.states() == ["approval-requested", "output-error"]
+    await workers.aclose()
 
 
 def ask(node: str, question: str) -> FunctionNode:
@@ -235,61 +235,61 @@ def tell(node_input: Any) -> str:
 
 
 async def test_a_workflow_that_asks_under_one_id_gets_each_answer(tmp_path: Path) -> None:
-    house = House(Workflow(name="desk", edges=[(START, ask("who", "Who?"), ask("where", "Where?"), tell)]))
+    workers = TwoWorkers(Workflow(name="desk", edges=[(START, ask("who", "Who?"), ask("where", "Where?"), tell)]))
     for words in ("one", "two"):
-        await house.page.send(words)
-        await house.agree(tmp_path)
+        await workers.page.send(words)
+        await workers.agree(tmp_path)
         for given in ("Ann", "Oslo"):
-            house.page.answer("adk_request_input", given)
-            await house.page.submit()
-            await house.agree(tmp_path)
-        assert house.node_outputs() == ["Oslo!"]
-    assert house.call_ids() == ["ask", "ask.2", "ask.3", "ask.4"]
-    assert house.outputs() == ["Ann", "Oslo"] * 2
-    await house.aclose()
+            workers.page.answer("adk_request_input", given)
+            await workers.page.submit()
+            await workers.agree(tmp_path)
+        assert workers.node_outputs() == ["Oslo!"]
+    assert workers.call_ids() == ["ask", "ask.2", "ask.3", "ask.4"]
+    assert workers.outputs() == ["Ann", "Oslo"] * 2
+    await workers.aclose()
 
 
 async def test_nodes_that_ask_at_once_under_one_id_are_two_questions(tmp_path: Path) -> None:
-    house = House(Workflow(name="desk", edges=[(START, (ask("who", "Who?"), ask("where", "Where?")), tell)]))
-    await house.page.send("go")
-    await house.agree(tmp_path)
-    assert house.states() == ["input-available"] * 2
+    workers = TwoWorkers(Workflow(name="desk", edges=[(START, (ask("who", "Who?"), ask("where", "Where?")), tell)]))
+    await workers.page.send("go")
+    await workers.agree(tmp_path)
+    assert workers.states() == ["input-available"] * 2
     for given in ("Ann", "Oslo"):
-        house.page.answer("adk_request_input", given)
-        await house.page.submit()
-    await house.agree(tmp_path)
-    assert house.outputs() == ["Ann", "Oslo"]
-    assert house.node_outputs() == ["Oslo!"], "one answer is for both, and ADK takes the last"
-    await house.aclose()
+        workers.page.answer("adk_request_input", given)
+        await workers.page.submit()
+    await workers.agree(tmp_path)
+    assert workers.outputs() == ["Ann", "Oslo"]
+    assert workers.node_outputs() == ["Oslo!"], "one answer is for both, and ADK takes the last"
+    await workers.aclose()
 
 
 @pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning")
 async def test_agents_in_parallel_may_use_the_same_ids(tmp_path: Path) -> None:
     one, two = (agent_with([where_call(name)], "Thanks.", tools=[WHERE], name=name) for name in ("one", "two"))
-    house = House(ParallelAgent(name="both", sub_agents=[one, two]), WHOLE)
-    await house.page.send("go")
-    await house.agree(tmp_path)
-    assert sorted(house.call_ids()) == ["0", "0.2"]
+    workers = TwoWorkers(ParallelAgent(name="both", sub_agents=[one, two]), WHOLE)
+    await workers.page.send("go")
+    await workers.agree(tmp_path)
+    assert sorted(workers.call_ids()) == ["0", "0.2"]
     for given in ("Oslo", "Rome"):
-        house.page.answer("where", given)
-    await house.page.submit()
-    await house.agree(tmp_path)
-    assert house.outputs() == ["Oslo", "Rome"]
-    await house.aclose()
+        workers.page.answer("where", given)
+    await workers.page.submit()
+    await workers.agree(tmp_path)
+    assert workers.outputs() == ["Oslo", "Rome"]
+    await workers.aclose()
 
 
 async def test_a_question_that_words_superseded_stays_and_its_id_is_not_given_again(tmp_path: Path) -> None:
     model = ScriptedLlm(turns=[[where_call("city")], "As you like.", [where_call("street")], "Main street."])
-    house = House(LlmAgent(name="root", model=model, tools=[WHERE]))
+    workers = TwoWorkers(LlmAgent(name="root", model=model, tools=[WHERE]))
     for words in ("one", "never mind", "two"):
-        await house.page.send(words)
-        await house.agree(tmp_path)
-    house.page.answer("where", "Main street")
-    await house.page.submit()
-    await house.agree(tmp_path)
-    assert house.call_ids() == ["0", "0.2"]
-    assert house.states() == ["input-available", "output-available"]
-    await house.aclose()
+        await workers.page.send(words)
+        await workers.agree(tmp_path)
+    workers.page.answer("where", "Main street")
+    await workers.page.submit()
+    await workers.agree(tmp_path)
+    assert workers.call_ids() == ["0", "0.2"]
+    assert workers.states() == ["input-available", "output-available"]
+    await workers.aclose()
 
 
 async def ask_first(tool_context: ToolContext) -> dict[str, Any]:
@@ -302,33 +302,33 @@ async def ask_first(tool_context: ToolContext) -> dict[str, Any]:
 
 async def test_what_a_tool_asks_is_about_its_own_call(tmp_path: Path) -> None:
     calls = [Call("look", {"city": "Oslo"}, id="0"), Call("ask_first", id="1"), Call("pay", {"amount": 1}, id="2")]
-    house = House(agent_with(*[calls, "Done."] * 2, tools=[look, ask_first, PAY]), WHOLE)
+    workers = TwoWorkers(agent_with(*[calls, "Done."] * 2, tools=[look, ask_first, PAY]), WHOLE)
     for words in ("one", "two"):
-        await house.page.send(words)
-        await house.agree(tmp_path)
-        hint = next(part for part in house.page.messages[-1]["parts"] if part["type"] == "data-adk-confirmation")
-        asked = [part["toolCallId"] for part in house.page.parts("approval-requested")]
+        await workers.page.send(words)
+        await workers.agree(tmp_path)
+        hint = next(part for part in workers.page.messages[-1]["parts"] if part["type"] == "data-adk-confirmation")
+        asked = [part["toolCallId"] for part in workers.page.parts("approval-requested")]
         assert hint["data"]["toolCallId"] == asked[0]
-        house.page.approve(True)
-        house.page.approve(False)
-        await house.page.submit()
-        await house.agree(tmp_path)
-        assert house.states()[-3:] == ["output-available", "output-available", "output-denied"]
-    assert house.call_ids() == ["0", "1", "2", "0.2", "1.2", "2.2"]
-    await house.aclose()
+        workers.page.approve(True)
+        workers.page.approve(False)
+        await workers.page.submit()
+        await workers.agree(tmp_path)
+        assert workers.states()[-3:] == ["output-available", "output-available", "output-denied"]
+    assert workers.call_ids() == ["0", "1", "2", "0.2", "1.2", "2.2"]
+    await workers.aclose()
 
 
 async def test_an_agent_in_a_calls_place_is_found_by_the_id_that_adk_knows(tmp_path: Path) -> None:
     poet = LlmAgent(name="poet", mode="single_turn", description="Writes.", model=ScriptedLlm(turns=["Roses.", "Red."]))
     turns: list[Any] = [Call("look", {"city": "Oslo"}, id="0"), Call("poet", {"request": "a poem"}, id="0"), "There."]
     model = ScriptedLlm(turns=[*turns, *turns])
-    house = House(LlmAgent(name="root", model=model, tools=[look], sub_agents=[poet]))
+    workers = TwoWorkers(LlmAgent(name="root", model=model, tools=[look], sub_agents=[poet]))
     for words in ("one", "two"):
-        await house.page.send(words)
-        await house.agree(tmp_path)
-    assert house.call_ids() == ["0", "0.2", "0.3", "0.4"]
-    assert house.outputs()[1::2] == [{"result": "Roses."}, {"result": "Red."}]
-    await house.aclose()
+        await workers.page.send(words)
+        await workers.agree(tmp_path)
+    assert workers.call_ids() == ["0", "0.2", "0.3", "0.4"]
+    assert workers.outputs()[1::2] == [{"result": "Roses."}, {"result": "Red."}]
+    await workers.aclose()
 
 
 async def test_a_run_that_breaks_off_closes_the_calls_that_had_no_result(tmp_path: Path) -> None:
@@ -337,27 +337,27 @@ async def test_a_run_that_breaks_off_closes_the_calls_that_had_no_result(tmp_pat
         raise RuntimeError("hunter2")
 
     calls = [[Call("look", {"city": "Oslo"}, id="0")], [Call("explode", id="0")]]
-    house = House(agent_with(*calls, "Again.", tools=[look, explode]))
-    await house.page.send("one")
-    await house.agree(tmp_path)
-    assert house.states() == ["output-available", "output-error"]
-    await house.aclose()
+    workers = TwoWorkers(agent_with(*calls, "Again.", tools=[look, explode]))
+    await workers.page.send("one")
+    await workers.agree(tmp_path)
+    assert workers.states() == ["output-available", "output-error"]
+    await workers.aclose()
 
 
 async def test_a_page_that_comes_back_finds_the_ids_that_it_had(tmp_path: Path) -> None:
     turns = [[where_call("a")], "A.", [where_call("b")], [where_call("c")]]
-    house = House(agent_with(*turns, tools=[WHERE]))
-    await house.page.send("one")
-    house.page.answer("where", "A")
-    await house.page.submit()
-    await house.page.send("two")
-    house.page.answer("where", "B")
-    service, lost = house.services[0], copy.deepcopy(house.page.messages)
-    await service.respond(parse_chat_request(house.page.body()), user_id="local")
+    workers = TwoWorkers(agent_with(*turns, tools=[WHERE]))
+    await workers.page.send("one")
+    workers.page.answer("where", "A")
+    await workers.page.submit()
+    await workers.page.send("two")
+    workers.page.answer("where", "B")
+    service, lost = workers.services[0], copy.deepcopy(workers.page.messages)
+    await service.respond(parse_chat_request(workers.page.body()), user_id="local")
     resumed = await service.resume("c1", user_id="local")
     assert resumed is not None
-    house.page.messages = lost[:-1]
-    house.page.take(chunks(b"".join([piece async for piece in resumed]).decode()))
-    assert house.call_ids() == ["0", "0.2", "0.3"]
-    await house.agree(tmp_path)
-    await house.aclose()
+    workers.page.messages = lost[:-1]
+    workers.page.take(chunks(b"".join([piece async for piece in resumed]).decode()))
+    assert workers.call_ids() == ["0", "0.2", "0.3"]
+    await workers.agree(tmp_path)
+    await workers.aclose()

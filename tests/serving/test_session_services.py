@@ -1,4 +1,4 @@
-"""Chats in session services that keep them, and that watch who writes."""
+"""Chats in persistent session services with checks of concurrent writers."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 
 from stream_protocol.agents import client_tool
-from stream_protocol.serving import ChatService, RunOverrides, create_app
+from stream_protocol.serving import ChatService, RunOverrides, ServiceLimits, create_app
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
     _session_services as session_services,
@@ -70,7 +70,9 @@ async def test_chats_at_once_do_not_disturb_each_other(sessions: BaseSessionServ
 
 async def test_after_a_disconnect_the_next_turn_runs(sessions: BaseSessionService) -> None:
     model = ScriptedLlm(turns=[["Well. ", Wait(asyncio.Event())], "Again."])
-    service = ChatService(LlmAgent(name="root", model=model), session_service=sessions, disconnect_grace=0)
+    service = ChatService(
+        LlmAgent(name="root", model=model), session_service=sessions, limits=ServiceLimits(disconnect_grace=0)
+    )
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
@@ -84,7 +86,7 @@ def pay(amount: int) -> dict[str, int]:
 
 
 async def test_nul_is_stored_as_the_replacement_character(sessions: BaseSessionService) -> None:
-    """PostgreSQL refuses JSON with U+0000, whoever says it, and wherever."""
+    """PostgreSQL refuses JSON with U+0000, from any author and at any place."""
     tools: list[Any] = [client_tool("where", "Where."), FunctionTool(pay, require_confirmation=True)]
     turns = (Call("where", {}), Call("pay", {"amount": 5}), "Paid.")
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=tools)
@@ -154,7 +156,7 @@ def test_a_database_is_read_in_a_thread_of_its_own(scheme: str, tmp_path: Path) 
         await service.create_session(app_name="app", user_id="bob", session_id="c2")
         session = await service.get_session(app_name="app", user_id="ann", session_id="c1")
         assert session is not None
-        # What was read by the one service can be written by the other.
+        # A session that one service has read can be written by the other.
         await service.append_event(session, Event(author="user", actions=EventActions(state_delta={"user:y": 2})))
         again = await service.get_session(app_name="app", user_id="ann", session_id="c1")
         assert again is not None

@@ -1,4 +1,4 @@
-"""URIs that name no usable store of chats: what is wrong, and what to write instead."""
+"""URIs without a usable store of chats: the error names the problem and the correct form."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Credentials that the page's user gives: what the tool gets of them, and what the browser never does."""
+"""Credentials of the page's user: the tool gets them, and the browser never gets secrets."""
 
 import json
 import threading
@@ -127,18 +127,18 @@ class Calendar:
         return {"entries": 3}
 
     def asked(self) -> dict[str, Any]:
-        """What the open credential request shows."""
+        """The content of the open credential request."""
         part = next(part for part in self.page.parts("input-available") if part["type"] == f"tool-{REQUEST}")
         asked: dict[str, Any] = part["input"]
         return asked
 
     async def sign_in(self, code: str = CODE) -> None:
-        """What the page does when the provider has sent its user back."""
+        """The page's answer when the provider has sent its user back."""
         self.page.answer(REQUEST, {"authResponseUri": f"{CALLBACK}?code={code}&state={self.asked()['state']}"})
         await self.page.submit()
 
     async def assert_kept(self, *secrets: str) -> None:
-        """Neither an answer of the server nor a request to the model has ever held one of these."""
+        """No response of the server and no request to the model has ever had one of these."""
         assert comparable(await self.page.stored()) == comparable(self.page.messages)
         async with client(self.app) as http:
             await http.get("/api/chats")

@@ -1,4 +1,4 @@
-"""Responses that end before anything was shown: no message is left of them, and the chat goes on."""
+"""Responses that end before any output: they leave no message, and the chat continues."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
-from stream_protocol.serving import Outcome, create_app
+from stream_protocol.serving import Outcome, ServiceLimits, create_app
 from stream_protocol.session import session_to_messages
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
@@ -111,7 +111,7 @@ async def test_a_message_of_which_nothing_is_left_can_be_answered_anew(*, reload
 
 
 async def test_a_timeout_before_the_first_text_leaves_no_message() -> None:
-    chat = Chat([Wait(asyncio.Event())], run_timeout=0.05)
+    chat = Chat([Wait(asyncio.Event())], limits=ServiceLimits(run_timeout=0.05))
     await chat.page.send("Hi")
     await chat.assert_nothing_is_left()
 

@@ -1,4 +1,4 @@
-"""A response's ``start``, with its id, goes out before the model says a word: whatever the agent, in every turn."""
+"""A response's ``start``, with its id, is sent before the model's first output: for any agent, in every turn."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable

@@ -7,7 +7,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from starlette.testclient import TestClient
 
-from stream_protocol.server import freeze_startup_objects
+from stream_protocol.server import tune_gc
 from stream_protocol.testing import ScriptedLlm
 from tests.documents import block, install_my_package
 from tests.processes import started
@@ -15,7 +15,7 @@ from tests.processes import started
 FIRST_RUN = """
 import asyncio, gc, sys
 from stream_protocol import parse_chat_request
-from stream_protocol.server import freeze_startup_objects
+from stream_protocol.server import tune_gc
 from stream_protocol.serving import ChatService
 from stream_protocol.testing import Call, ScriptedLlm
 from google.adk.agents import LlmAgent
@@ -27,7 +27,7 @@ async def main() -> None:
     model = ScriptedLlm(turns=[["I ", "note ", Call("note", {"text": "it"})], ["It is ", "noted."]])
     service = ChatService(LlmAgent(name="root", model=model, tools=[note]))
     before = set(sys.modules)
-    await freeze_startup_objects()
+    await tune_gc()
     loaded, frozen = set(sys.modules), gc.get_freeze_count()
     assert loaded > before, "ADK loads nothing late"
     said = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}
@@ -42,7 +42,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def own_collector() -> Iterator[None]:
-    """What a test sets of the garbage collector ends with it."""
+    """Restores the settings of the garbage collector after a test."""
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)
@@ -61,7 +61,7 @@ def test_what_a_first_run_loads_is_loaded_and_is_never_looked_at_by_the_garbage_
 def test_an_app_does_it_in_its_lifespan(monkeypatch: pytest.MonkeyPatch) -> None:
     install_my_package(monkeypatch, LlmAgent(name="assistant", model=ScriptedLlm(turns=["Hi."])))
     names: dict[str, Any] = {}
-    exec(compile(block("docs/operations.md", "await freeze_startup_objects()"), "page", "exec"), names)  # ours
+    exec(compile(block("docs/operations.md", "await tune_gc()"), "page", "exec"), names)  # ours
     before = gc.get_freeze_count()
     with TestClient(names["app"]) as http:
         assert gc.get_freeze_count() > before
@@ -79,6 +79,6 @@ async def test_new_objects_are_collected_in_larger_pieces_unless_the_process_say
 ) -> None:
     monkeypatch.setattr(gc, "collect", int)  # the heap of all tests takes long
     gc.set_threshold(*own)
-    await freeze_startup_objects()
+    await tune_gc()
     assert gc.get_threshold() == then
     assert gc.isenabled()

@@ -1,4 +1,4 @@
-"""The stop button: what runs in a chat ends because its user says so."""
+"""The stop button: a user ends the run of a chat."""
 
 import asyncio
 from typing import Any

@@ -67,7 +67,7 @@ def test_a_user_has_so_many_runs(start: Start) -> None:
 
 def test_a_stream_that_is_collected_in_the_loops_own_thread_is_left(start: Start) -> None:
     """The garbage collector runs in any thread."""
-    service = start(["Half ", Wait(3600)], "Whole.", disconnect_grace=0, limits=ServiceLimits(max_runs_per_user=1))
+    service = start(["Half ", Wait(3600)], "Whole.", limits=ServiceLimits(max_runs_per_user=1, disconnect_grace=0))
     held = [service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")]
     assert b'"start"' in next(held[0])
 
@@ -106,7 +106,7 @@ def test_a_refusal_is_raised_before_the_first_event(start: Start) -> None:
 
 
 def test_closing_the_iterator_is_a_disconnect(start: Start) -> None:
-    service = start(["Well. ", Wait(asyncio.Event())], "Again.", disconnect_grace=0)
+    service = start(["Well. ", Wait(asyncio.Event())], "Again.", limits=ServiceLimits(disconnect_grace=0))
     events = service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")
     assert b'"start"' in next(events)
     events.close()
@@ -114,7 +114,9 @@ def test_closing_the_iterator_is_a_disconnect(start: Start) -> None:
 
 
 def test_a_client_that_leaves_is_noticed_by_the_comments_in_a_silence(start: Start) -> None:
-    service = start(["Well. ", Wait(asyncio.Event())], "Again.", disconnect_grace=0, keep_alive=0.01)
+    service = start(
+        ["Well. ", Wait(asyncio.Event())], "Again.", limits=ServiceLimits(disconnect_grace=0), keep_alive=0.01
+    )
     events = service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")
     while b"text-delta" not in next(events):
         pass

@@ -1,4 +1,4 @@
-"""Names that are not targets: the sentence says what is wrong, and each name that it offers is loaded."""
+"""Names that are not targets: the error names the problem, and each suggested name can be loaded."""
 
 import re
 import sys
@@ -83,7 +83,7 @@ def with_too_much(): return LlmAgent(name="mine", a=1, b=2, c=3, d=4)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The working directory, with the tree. What a test imports from it is forgotten behind it."""
+    """The working directory, with the tree. Modules that a test imports from it are unloaded afterwards."""
     for name, text in TREE.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

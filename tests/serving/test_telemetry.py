@@ -21,11 +21,11 @@ CHEAPEST = TelemetryConfig(
 )
 
 ADKS_OWN = TelemetryConfig()
-"""What the environment and ADK's defaults say."""
+"""The settings of the environment and ADK's defaults."""
 
 
 async def used_by_a_run(run_config: RunConfig | None = None) -> TelemetryConfig | None:
-    """What ADK is told in a run of a service with this config."""
+    """The settings that ADK gets in a run of a service with this config."""
     used: list[TelemetryConfig | None] = []
 
     def look(callback_context: CallbackContext) -> None:

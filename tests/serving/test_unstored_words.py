@@ -1,4 +1,4 @@
-"""What a run that ended well has streamed and no complete event repeats: on the page, after a reload, for the model."""
+"""Streamed text that no complete event of a finished run repeats: on the page, after a reload, for the model."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
@@ -212,7 +212,7 @@ async def test_the_next_prompt_has_what_was_streamed() -> None:
 
 
 async def test_a_message_goes_on_after_words_that_were_only_streamed() -> None:
-    """They are no reason to lose the call that waits, nor its answer."""
+    """They must not lose the waiting call, nor its answer."""
     chat = Chat(broken("Paid.", callback=fall_back_to_a_payment, tools=[FunctionTool(pay, require_confirmation=True)]))
     await chat.page.send("go")
     chat.page.messages = await chat.page.stored()

@@ -1,4 +1,4 @@
-"""What waits for a person when its run ends before its time: on the screen, in history, and for who answers then."""
+"""Calls that wait for a user when their run ends early: on the page, in history, and for a later answer."""
 
 import asyncio
 import copy
@@ -104,7 +104,7 @@ CLOSED = dict.fromkeys(["p1", "p2", "w1", "d1"], "output-error")
 @pytest.mark.parametrize("stubborn", [False, True])
 @pytest.mark.parametrize("how", ["abort", "timeout"])
 async def test_a_run_that_was_stopped_takes_its_questions_along(ai_sdk: AiSdkVersion, how: End, stubborn: bool) -> None:
-    """Whether ADK closes them (it does if the run listens to it) or we do."""
+    """Either ADK closes them (if the run listens to it) or we do."""
     chat = Chat(ai_sdk, stubborn=stubborn)
     await chat.end(how)
     assert chat.states() == CLOSED

@@ -1,4 +1,4 @@
-"""What the readings of a chat may differ in, and nothing else may: ``docs/decisions/what-history-equals.md``."""
+"""The only allowed differences between the readings of a chat: ``docs/decisions/what-history-equals.md``."""
 
 import asyncio
 from pathlib import Path

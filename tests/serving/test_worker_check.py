@@ -25,7 +25,7 @@ STARTED = "Application startup complete."
 
 
 def started(folder: Path, workers: int, log: str = "") -> str:
-    """What the workers of a real server say while they start."""
+    """The output of a real server's workers while they start."""
     (folder / "app.py").write_text(APP.format(root=str(ROOT), log=log))
     command = [sys.executable, "-m", "uvicorn", "app:app", "--port", "0", "--workers", str(workers)]
     said = ""

@@ -8,13 +8,13 @@ from unittest import mock
 from weakref import WeakSet
 
 from stream_protocol.serving import ChatService, LogBounds, MemoryRunLog, Target
-from stream_protocol.serving.run_logs import Lease, Owner, RunInfo, RunLog, RunReader
-from stream_protocol.serving.runs._run import RUN_TIMEOUT
+from stream_protocol.serving.base._limits import RUN_TIMEOUT
+from stream_protocol.serving.run_logs import Lease, RunHandle, RunInfo, RunLog, RunReader
 from tests.serving.support import soon
 
 
 class WatchedLease:
-    """``lease``, which says when it is released."""
+    """A lease that signals its release."""
 
     def __init__(self, lease: Lease, released: Callable[[], None]) -> None:
         self._lease = lease
@@ -48,11 +48,11 @@ class WatchedLog:
 
     def __init__(self, log: RunLog) -> None:
         self._log = log
-        self._running: dict[Owner, Lease] = {}
+        self._running: dict[RunHandle, Lease] = {}
         self._free = asyncio.Event()
         self._free.set()
-        self.remembered = WeakSet[Owner]()
-        """Those that somebody holds still."""
+        self.remembered = WeakSet[RunHandle]()
+        """Leases that are still in use."""
 
     @property
     def bounds(self) -> LogBounds:
@@ -60,11 +60,11 @@ class WatchedLog:
 
     @property
     def running(self) -> int:
-        """How many have a chat."""
+        """The number of runs that have a chat."""
         return len(self._running)
 
     @property
-    def run(self) -> Owner:
+    def run(self) -> RunHandle:
         """The one that has."""
         (owner,) = self._running
         return owner
@@ -79,17 +79,17 @@ class WatchedLog:
         await soon(self._free)
 
     def forget(self) -> None:
-        """As a store that was lost: it gives a chat to another run, though the first one goes on."""
+        """Acts as a lost store: gives a chat to another run, though the first one continues."""
         self._log = MemoryRunLog()
 
-    async def claim(self, chat: str, idempotency_key: str, owner: Owner) -> Lease:
+    async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
         lease = WatchedLease(await self._log.claim(chat, idempotency_key, owner), partial(self._release, owner))
         self._running[owner] = lease
         self._free.clear()
         self.remembered.add(owner)
         return lease
 
-    def _release(self, owner: Owner) -> None:
+    def _release(self, owner: RunHandle) -> None:
         self._running.pop(owner, None)
         if not self._running:
             self._free.set()
@@ -100,8 +100,10 @@ class WatchedLog:
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
         return await self._log.current_many(chats)
 
-    async def read(self, chat: str, run_id: str, *, rebuild: bool = False, recovers: bool = False) -> RunReader | None:
-        return await self._log.read(chat, run_id, rebuild=rebuild, recovers=recovers)
+    async def read(
+        self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
+    ) -> RunReader | None:
+        return await self._log.read(chat, run_id, rebuild=rebuild, runs_are_recovered=runs_are_recovered)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
         return await self._log.written(chat, run_id)
@@ -120,7 +122,7 @@ class WatchedLog:
 
 
 class WatchedService(ChatService):
-    """A service of which ``runs`` tells what runs."""
+    """A service whose ``runs`` lists the active runs."""
 
     def __init__(self, target: Target, *, run_log: RunLog | None = None, **options: Any) -> None:
         self.runs = WatchedLog(run_log or MemoryRunLog())

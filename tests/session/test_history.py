@@ -8,7 +8,8 @@ from google.adk.events.event_actions import EventCompaction
 from google.adk.sessions import Session
 from google.genai import types
 
-from stream_protocol.session import session_to_messages
+from stream_protocol.session import Transcript, session_to_messages, transcript_to_messages
+from stream_protocol.stream import DataUrl
 from stream_protocol.wire import UIMessage
 from tests.comparable_messages import comparable
 from tests.readings import replays
@@ -211,3 +212,23 @@ def test_a_denied_call_with_an_output_keeps_both() -> None:
     assert (shown["state"], shown["approval"]) == ("output-denied", {"id": "P", "approved": False})
     (told,) = [part["data"] for part in message["parts"] if part["type"] == "data-adk-denial"]
     assert told == {"toolCallId": "A", "output": {"paid": 0}}
+
+
+def test_a_hook_sees_the_url_of_a_file_and_the_message_holds_no_encoded_copy() -> None:
+    image = types.Part(inline_data=types.Blob(data=b"pixels", mime_type="image/png"))
+    transcript = Transcript([event("user", words("draw")), event("root", image)])
+    seen: list[Any] = []
+
+    def keep(chunk: Any) -> Any:
+        seen.extend([chunk["url"]] if chunk["type"] == "file" else [])
+        return [chunk]
+
+    def move(chunk: Any) -> Any:
+        return {**chunk, "url": "https://x.example/1"} if chunk["type"] == "file" else chunk
+
+    messages = [transcript_to_messages(transcript, encoded=False, transform=hook)[1] for hook in (keep, move)]
+    parts: list[Any] = [part for message in messages for part in message["parts"] if part["type"] == "file"]
+    kept, moved = (part["url"] for part in parts)
+    assert isinstance(kept, DataUrl)
+    assert seen == [str(kept)]
+    assert moved == "https://x.example/1"

@@ -1,4 +1,4 @@
-"""Every recorded conversation: what its live client had folded is what history shows of the stored events."""
+"""Every recorded conversation: the live client's folded messages equal the history of the stored events."""
 
 import json
 from typing import Any
@@ -40,7 +40,7 @@ UNEXPECTED = {
     "no_ids": [f"ADK gave a function call no id; it is call_{number}" for number in range(4)],
     "unknown_part": ["Skipped a part with video_metadata"],
 }
-"""What is warned of when the conversation is live: once for each call, by each response. Of all else nothing is."""
+"""Expected warnings of a live conversation: once for each call, by each response. There are no others."""
 
 
 @batch(name=fixture_names())

@@ -79,7 +79,7 @@ def test_requests_that_say_something_else(other: str) -> None:
 
 
 def test_requests_with_one_fingerprint_are_planned_alike() -> None:
-    """Whatever ``plan`` reads of a request, the key covers it."""
+    """The key covers everything that ``plan`` reads of a request."""
     stored = Transcript([user_text(), *gated(("t1", "p1"))])
     reason: dict[str, Any] = {"approval": {"id": "p1", "approved": True, "reason": "cheap"}}
     targets = [

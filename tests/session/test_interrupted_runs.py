@@ -1,4 +1,4 @@
-"""The events that are appended after a run: when, by whom, and what page and model read of them."""
+"""The events that are appended after a run: their time, their author, and their effect on page and model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ USER = event("user", types.Part(text="hi"), timestamp=1.0)
 def appended(
     stored: Sequence[Event], outcome: Ending, *, fragments: Sequence[Event] = (), unseen: Sequence[Event] = ()
 ) -> list[Event]:
-    """What is appended to the events of one run. The page was shown all but those that are ``unseen``."""
+    """The events that are appended to those of one run. The page was shown all events but those that are ``unseen``."""
     output = shown(one for one in [*stored, *fragments] if one not in unseen)
     return completing_events(Transcript(stored), output, outcome, events_before_run=0, agent="root", now=2.0)
 

@@ -1,4 +1,4 @@
-"""Live (bidirectional) sessions: who speaks says what the page shows, and no sound is a file."""
+"""Live (bidirectional) sessions: the author decides the shown text, and no sound is a file."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -88,7 +88,7 @@ RUNS: Final[dict[str, tuple[str, list[Message], Said]]] = {
 
 
 def said(messages: Iterable[Any]) -> Said:
-    """What the messages show: texts and outputs. Files and data would be there as their type."""
+    """The texts and outputs of the messages. Files and data are shown as their type."""
     return [
         (
             message["role"],
@@ -103,7 +103,7 @@ def said(messages: Iterable[Any]) -> Said:
 
 
 def without_usage(messages: Iterable[Any]) -> list[Any]:
-    """ADK stores the usage of a turn before what the user said in it."""
+    """ADK stores the usage of a turn before the user's text of that turn."""
     return [{key: value for key, value in message.items() if key != "metadata"} for message in messages]
 
 

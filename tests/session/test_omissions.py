@@ -1,4 +1,4 @@
-"""A recording that is read twice leaves out what the transcript of the same events does not have."""
+"""A recording that is read twice omits the same parts as the transcript of its events."""
 
 from random import Random
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a request asks for, decided without a loop, a model or a store."""
+"""The plan of a request, made without a loop, a model or a store."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +16,7 @@ from stream_protocol.session import (
     idempotency_key,
     plan,
 )
-from stream_protocol.session._planning import CallAnswer
+from stream_protocol.session._turns import CallAnswer
 from stream_protocol.session._user_message import MAX_TEXTS_AND_FILES
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.wire import ChatRequest, ChatRequestError, parse_chat_request

@@ -1,4 +1,4 @@
-"""What a run has shown and nothing has stored: the response knows it, if it is asked to."""
+"""Content that a run has shown and that is not stored: the response has it, on request."""
 
 from collections.abc import Iterable
 from weakref import ref
@@ -12,7 +12,7 @@ from tests.stream.building import code, event, fragment, picture, ran, text, tho
 
 
 def shown(events: Iterable[Event], *, send_reasoning: bool = True) -> RunOutput:
-    """What a response of these events was shown of."""
+    """The content that a response of these events has shown."""
     conversion = chunk_conversion((), None, Settings(send_reasoning=send_reasoning))
     output = RunOutput(conversion)
     for each in events:

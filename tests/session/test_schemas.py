@@ -1,4 +1,4 @@
-"""Answers are checked by schemas that a model wrote: as the standard says, and in a bounded number of steps."""
+"""Answers are checked by schemas of a model: by the standard, and in a bounded number of steps."""
 
 import logging
 import random
@@ -55,7 +55,7 @@ TOO_LARGE: Final = "too large"
 
 
 def hostile() -> dict[str, tuple[Any, Any, Any]]:
-    """Schemas, answers, and what is said of them. They are large, so they are made when they are tried."""
+    """Schemas, answers, and their errors. They are large, so they are made when they are tried."""
     keys = {"a" * 20 + str(n): n for n in range(N)}
     rows: list[tuple[str, Any, Any, Any]] = [
         ("unique objects", {"uniqueItems": True}, [{"n": n} for n in range(N)], TOO_LARGE),
@@ -222,7 +222,7 @@ REACHED: Final = [
     lambda uri: {"$id": uri, "properties": {"elsewhere": {"$ref": "other"}}},
     lambda uri: {"$dynamicRef": uri},
 ]
-"""How a schema leads elsewhere, also where the answer does not need it."""
+"""Schemas that refer to other schemas, also if the answer does not need those."""
 
 
 @pytest.mark.parametrize("schema", REACHED)
@@ -333,7 +333,7 @@ def test_what_fits_and_what_does_not() -> None:
 
 
 class Draw:
-    """Schemas and values by chance."""
+    """Random schemas and values."""
 
     names: Final = ("a", "b", "ab", "c")
 

@@ -1,4 +1,4 @@
-"""What is made of the values in an event before it is stored: plain JSON that each store keeps."""
+"""The values of an event before it is stored: plain JSON that each store accepts."""
 
 import json
 import math
@@ -248,7 +248,7 @@ def test_state_of_the_app_is_checked_before_a_run() -> None:
         storable_state({"kept": 1, "cart": Opaque()})
 
 
-# What else an event holds
+# The other fields of an event
 
 
 def test_an_output_and_metadata_lose_only_what_is_not_json() -> None:

@@ -26,7 +26,7 @@ INVOCATIONS: Final = ("elsewhere", "")
 
 
 def update(author: str, invocation: str) -> Event:
-    """An update of the session's state by something that is no part of the conversation."""
+    """An update of the session's state from outside of the conversation."""
     return Event(
         id="stray",
         author=author,
@@ -101,7 +101,7 @@ QUESTION: Final = said("root", call("Q", "ask"), long_running_tool_ids={"Q"})
 
 
 def shape(messages: Sequence[Any]) -> list[tuple[str, list[Any]]]:
-    """The assistant's messages: their ids, their texts, and what their calls led to."""
+    """The assistant's messages: their ids, their texts, and the results of their calls."""
     return [
         (one["id"], [part.get("output", part.get("text", part.get("state"))) for part in one["parts"] if len(part) > 1])
         for one in messages

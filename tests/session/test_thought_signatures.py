@@ -1,4 +1,4 @@
-"""Which calls of a request get a thought signature, and which one."""
+"""The calls of a request that get a thought signature, and the signature."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class Session:
 
 @dataclass
 class Context:
-    """What the callback reads of ADK's context."""
+    """The part of ADK's context that the callback reads."""
 
     session: Session
 

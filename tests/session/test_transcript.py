@@ -1,4 +1,4 @@
-"""A stored session, read once: exchanges, responses, calls that wait, and what was taken back."""
+"""A stored session, read once: exchanges, responses, waiting calls, and rewound turns."""
 
 from collections.abc import Iterable
 from typing import Any

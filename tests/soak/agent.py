@@ -1,10 +1,10 @@
-"""The fleet's agent in a worker that tells how it is: twice a second a line of JSON in a file of the fleet's folder.
+"""The fleet's agent in a worker that reports its state: twice a second a line of JSON in a file of the fleet's folder.
 
-A line has ``lag``, the longest that the event loop was late since the last one, in seconds; ``tasks``, how many asyncio
-tasks there are of each name; and ``blocks``, how many pieces of memory Python's objects take.
+A line has ``lag``: the longest delay of the event loop since the last line, in seconds. ``tasks`` is the number of
+asyncio tasks of each name. ``blocks`` is the number of memory blocks of Python's objects.
 
-It collects Python's garbage from time to time: a full collection comes by itself after some 300,000 objects, which is
-later than a soak ends, and what waits for it is no leak.
+The worker collects Python's garbage from time to time. A full collection comes by itself only after some 300,000
+objects, which is later than a soak ends. Objects that wait for it are not a leak.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from itertools import count
 from typing import Any, Final
 
 from tests.fleet.agent import FOLDER, root_agent as agent_of_fleet
-from tests.fleet.ledger import told_by
+from tests.fleet.tool_log import report_file
 
 LOOK_SECONDS: Final = 0.05
 LOOKS: Final = 10
@@ -41,7 +41,7 @@ class LoopWatch:
 
     async def _tell(self) -> None:
         now = asyncio.get_running_loop().time
-        with told_by(os.getpid(), FOLDER).open("a", buffering=1) as lines:
+        with report_file(os.getpid(), FOLDER).open("a", buffering=1) as lines:
             for line in count():
                 if not line % LINES:
                     gc.collect()
@@ -56,7 +56,7 @@ class LoopWatch:
 
 
 def _name(task: asyncio.Task[Any]) -> str:
-    """Of what it runs."""
+    """The measurements of the event loop that it runs in."""
     return getattr(task.get_coro(), "__qualname__", "")
 
 

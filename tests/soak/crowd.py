@@ -1,4 +1,4 @@
-"""Those who chat: many at once, each in one chat after the other; and some with the real client."""
+"""Concurrent users, each in one chat after the other; some have the real client."""
 
 import asyncio
 import time
@@ -11,9 +11,9 @@ from typing import Final
 import httpx
 
 from tests.fleet.browser import Browser, Page, Shown, browser
-from tests.fleet.gremlin import Gremlin
-from tests.fleet.person import REST, Person
-from tests.fleet.promises import at_rest, judge
+from tests.fleet.chat_user import REST, ChatUser
+from tests.fleet.fault_injector import FaultInjector
+from tests.fleet.guarantees import at_rest, violations
 from tests.fleet.workers import Fleet
 from tests.processes import HANG
 from tests.soak.watch import Watch
@@ -31,10 +31,10 @@ DELETED: Final = 0.5
 
 @dataclass
 class Crowd:
-    """``broken``: what was promised to somebody and not kept. ``fleet``: its workers take the user from ``USER``."""
+    """``broken``: violated guarantees. ``fleet``: its workers take the user from ``USER``."""
 
     fleet: Fleet
-    gremlin: Gremlin
+    fault_injector: FaultInjector
     watch: Watch
     rng: Random
     broken: list[str] = field(default_factory=list)
@@ -54,45 +54,49 @@ class Crowd:
             self.watch.chats += 1
             chat = f"chat{next(self._numbers)}"
             http = httpx.AsyncClient(transport=transport, timeout=HANG, headers={USER: f"of-{chat}"})
-            person = Person(chat, self.fleet.ports, http, Random(self.rng.getrandbits(64)), KINDS)
+            chat_user = ChatUser(chat, self.fleet.ports, http, Random(self.rng.getrandbits(64)), KINDS)
             for _ in range(self.rng.randint(1, MOST_TURNS)):
-                await person.take_turn()
-            self.broken += await self._judged(person)
+                await chat_user.take_turn()
+            self.broken += await self._judged(chat_user)
             if self.rng.random() < DELETED:
-                self.broken += await self._deleted(person, http)
+                self.broken += await self._deleted(chat_user, http)
             if time.monotonic() >= until:
                 return
 
-    async def _judged(self, person: Person) -> list[str]:
-        """What was not kept. What is wrong while something has failed is looked at again when that is over."""
+    async def _judged(self, chat_user: ChatUser) -> list[str]:
+        """The broken promises. A problem during a fault is checked again when the fault is over."""
         while True:
             begun = time.monotonic()
             try:
-                broken = await at_rest(person, self.gremlin)
+                broken = await at_rest(chat_user, self.fault_injector)
             except httpx.TransportError as error:
-                broken = [f"{person.chat}: {error!r}"]
-            if not broken or not self.gremlin.excuses(begun, time.monotonic()):
-                return [*broken, *judge(person, self.gremlin, self.fleet.ledger.deeds(person.chat))]
+                broken = [f"{chat_user.chat}: {error!r}"]
+            if not broken or not self.fault_injector.excuses(begun, time.monotonic()):
+                return [
+                    *broken,
+                    *violations(chat_user, self.fault_injector, self.fleet.tool_log.tool_runs(chat_user.chat)),
+                ]
             await asyncio.sleep(REST)
 
-    async def _deleted(self, person: Person, http: httpx.AsyncClient) -> list[str]:
+    async def _deleted(self, chat_user: ChatUser, http: httpx.AsyncClient) -> list[str]:
         """Deletes it at one worker, and asks for it at both."""
         begun = time.monotonic()
-        places = [f"http://127.0.0.1:{port}/api/chat/{person.chat}" for port in self.fleet.ports]
+        places = [f"http://127.0.0.1:{port}/api/chat/{chat_user.chat}" for port in self.fleet.ports]
         try:
             statuses = [(await http.delete(self.rng.choice(places))).status_code]
             statuses += [(await http.get(place)).status_code for place in places]
         except httpx.TransportError:
             statuses = []
-        if statuses == [204, 404, 404] or self.gremlin.excuses(begun, time.monotonic()):
+        if statuses == [204, 404, 404] or self.fault_injector.excuses(begun, time.monotonic()):
             return []
-        return [f"{person.chat}: its deletion was answered with {statuses}"]
+        return [f"{chat_user.chat}: its deletion was answered with {statuses}"]
 
 
 @dataclass
 class RealClient:
-    """A user with pages of the real client, in Node, behind a balancer at ``url``: says something, reloads the page in
-    the middle of the answer, stops it, approves. Then what the page shows must be what is stored."""
+    """A user with pages of the real client, in Node, behind a balancer at ``url``. The user sends a message, reloads
+    the page in the middle of the answer, stops it, approves. At the end the page must show the stored messages.
+    """
 
     crowd: Crowd
     url: str
@@ -138,7 +142,7 @@ class RealClient:
             self._complain(f"{chat}: {shown} is not what is stored", begun)
 
     async def _answered(self, page: Page, shown: Shown) -> Shown:
-        """After what the agent asks has been answered."""
+        """Returns after the agent's questions have been answered."""
         parts = shown.messages[-1]["parts"] if shown.messages else []
         match [(part["type"], part["state"]) for part in parts if "state" in part][-1:]:
             case [("tool-pay", "approval-requested")]:
@@ -148,5 +152,5 @@ class RealClient:
         return await page.settled()
 
     def _complain(self, wrong: str, begun: float) -> None:
-        if not self.crowd.gremlin.excuses(begun, time.monotonic()):
+        if not self.crowd.fault_injector.excuses(begun, time.monotonic()):
             self.crowd.broken.append(wrong)

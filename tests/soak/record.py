@@ -1,4 +1,4 @@
-"""What was seen in a soak, as columns of numbers, and what of it is judged."""
+"""The measurements of a soak as columns of numbers, and their assessment."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,12 @@ from typing import Any, Final
 from tests.soak.watch import BUSY, Look, Moment
 
 WARM_UP: Final = 0.25
-"""The part of the time in which memory may grow: what is loaded lazily, pools, arenas."""
+"""The part of the time in which memory may grow: lazy imports, pools, arenas."""
 
 WINDOWS: Final = 5
-"""Of equal length, in the rest of the time. Memory is judged by their medians: a single look says little."""
+"""Of equal length, in the rest of the time. Memory is assessed by their medians: a single measurement is not
+reliable.
+"""
 
 MAX_GROWTH: Final = 10.0
 """MiB from the first window to the last."""
@@ -23,7 +25,7 @@ MAX_MORE_BLOCKS: Final = 0.05
 """The part by which Python's objects may become more from the first window to the last."""
 
 NUMBERS: Final = ("memory", "blocks", "clients", "stores", "files", "threads", "lag")
-"""What there is of a worker in each moment: see ``Look``."""
+"""The numbers of a worker at each moment: see ``Look``."""
 
 Column = Sequence[float | None]
 """A number for each moment; ``None``: the worker was not there."""
@@ -100,14 +102,15 @@ def recorded(moments: Sequence[Moment], deaths: Sequence[float]) -> Record:
 
 
 def load_record(file: Path) -> Record:
-    """What ``write`` has written."""
+    """The record in a file of ``write``."""
     told: dict[str, Any] = json.loads(file.read_text())
     return Record(**told)
 
 
 def left_behind(before: Look, after: Look) -> list[str]:
-    """What a worker has at the end that it had not when it had only just begun. ``stores``, ``threads``: pools, which
-    are judged by their own bounds."""
+    """The resources of a worker at the end that it did not have at its beginning. ``stores``, ``threads``: pools, which
+    have their own bounds.
+    """
     more = {name: count for name, count in after.tasks.items() if count > before.tasks.get(name, 0)}
     wrong = [f"tasks: {more}"] if more else []
     if after.clients:

@@ -1,4 +1,4 @@
-"""What a soak is judged by can fail."""
+"""The assessment of a soak can fail."""
 
 from collections.abc import Callable
 from pathlib import Path

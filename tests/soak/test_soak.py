@@ -1,4 +1,4 @@
-"""Chats by the thousand before two workers: what they leave behind.
+"""Thousands of chats with two workers: the resources that are not released.
 
 ``SOAK_MINUTES`` says for how long. One worker stays from the beginning to the end, the other one is killed again and
 again. ``SOAK_RECORD`` names a file for what was seen.
@@ -19,7 +19,7 @@ from typing import Final
 import psutil
 import pytest
 
-from tests.fleet.gremlin import Gremlin
+from tests.fleet.fault_injector import FaultInjector
 from tests.fleet.proxy import Proxy
 from tests.fleet.workers import LEASE, Fleet, fleet
 from tests.postgres import Postgres
@@ -45,7 +45,7 @@ MOST_STORES: Final = 1 + 32 + 15 + PEOPLE
 """Connections of a worker: docs/redis.md has those to Redis; SQLAlchemy's pool has 5 and up to 10 more."""
 
 EXPECTED: Final = "the model has failed"
-"""In the log, of those who ask for it."""
+"""Lines in the log for refused users."""
 
 LOGGED: Final = 8000
 """Characters of the workers' logs that are shown."""
@@ -68,14 +68,14 @@ async def test_a_soak_leaves_nothing_behind(
     before = processes()
     with fleet(
         tmp_path, postgres.new_database(), 6, "--user-header", USER, agent="tests.soak.agent:root_agent"
-    ) as house:
-        outcome = await soak(house, rng)
+    ) as deployment:
+        outcome = await soak(deployment, rng)
         wrong = [*outcome.wrong]
-        for worker in house.workers:
+        for worker in deployment.workers:
             worker.end()
             if (code := await asyncio.to_thread(worker.ended)) != -signal.SIGTERM:
                 wrong.append(f"a worker that is told to end exits with {code}")
-        lines = house.said().splitlines()
+        lines = deployment.said().splitlines()
         said = "\n".join(line for line in lines if EXPECTED not in line)[-LOGGED:]
     if left := processes() - before:
         wrong.append(f"processes are left: {left}")
@@ -86,28 +86,30 @@ async def test_a_soak_leaves_nothing_behind(
     assert not wrong, "\n".join([*wrong, said])
 
 
-async def soak(house: Fleet, rng: Random) -> Outcome:
-    """The whole of it, and what is wrong with what is left."""
-    gremlin = Gremlin(house, rng, kinds=["worker_is_killed"], workers=house.workers[1:], pause=DEATHS)
-    watch = Watch(house, gremlin)
-    crowd = Crowd(house, gremlin, watch, rng)
+async def soak(deployment: Fleet, rng: Random) -> Outcome:
+    """Runs the soak, and returns its problems."""
+    fault_injector = FaultInjector(
+        deployment, rng, kinds=["worker_is_killed"], workers=deployment.workers[1:], pause=DEATHS
+    )
+    watch = Watch(deployment, fault_injector)
+    crowd = Crowd(deployment, fault_injector, watch, rng)
     await crowd.live(time.monotonic(), people=PEOPLE)
     await asyncio.sleep(2 * LEASE)
     first = watch.look().workers[0]
     assert first is not None
     watching = asyncio.create_task(watch.live())
-    with served(Proxy(house.ports).app) as url:
+    with served(Proxy(deployment.ports).app) as url:
         until = time.monotonic() + MINUTES * 60
         clients = [RealClient(crowd, url, f"real{number}", rng) for number in range(REAL_CLIENTS)]
         await asyncio.gather(
-            gremlin.live(until),
+            fault_injector.live(until),
             crowd.live(until, people=PEOPLE - REAL_CLIENTS),
             *(client.live(until) for client in clients),
         )
     watching.cancel()
     with suppress(asyncio.CancelledError):
         await watching
-    deaths = [fault.begun - watch.begun for fault in gremlin.faults if fault.name == "worker_is_killed"]
+    deaths = [fault.begun - watch.begun for fault in fault_injector.faults if fault.name == "worker_is_killed"]
     record = recorded(watch.moments, deaths)
     wrong = [*crowd.broken, *await at_rest(watch, first)]
     if record.growth > MAX_GROWTH:
@@ -120,7 +122,7 @@ async def soak(house: Fleet, rng: Random) -> Outcome:
 
 
 async def at_rest(watch: Watch, first: Look) -> list[str]:
-    """What is not given back in time."""
+    """The resources that are not released in time."""
     deadline = time.monotonic() + REST_SECONDS
     while (wrong := unrest(watch, first)) and time.monotonic() < deadline:  # noqa: ASYNC110 - nobody tells of it
         await asyncio.sleep(1)
@@ -141,5 +143,5 @@ def unrest(watch: Watch, first: Look) -> list[str]:
 
 
 def processes() -> set[psutil.Process]:
-    """What this process has started, and what that has."""
+    """The processes that this process has started, with their children."""
     return {*psutil.Process().children(recursive=True)}

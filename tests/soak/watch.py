@@ -11,8 +11,8 @@ from typing import Any, Final
 import psutil
 import redis
 
-from tests.fleet.gremlin import Gremlin
-from tests.fleet.ledger import told_by
+from tests.fleet.fault_injector import FaultInjector
+from tests.fleet.tool_log import report_file
 from tests.fleet.workers import LEASE, Fleet, Worker
 
 LOOK_SECONDS: Final = 1.0
@@ -40,8 +40,8 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a worker has told of itself: see ``tests.soak.agent``."""
+class WorkerReport:
+    """A worker's report about itself: see ``tests.soak.agent``."""
 
     lag: float = 0.0
     tasks: Mapping[str, int] = field(default_factory=dict)
@@ -62,16 +62,17 @@ class Moment:
 
 @dataclass
 class Watch:
-    """``moments``: what has been seen. Whoever begins a chat counts it in ``chats``. ``gremlin``: is told when a worker
-    had no processor."""
+    """``moments``: what has been seen. Whoever begins a chat counts it in ``chats``. ``fault_injector``: is told when a
+    worker had no processor.
+    """
 
     fleet: Fleet
-    gremlin: Gremlin
+    fault_injector: FaultInjector
     chats: int = 0
     moments: list[Moment] = field(default_factory=list)
     _read: dict[int, int] = field(default_factory=dict)
-    """How much was read of what a worker has told, by process id."""
-    _last: dict[int, Told] = field(default_factory=dict)
+    """The bytes that were read of a worker's reports, by process id."""
+    _last: dict[int, WorkerReport] = field(default_factory=dict)
     """And what that was."""
     begun: float = field(default_factory=time.monotonic)
 
@@ -96,10 +97,10 @@ class Watch:
             self.moments.append(moment)
             late = max((look.lag for look in moment.workers if look is not None), default=0.0)
             if late > BUSY:
-                self.gremlin.note("machine_is_busy", begun - late / 1000, time.monotonic())
+                self.fault_injector.note("machine_is_busy", begun - late / 1000, time.monotonic())
 
     def look(self) -> Moment:
-        """What there is now."""
+        """The present state."""
         workers = [self._look_at(worker) for worker in self.fleet.workers]
         return Moment(round(self.seconds, 1), self.chats, os.getloadavg()[0], self.redis.dbsize(), workers)
 
@@ -114,27 +115,29 @@ class Watch:
             return None  # it was killed, and its successor is not there yet
         if not memory:  # it has been killed just now
             return None
-        told = self._told(process.pid)
+        reported = self._told(process.pid)
         return Look(
             memory=round(memory / MIB, 1),
-            blocks=told.blocks,
+            blocks=reported.blocks,
             clients=len(clients),
             stores=len(others),
             files=files - len(clients) - len(others),
             threads=threads,
-            lag=round(told.lag * 1000, 1),
-            tasks=told.tasks,
+            lag=round(reported.lag * 1000, 1),
+            tasks=reported.tasks,
         )
 
-    def _told(self, pid: int) -> Told:
+    def _told(self, pid: int) -> WorkerReport:
         """The longest lag in what is new, and the rest of the last line."""
-        file = told_by(pid, self.fleet.ledger.folder)
-        told: list[dict[str, Any]] = []
+        file = report_file(pid, self.fleet.tool_log.folder)
+        reported: list[dict[str, Any]] = []
         if file.exists():  # else nothing has run yet
             with file.open("rb") as lines:
                 lines.seek(self._read.get(pid, 0))
-                told = [json.loads(line) for line in lines]
+                reported = [json.loads(line) for line in lines]
                 self._read[pid] = lines.tell()
-        if told:
-            self._last[pid] = Told(max(line["lag"] for line in told), told[-1]["tasks"], told[-1]["blocks"])
-        return self._last.get(pid, Told())
+        if reported:
+            self._last[pid] = WorkerReport(
+                max(line["lag"] for line in reported), reported[-1]["tasks"], reported[-1]["blocks"]
+            )
+        return self._last.get(pid, WorkerReport())

@@ -37,7 +37,7 @@ def fragment(*parts: Part, **fields: Any) -> Event:
 
 
 def results(*parts: Part, **fields: Any) -> Event:
-    """What tools returned, as ADK reports it."""
+    """The results of tools, as ADK reports them."""
     return event(*parts, role="user", **fields)
 
 
@@ -109,7 +109,7 @@ def confirmation(approval_id: str | None, call_id: str | None, name: str, args: 
 
 
 def placeholders(*parts: Part, asking: tuple[str, ...], **fields: Any) -> Event:
-    """Responses of which those to ``asking`` only say that a person must confirm."""
+    """Responses; those to ``asking`` are only requests for confirmation."""
     actions = EventActions(requested_tool_confirmations={call_id: ToolConfirmation() for call_id in asking})
     return results(*parts, actions=actions, **fields)
 

@@ -1,4 +1,4 @@
-"""How much work something is, without a clock."""
+"""Measures work without a clock."""
 
 import gc
 import sys
@@ -12,7 +12,9 @@ OURS = str(Path(stream_protocol.__file__).parent)
 
 
 def calls_made(work: Callable[[], object]) -> int:
-    """How many functions of ours this work calls, and how many of the interpreter's they call themselves."""
+    """The number of our functions that this work calls, and of the interpreter's functions that they call
+    themselves.
+    """
     return len(_calls(work, {"call", "c_call"}))
 
 

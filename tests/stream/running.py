@@ -28,9 +28,8 @@ def run(
 ) -> list[Fields]:
     """The chunks of a whole response, adjacent deltas joined; ``error`` is raised after the last event.
 
-    The same events are fed whole, event by event, as bytes, without the short way of text deltas, and with all streamed
-    text cut into characters: the result must not depend on it. ``onto`` is the client's message that this response
-    continues.
+    The events are fed whole, event by event, as bytes, without the fast path of text deltas, and with text cut into
+    characters. The result must not depend on the way. ``onto`` is the client's message that this response continues.
     """
     events, past = list(events), list(past)
     place: Fields = {"past": past, "message_id": message_id, "taken_ids": taken_ids}
@@ -58,7 +57,7 @@ def kinds(chunks: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def only(chunks: Iterable[Mapping[str, Any]], *prefixes: str) -> list[Fields]:
-    """The chunks whose type begins so, without what all of them carry: who speaks."""
+    """The chunks whose type begins so, without the author, which all of them have."""
     return [
         {key: value for key, value in chunk.items() if key != "providerMetadata"}
         for chunk in chunks
@@ -113,7 +112,7 @@ def joined(chunks: Iterable[Mapping[str, Any]]) -> list[Fields]:
 
 
 def message_of(chunks: Iterable[Mapping[str, Any]], onto: UIMessage | None = None) -> UIMessage:
-    """What the page shows after this response."""
+    """The page's message after this response."""
     reducer = MessageReducer(message=onto)
     for chunk in chunks:
         if chunk["type"] != "error":
@@ -132,7 +131,7 @@ def decided(message: UIMessage, answers: Mapping[str, bool]) -> UIMessage:
 
 
 def judge(chunks: list[AnyChunk], *, onto: UIMessage | None = None, ai_sdk: Any = 6) -> None:
-    """Holds a stream to the rules of the client and to our own."""
+    """Checks a stream against the client's rules and our own."""
     assert [chunk["type"] for chunk in chunks].count("start") == 1
     assert chunks[0]["type"] == "start"
     assert [index for index, chunk in enumerate(chunks) if chunk["type"] in TERMINAL] == [len(chunks) - 1]
@@ -147,7 +146,7 @@ def judge(chunks: list[AnyChunk], *, onto: UIMessage | None = None, ai_sdk: Any 
 
 
 def _continues(chunks: list[AnyChunk]) -> bool:
-    """Whether the stream speaks of calls that are not its own: it can only be folded onto the message that has them."""
+    """True if the stream has calls that are not its own: it can only be folded onto the message that has them."""
     fields = cast("list[Fields]", chunks)
     own = {chunk["toolCallId"] for chunk in fields if chunk["type"].startswith("tool-input")}
     return any(chunk.get("toolCallId", next(iter(own), "")) not in own for chunk in fields if "toolCallId" in chunk)
@@ -213,7 +212,7 @@ def _settled(part: Fields) -> bool:
 
 
 def would_send(message: UIMessage) -> bool:
-    """Whether the page sends this message by itself."""
+    """True if the page sends this message by itself."""
     step = _after_last_step(cast("list[Fields]", message["parts"]))
     return complete_with_tool_calls(step) or complete_with_approvals(step)
 

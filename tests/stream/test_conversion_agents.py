@@ -1,4 +1,4 @@
-"""Several agents, workflow nodes, code and tools that the provider runs, and what this version does not know."""
+"""Several agents, workflow nodes, code and tools that the provider runs, and unknown content."""
 
 import logging
 from typing import Any, cast

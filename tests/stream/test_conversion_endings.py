@@ -1,4 +1,6 @@
-"""How responses end: finish reasons, failures, aborts; exactly one terminal, and nothing is left open."""
+"""The endings of responses: finish reasons, failures, aborts. There is exactly one terminal, and nothing is left
+open.
+"""
 
 import logging
 import sys

@@ -1,4 +1,4 @@
-"""What only a person can answer: approvals, credentials, inputs, and outputs that the page gives."""
+"""Requests that only a user or the page can answer: approvals, credentials, inputs, and outputs of the page's tools."""
 
 import json
 from itertools import permutations
@@ -138,7 +138,7 @@ def test_a_denied_call_whose_run_breaks_off_is_denied() -> None:
 
 
 def dynamic(placeholder: dict[str, Any]) -> list[Event]:
-    """A tool that asked in the middle of its run; the model goes on at once."""
+    """A tool that asked in the middle of its run; the model continues at once."""
     asked = placeholders(response("pay", placeholder, "A"), asking=("A",))
     return [ASK[0], ASK[1], asked, event(text("I asked you."))]
 
@@ -473,7 +473,7 @@ def test_a_tool_that_cannot_use_the_credential_has_said_its_last_word() -> None:
 
 
 def test_a_credential_that_nobody_is_asked_for_is_not_waited_for() -> None:
-    """ADK asks for none when the tool ran after an approval: the model goes on with what the tool has said."""
+    """ADK asks for none when the tool ran after an approval: the model continues with the tool's output."""
     lacks = results(
         response("pay", {"status": "sign in"}, "A"), actions=EventActions(requested_auth_configs={"A": AUTH})
     )

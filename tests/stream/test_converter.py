@@ -1,4 +1,4 @@
-"""The converter as apps hold it: ids, the past, the hook over chunks."""
+"""The converter as apps use it: ids, the past, the hook over chunks."""
 
 import logging
 from typing import Any, cast

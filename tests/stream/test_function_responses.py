@@ -1,4 +1,4 @@
-"""What comes back for a call while it runs, and from an agent that it was handed to."""
+"""Responses to a call while it runs, and from an agent that it was handed to."""
 
 from typing import Any
 

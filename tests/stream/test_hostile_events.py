@@ -1,4 +1,4 @@
-"""Events that no sane agent sends: what a model makes up, what an adapter forgets, and very many of anything."""
+"""Events that no sane agent sends: a model's inventions, an adapter's omissions, and huge numbers of anything."""
 
 from functools import partial
 from typing import Any
@@ -115,7 +115,7 @@ def test_an_on_error_that_returns_no_text_is_replaced_by_the_default(junk: Any) 
 
 
 def cost_of(*events: Event, after: list[Event], **options: Any) -> int:
-    """How many calls it takes to convert these events after those."""
+    """The number of calls for converting these events after those."""
     converter = StreamProtocolConverter(**options)
     for earlier in after:
         converter.convert(earlier)

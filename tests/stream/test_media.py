@@ -104,7 +104,7 @@ def test_a_picture_that_was_saved_is_the_address_of_its_artifact(urls: list[str]
 
 @pytest.mark.parametrize("send_reasoning", [True, False])
 def test_what_waits_after_a_file_whose_stream_breaks_off_is_shown_as_it_is(*, send_reasoning: bool) -> None:
-    """Where artifacts are linked, a streamed file waits for the complete event, and what is streamed after it too."""
+    """If artifacts are linked, a streamed file waits for the complete event, and so does later streamed text."""
     events = [
         fragment(picture()),
         fragment(thought("Hm.", b"signed")),

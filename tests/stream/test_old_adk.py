@@ -1,4 +1,4 @@
-"""What recordings of real older ADKs (``adk_<version>_…``) become."""
+"""The streams of recordings of real older ADKs (``adk_<version>_…``)."""
 
 import re
 from dataclasses import replace
@@ -23,7 +23,7 @@ UNSTORED = {
 """Scenarios in which the page saw what no stored event says, and why."""
 
 UNREPORTED = {("1_24", "tool_raises"): "ADK 1.x reports nothing of what a tool raised: it only raises it"}
-"""What a version does not tell, and the others do."""
+"""Facts that a version does not report, and the others do."""
 
 each_version = pytest.mark.parametrize("version", VERSIONS)
 each_scenario = pytest.mark.parametrize("scenario", SCENARIOS)

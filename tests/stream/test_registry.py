@@ -48,8 +48,7 @@ def test_numbering_goes_on_in_a_continuation() -> None:
 def test_an_alias_finds_the_call_and_nothing_finds_none() -> None:
     calls = registry()
     added = calls.new("A", ONE)
-    calls.alias("B", added)
-    calls.alias(None, added)
+    calls.known.alias("B", added.known)
     assert calls.find("A") is calls.find("B") is added
     assert calls.find(None) is calls.find("") is calls.find("C") is None
 
@@ -70,11 +69,11 @@ def test_a_response_without_an_id_answers_its_own_speakers_call_first() -> None:
     others, own = calls.new(None, OTHER), calls.new(None, ONE)
     for call_of_both in (others, own):
         announce(call_of_both)
-        calls.complete(None, call_of_both, "f", {})
-    assert calls.answered_by(None, ONE, None, "f") == (own, False)
+        calls.known.complete(None, call_of_both.known, "f", {})
+    assert calls.known.resolve_response(None, ONE, None, "f") == (own.known, False)
     own.fail_input("cut")
-    assert calls.answered_by(None, ONE, None, "f") == (others, False)
-    assert calls.answered_by(None, ONE, None, "g") == (None, False)
+    assert calls.known.resolve_response(None, ONE, None, "f") == (others.known, False)
+    assert calls.known.resolve_response(None, ONE, None, "g") == (None, False)
 
 
 def test_a_call_waits_from_when_it_was_shown_until_it_is_answered() -> None:
@@ -95,8 +94,8 @@ def test_an_answer_to_an_older_approval_request_means_nothing() -> None:
     added.complete_input({})
     calls.request_approval("B", added)
     calls.request_approval("C", added)
-    assert calls.approval("C") is added
-    assert calls.approval("B") is calls.approval(None) is None
+    assert calls.known.resolve_approval("C") is added.known
+    assert calls.known.resolve_approval("B") is calls.known.resolve_approval(None) is None
 
 
 def test_a_call_whose_approval_is_requested_after_its_result_waits_again() -> None:

@@ -1,5 +1,6 @@
 import pytest
 
+from stream_protocol.adk import continued_text
 from stream_protocol.stream import PartKind
 from stream_protocol.stream._speakers import Speaker, signature_metadata
 from stream_protocol.wire import ChunkSink
@@ -36,10 +37,12 @@ def test_nothing_can_be_written_where_no_part_is_open(speaker: Speaker, sink: Ch
     with pytest.raises(AssertionError, match="no part is open for 'x'"):
         speaker.write("x")
     event = fragment(text("x"), author="agent", branch="par.agent", node_path="root@1")
-    assert speaker.continued_text(event) is None
+    opened = [speaker.opened]
     speaker.open(PartKind.TEXT, "1")
-    assert speaker.continued_text(event) == "x"
+    opened.append(speaker.opened)
     speaker.close()
+    opened.append(speaker.opened)
+    assert [one and continued_text(event, one) for one in opened] == [None, "x", None]
     assert [chunk["type"] for chunk in sink.take()] == ["text-start", "text-end"] * 2
 
 

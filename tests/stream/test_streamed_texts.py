@@ -1,4 +1,4 @@
-"""What is remembered of a stream: all of a short one; the end of a long one, and of its beginning a hash."""
+"""The memory of a stream: all of a short text; of a long text the end, and a hash of its beginning."""
 
 import tracemalloc
 from collections import deque
@@ -19,7 +19,7 @@ from tests.stream.building import event, fragment, text, thought
 from tests.stream.running import joined, texts
 
 LONG = "".join(f"{number} and so on. " for number in range(MAX_KNOWN // 8))
-"""Twice as long as what is kept."""
+"""Twice as long as the stored text."""
 
 
 def streamed(told: str, size: int = 100) -> Iterator[Event]:

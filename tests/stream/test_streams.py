@@ -1,4 +1,4 @@
-"""A whole run as a stream: the terminal, the boundary of exceptions, and who closes what."""
+"""A whole run as a stream: the terminal, the boundary of exceptions, and the closing of generators."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any

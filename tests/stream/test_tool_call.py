@@ -4,8 +4,9 @@ from typing import Any, get_args
 import pytest
 
 from stream_protocol import StreamProtocolError
+from stream_protocol.adk import KnownCall
 from stream_protocol.stream.calls import CallState, ToolCall
-from stream_protocol.stream.calls._tool_call import TRANSITIONS, CallEvent
+from stream_protocol.stream.calls._call_states import TRANSITIONS, CallEvent
 from stream_protocol.wire import ChunkSink
 
 UNSEEN: tuple[CallEvent, ...] = ("reveal", "end silently")
@@ -45,7 +46,7 @@ PATHS: dict[CallState, list[CallEvent]] = {
 
 
 def call_in(state: CallState, sink: ChunkSink, *, hidden: bool = False) -> ToolCall:
-    call = ToolCall(sink, "A")
+    call = ToolCall(sink, KnownCall("A", ("a", None, "")))
     for step in PATHS[state]:
         if step == "announce":
             announce(call, hidden=hidden)

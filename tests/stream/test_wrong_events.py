@@ -181,7 +181,7 @@ async def test_the_events_are_closed_when_one_is_none() -> None:
 
 
 async def test_a_dictionary_that_a_server_sends_in_place_of_an_event_is_a_failure_of_the_run() -> None:
-    """A remote agent that fails says so in JSON: the response ends as that of any failed run."""
+    """A remote agent that fails sends its error in JSON: the response ends like that of any failed run."""
     ended = {"type": "error", "errorText": "An error occurred."}
     items: list[Any] = [HELLO, {"error": "boom"}]
     assert list(iter_chunks(iter(items)))[-1] == ended

@@ -1,4 +1,4 @@
-"""The code of docs/testing.md is run as it stands there."""
+"""The code of docs/testing.md runs unchanged."""
 
 import re
 

@@ -127,7 +127,7 @@ def test_an_expectation_that_is_none_names_the_line(project: pytest.Pytester) ->
     write(project, "recordings/weather.expected.jsonl", '{"type":"start"}\n<<<<<<< HEAD\n')
     result = run(project)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*Line 2 of *weather.expected.jsonl is no chunk*"])
+    result.stdout.fnmatch_lines(["*Line 2 of *weather.expected.jsonl is not a chunk*"])
 
 
 @pytest.mark.parametrize("value", ["true", "1", "github"])

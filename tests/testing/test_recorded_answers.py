@@ -155,7 +155,7 @@ async def test_a_question_of_adk_is_no_answer_of_the_model() -> None:
 
 
 async def test_a_stopped_run_keeps_its_place_in_the_order(tmp_path: Path) -> None:
-    """The store holds the half answer of the stopped run as an event that ADK did not write."""
+    """The store has the partial answer of the stopped run as an event that ADK did not write."""
     store = SqliteSessionService(str(tmp_path / "chats.db"))
     agent = LlmAgent(name="guide", model=ScriptedLlm(turns=[["Half ", Wait(3600), "whole."], "Next."]))
     service = WatchedService(agent, session_service=store)

@@ -1,4 +1,4 @@
-"""An agent that has not changed passes the test against its recording, whatever its runs do."""
+"""An unchanged agent passes the test against its recording, in spite of differences between runs."""
 
 from collections.abc import Iterable
 from pathlib import Path

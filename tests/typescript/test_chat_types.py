@@ -1,4 +1,4 @@
-"""What of an agent is typed, and how; ``test_typed_client.py`` holds it against what is sent."""
+"""The types of an agent; ``test_typed_client.py`` compares them with the sent values."""
 
 import functools
 import re
@@ -32,7 +32,7 @@ async def typed(target: Target, *parts: DataPart[Any]) -> str:
 
 
 async def tool(*tools: Any) -> str:
-    """What is written of tools that are called `it`, on one line."""
+    """The types of tools that are called `it`, on one line."""
     text = await typed(agent(*tools))
     (found,) = re.findall(r"^  it: (\{.*?\n  \};)$", text, re.DOTALL | re.MULTILINE)
     return " ".join(found.split())

@@ -73,7 +73,7 @@ def types_of_the_documented_agent() -> str:
 
 
 def compiled(folder: Path, *files: str, ai: str, react: str) -> list[str]:
-    """What the compiler says of the files, with these packages of the AI SDK."""
+    """The compiler's output for the files, with these packages of the AI SDK."""
     paths = {"ai": [f"./node_modules/{ai}"], "@ai-sdk/react": [f"./node_modules/{react}"]}
     options = {**COMPILER_OPTIONS, "paths": paths, "rootDir": ".", "outDir": "out"}
     config = folder / f"tsconfig.{ai}.json"
@@ -163,7 +163,7 @@ PARTS = {f"data-{name}" for name in DATA_PARTS}
 
 
 def own_chunks(chunks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """What of a response is typed for all agents: metadata, our data parts, and what ADK asks for."""
+    """The chunks of a response that have types for all agents: metadata, our data parts, and ADK's questions."""
     asked = {chunk["toolCallId"] for chunk in chunks if chunk.get("toolName") in REQUESTS}
     kinds = PARTS | {"start", "message-metadata", "finish"}
     return [

@@ -27,7 +27,7 @@ class Sky(StrEnum):
 
 
 class Wind(BaseModel):
-    """How it blows."""
+    """The wind."""
 
     speed: float = Field(description="In metres per second; never */ negative.")
     gusts: tuple[float, float] | None = None
@@ -69,7 +69,7 @@ class Summary(BaseModel):
 
 
 class Request(BaseModel):
-    """What the billing agent wants to know."""
+    """A request to the billing agent."""
 
     account: str
     months: list[int] = [1]
@@ -130,7 +130,7 @@ async def stream_model() -> AsyncGenerator[Weather, None]:
 
 
 async def stream_events() -> AsyncGenerator[Event | dict[str, Any], None]:
-    """Says how far it is."""
+    """Reports its progress."""
     yield Event(content=types.UserContent("half"))
     yield {"done": True}
 
@@ -212,7 +212,7 @@ GENAI: Final = types.Schema(
 
 
 class FakeMcpToolset(BaseToolset):
-    """What an MCP server would list."""
+    """A toolset like that of an MCP server."""
 
     closed = 0
 

@@ -62,12 +62,12 @@ def agents_module() -> ModuleType:
 
 
 async def post(http: httpx.AsyncClient, words: str, message_id: str) -> str:
-    """What our endpoint answers in the chat ``c1``."""
+    """The response of our endpoint in the chat ``c1``."""
     return text(chunks((await http.post("/api/chat", json=chat(said(words, message_id)))).text))
 
 
 async def run_sse(http: httpx.AsyncClient, words: str) -> str:
-    """What ADK's own endpoint sends in the same session."""
+    """The response of ADK's own endpoint in the same session."""
     message = {"role": "user", "parts": [{"text": words}]}
     body = {"appName": "assistant", "userId": "user", "sessionId": "c1", "newMessage": message, "streaming": True}
     response = await http.post("/run_sse", json=body)

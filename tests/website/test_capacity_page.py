@@ -14,7 +14,7 @@ from tests.processes import ROOT
 REPORT: Final = ROOT / "bench" / "reports" / "capacity.md"
 PAGE: Final = ROOT / "docs" / "performance.md"
 COSTS: Final = Costs(turn=0.04, second=0.003, chunk=0.0005, tool=0.02, chat=0.01, past=0.0001)
-"""Processor seconds of a world in which the model holds."""
+"""Processor seconds that follow the model exactly."""
 
 
 def used_in_that_world(load: Load) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The code of the pages is run as it stands there, in this process: on each Python and each ADK. ``tests/frontends``
+"""The code of the pages runs unchanged, in this process: on each Python and each ADK. ``tests/frontends``
 runs it as a reader does: behind a server of its own, and with the page in a browser."""
 
 from pathlib import Path
@@ -14,6 +14,7 @@ from stream_protocol.serving import ChatService, chat_router
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.documents import block
+from tests.processes import ROOT
 from tests.serving.support import answered, approval, chunks, only, text
 
 PAGE = "http://localhost:3000"
@@ -47,6 +48,36 @@ async def test_the_router_answers() -> None:
     stream = await ask(scope["app"])
     assert "Hello" in stream
     assert stream.endswith("data: [DONE]\n\n")
+
+
+async def test_a_user_is_whoever_the_app_says() -> None:
+    scope = run(block("docs/authentication.md", "chat_router("))
+    scope["root_agent"].model = scripted_agent().model
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://app") as client:
+        refused = await client.post("/api/chat", json=BODY)
+        headers = {"authorization": "Bearer ada's token"}
+        answered_ = await client.post("/api/chat", json=BODY, headers=headers)
+        listed = await client.get("/api/chats", headers=headers)
+    assert (refused.status_code, answered_.status_code) == (401, 200)
+    assert [chat["id"] for chat in listed.json()["chats"]] == ["c1"]
+
+
+@pytest.mark.parametrize(
+    ("code", "example"),
+    [
+        (block("docs/authentication.md", "request.auser()"), "django_app.py"),
+        (block("docs/authentication.md", "abort(401)"), "flask_app.py"),
+        (block("docs/frontends.md", "useChat<ChatMessage>"), "react/src/Chat.tsx"),
+        (block("docs/frontends.md", "id: props.id"), "vue/src/ChatView.vue"),
+        (block("docs/frontends.md", "untrack("), "svelte/src/ChatView.svelte"),
+    ],
+    ids=["django", "flask", "react", "vue", "svelte"],
+)
+def test_lines_of_a_page_are_in_the_example_that_is_run(code: str, example: str) -> None:
+    lines = [line.strip() for line in code.splitlines()]
+    assert lines
+    known = [line.strip() for line in (ROOT / "examples" / example).read_text(encoding="utf-8").splitlines()]
+    assert [line for line in lines if line not in known] == []
 
 
 async def test_a_starlette_app_takes_over_routes_and_lifespan() -> None:
@@ -119,7 +150,7 @@ async def posted(app: FastAPI | Starlette, body: dict[str, Any]) -> list[dict[st
 
 
 def app_of(code: str, *turns: Any) -> FastAPI:
-    """An app with the agent of a page, whose model says this."""
+    """An app with the agent of a page, and this model's answer."""
     scope = run(code)
     scope["root_agent"].model = ScriptedLlm(turns=[*turns])
     app = FastAPI()

@@ -1,15 +1,16 @@
-"""docs/options.md is what the docstrings say, and docs/events.md what the converter does."""
+"""docs/options.md agrees with the docstrings, and docs/events.md with the converter."""
 
 import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, is_typeddict
 
 import pytest
 
 from stream_protocol import ConverterOptions
 from stream_protocol.recording import load_recording, replay
+from stream_protocol.serving import ServiceOptions
 from tests.conformance.fixtures import load_fixture
 from website import events, options
 from website.events import ROWS, Row
@@ -45,8 +46,10 @@ def test_each_kind_of_event_has_one_row() -> None:
 
 
 def keywords(owner: type | Callable[..., Any]) -> list[str]:
-    if owner is ConverterOptions:
-        return [*ConverterOptions.__annotations__]
+    if owner is ServiceOptions:
+        return [*ServiceOptions.__annotations__.keys() - ConverterOptions.__annotations__.keys()]
+    if is_typeddict(owner):
+        return [*owner.__annotations__]
     parameters = inspect.signature(owner).parameters.values()
     return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 

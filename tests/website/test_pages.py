@@ -108,7 +108,7 @@ def test_the_readme_names_a_model_that_does_not_expire() -> None:
 
 
 def test_each_command_is_named_on_a_page() -> None:
-    """A command that stands in the reference alone is found by nobody."""
+    """Nobody finds a command that is only in the reference."""
     told = " ".join((DOCS / page).read_text(encoding="utf-8") for page in navigation(SITE["nav"]) if page != "cli.md")
     assert [name for name in main.commands if f"adk-ui-stream {name}" not in told] == []
 

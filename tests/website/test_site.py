@@ -1,5 +1,6 @@
 """The built site, as a reader opens it. ``make site`` builds it and runs this."""
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -10,10 +11,12 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
+from stream_protocol.check import Rule
 from tests.chromium import launched, opened_tab
 from tests.processes import ROOT
 from website.events import ROWS, Row
 from website.paths import recording
+from website.runs import RUNS
 
 SITE: Final = ROOT / "build" / "site"
 PAGES: Final = [
@@ -28,6 +31,8 @@ PAGES: Final = [
     "coming-from/ag-ui-adk/",
     "examples/fastapi_app.py/",
     "CHANGELOG/",
+    "authentication/",
+    "production/",
 ]
 WIDER_THAN_THE_SCREEN: Final = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
@@ -97,6 +102,56 @@ def test_a_search_finds_a_page_without_a_server(browser: Browser, url: str) -> N
         expect(tab.locator(".md-search-result__meta")).to_have_text("Type to start searching")  # its index is there
         field.press_sequentially("sticky sessions")
         tab.locator(".md-search-result__item").first.wait_for()
+
+
+FOUND: Final = {
+    "authentication": "Authentication",
+    "production": "Production checklist",
+    "monitoring": "Monitoring",
+    "troubleshooting": "Troubleshooting",
+    "approval": "Approvals",
+    "docker": "Deploy",
+}
+"""What a reader looks for -> the title of the page that is found first."""
+
+
+@pytest.mark.parametrize("words", FOUND)
+def test_a_search_finds_the_right_page_first(browser: Browser, url: str, words: str) -> None:
+    with opened_tab(browser) as tab:
+        tab.goto(url)
+        field = tab.get_by_role("textbox", name="Search")
+        field.click()
+        expect(tab.locator(".md-search-result__meta")).to_have_text("Type to start searching")
+        field.press_sequentially(words)
+        expect(tab.locator(".md-search-result__item").first.locator("h1")).to_have_text(FOUND[words])
+
+
+def test_a_search_finds_no_decision_and_no_source_of_an_example(url: str) -> None:
+    index = httpx.get(f"{url}search/search_index.json").json()
+    places = {entry["location"].partition("/")[0] for entry in index["docs"]}
+    assert {"approvals", "production", "reference"} <= places
+    assert places & {"decisions", "examples", "CHANGELOG"} == set()
+
+
+def test_a_recorded_run_shows_its_page_beside_its_events(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=1280) as tab:
+        told = complaints(tab, url)
+        tab.goto(f"{url}runs/index.html")
+        inspector = tab.get_by_role("complementary", name="Inspector")
+        expect(tab.get_by_role("article", name="Agent")).to_be_visible()
+        for name, title in RUNS.items():
+            tab.get_by_role("combobox", name="Run").select_option(title)
+            expect(tab).to_have_url(re.compile(f"#{name}$"))
+            expect(tab.get_by_role("article", name="You").first).to_be_visible()
+            expect(inspector.get_by_role("tab", name="Events")).to_be_visible()
+        tab.get_by_role("combobox", name="Run").select_option(RUNS["approval_approved"])
+        expect(tab.get_by_role("region", name=re.compile("^Tool "))).to_be_visible()
+        assert told == []
+
+
+def test_a_finding_can_lead_to_its_rule(url: str) -> None:
+    page = httpx.get(f"{url}check/").text
+    assert [rule for rule in Rule if f'<td id="{rule}"><code>{rule}</code></td>' not in page] == []
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.shown)

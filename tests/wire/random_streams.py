@@ -122,7 +122,7 @@ SPOILED: list[Any] = [None, 1, "s", True, [], {}, {"p": 1}, [1], -1]
 
 
 def spoil(rng: random.Random, chunk: dict[str, Any]) -> dict[str, Any]:
-    """One key wrong, gone or new: mostly what the schema must refuse, sometimes what it must not."""
+    """A chunk with one wrong, missing or new key: the schema must refuse most of them."""
     key = rng.choice([*chunk, "providerMetadata", "title", "finishReason", "surplus"])
     if rng.random() < 0.3:
         return {name: value for name, value in chunk.items() if name != key}
@@ -130,7 +130,7 @@ def spoil(rng: random.Random, chunk: dict[str, Any]) -> dict[str, Any]:
 
 
 def fits(chunks: list[dict[str, Any]], chunk: dict[str, Any], ai_sdk: AiSdkVersion) -> bool:
-    """Whether a client takes the chunk here. Most must fit, or no stream would live for long."""
+    """True if a client accepts the chunk here. Most chunks must fit, or no stream would live for long."""
     reducer = MessageReducer(ai_sdk=ai_sdk)
     try:
         for each in (*chunks, chunk):

@@ -1,4 +1,6 @@
-"""The checks of arguments: what each takes, and the sentence about anything else. Who uses them is elsewhere tested."""
+"""The checks of arguments: the accepted values of each, and the error for all others. Other tests check their
+callers.
+"""
 
 import asyncio
 import math

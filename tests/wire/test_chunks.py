@@ -8,7 +8,7 @@ from stream_protocol.wire.client._chunk_schema import check_chunk
 
 
 def words(chunk: Chunk) -> str:
-    """What mypy makes of this function is the test: it is checked with ``--strict``, which reports an unused ignore."""
+    """mypy's result for this function is the test: it runs with ``--strict``, which reports an unused ignore."""
     if chunk["type"] == "text-delta":
         assert_type(chunk, TextDeltaChunk)
         return chunk["delta"]
@@ -30,7 +30,7 @@ def names(union: object) -> list[str]:
 
 
 def is_known(kind: str, ai_sdk: AiSdkVersion) -> bool:
-    """Whether the client knows the type: a chunk of nothing else is refused for its keys, or is good as it is."""
+    """True if the client knows the type: a chunk with only known keys is accepted, or is refused for its keys."""
     try:
         check_chunk({"type": kind, **KEYS}, ai_sdk=ai_sdk)
     except ClientStreamError:

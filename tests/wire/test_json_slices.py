@@ -20,7 +20,7 @@ from tests.batch import batch
 
 
 def run(parsing: Generator[int, None, Any]) -> tuple[Any, list[int]]:
-    """What the generator returns, and what it yields."""
+    """The generator's return value, and the values that it yields."""
     yielded: list[int] = []
     while True:
         try:

@@ -230,13 +230,13 @@ def test_a_body_that_is_no_chat_is_unprocessable_and_says_where(data: bytes, tex
 
 def test_a_request_has_no_more_messages_parts_and_keys_than_a_chat_has() -> None:
     step = {"type": "step-start"}
-    way_out = "send only the last message (prepareSendMessagesRequest), and files as links."
+    hint = "send only the last message (prepareSendMessagesRequest), and files as links."
     parse_chat_request(body(messages=[HI] * MAX_MESSAGES))
     refused = {
-        body(messages=[HI] * (MAX_MESSAGES + 1)): f"The request has more than 20,000 messages: {way_out}",
+        body(messages=[HI] * (MAX_MESSAGES + 1)): f"The request has more than 20,000 messages: {hint}",
         body(messages=[HI, {**HI, "parts": [step] * (MAX_PARTS + 1)}]): "Message 2 has more than 5,000 parts.",
         body(**{f"k{number}": 1 for number in range(MAX_KEYS)}): "The request body has more than 1,000 keys.",
-        body(x=[[]] * (MAX_CONTAINERS + 1)): f"The request holds too many values: {way_out}",
+        body(x=[[]] * (MAX_CONTAINERS + 1)): f"The request holds too many values: {hint}",
     }
     for data, text in refused.items():
         with pytest.raises(ChatRequestError) as caught:

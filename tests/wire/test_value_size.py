@@ -1,4 +1,4 @@
-"""What is too large is found out without making JSON of it."""
+"""Finds values that are too large without converting them to JSON."""
 
 from collections import UserDict, UserList
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 "use client";
 
-import { Problem } from "@/components/problem";
+import { Problem } from "@/components/chat/Problem";
 
 /** For a page that could not be made, as when the agent's server is not there. */
 export default function Failed({ reset }: { error: Error; reset: () => void }) {

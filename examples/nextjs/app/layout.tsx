@@ -1,6 +1,7 @@
 import type { Metadata, Viewport } from "next";
+import { headers } from "next/headers";
 import type { ReactNode } from "react";
-import { Sidebar } from "@/components/sidebar";
+import { Shell } from "./shell";
 import "./globals.css";
 
 /** The nonces of `proxy.ts` need pages that are made for each request. */
@@ -10,12 +11,16 @@ export const metadata: Metadata = { title: "Chat" };
 
 export const viewport: Viewport = { colorScheme: "light dark", interactiveWidget: "resizes-content" };
 
-export default function Layout({ children }: { children: ReactNode }) {
+export default async function Layout({ children }: { children: ReactNode }) {
+  const nonce = (await headers()).get("x-nonce") ?? undefined;
   return (
-    <html lang="en">
-      <body className="flex h-dvh bg-background text-foreground antialiased max-md:flex-col">
-        <Sidebar />
-        <div className="flex min-h-0 min-w-0 flex-1 flex-col">{children}</div>
+    <html lang="en" suppressHydrationWarning>
+      <head>
+        {/* It runs before the first paint, so that nobody sees the theme that was not chosen. */}
+        <script src="/theme.js" nonce={nonce} suppressHydrationWarning />
+      </head>
+      <body>
+        <Shell>{children}</Shell>
       </body>
     </html>
   );

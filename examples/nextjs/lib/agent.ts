@@ -1,6 +1,6 @@
 import "server-only";
 import { headers } from "next/headers";
-import type { ChatMessage } from "./chat-message";
+import type { ChatMessage } from "./chat-types";
 
 /** Where the agent's server has this path. Read anew each time: one build serves every environment. */
 export function agentUrl(path: string): string {

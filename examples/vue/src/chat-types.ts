@@ -19,7 +19,7 @@ export type ChatDataParts = {
   "shopping-list": ShoppingList;
 };
 
-/** The tools whose calls the page is shown. */
+/** The tools whose calls the client receives. */
 export type ChatTools = {
   /** Puts an item on the shopping list. */
   add_item: {
@@ -68,14 +68,14 @@ export type AdkArtifact = {
   url?: string;
 };
 
-/** What a tool says when it asks for approval by itself, and the payload that it would like back. */
+/** A tool's request for approval, with its hint and the payload that it expects back. */
 export type AdkConfirmation = {
   toolCallId: string;
   hint?: string;
   payload?: unknown;
 };
 
-/** What a tool returned although its call was denied. */
+/** The result of a tool whose call was denied. */
 export type AdkDenial = {
   toolCallId: string;
   output: unknown;
@@ -88,7 +88,7 @@ export type AdkFile = {
   filename?: string;
 };
 
-/** The output of a workflow's node that is in no text. */
+/** The output of a workflow's node that is not part of any text. */
 export type AdkOutput = {
   author?: string;
   node?: string;
@@ -128,14 +128,14 @@ export type RequestCredential = {
   state?: string;
 };
 
-/** A question of the agent. The answer is of `response_schema`, a JSON schema; without one it is text. */
+/** A question of the agent. The answer follows `response_schema`, a JSON schema; without one it is text. */
 export type RequestInput = {
   message?: string | null;
   payload?: unknown;
   response_schema?: { [key: string]: unknown } | null;
 };
 
-/** What is to be bought. */
+/** The items to buy. */
 export type ShoppingList = {
   items: string[];
 };

@@ -1,4 +1,4 @@
-"""The server of your own: `uvicorn main:app`. Who chats, and where chats are kept, is said here."""
+"""The server of your own: `uvicorn main:app`. It decides who the user is, and where chats are stored."""
 
 from google.adk.agents import LlmAgent
 from google.adk.sessions import BaseSessionService
@@ -12,7 +12,7 @@ from stream_protocol.serving import ChatService, create_app
 def make_app(agent: LlmAgent, sessions: BaseSessionService | None = None) -> Starlette:
     """The app. Without `sessions` the chats are in memory.
 
-    Everybody is one and the same user until `create_app(…, identify=…)` reads who it is from a cookie or a token.
+    All visitors are one user until `create_app(…, identify=…)` reads the user from a cookie or a token.
     """
     return create_app(ChatService(agent, session_service=sessions))
 

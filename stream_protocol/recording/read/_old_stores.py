@@ -20,7 +20,6 @@ from stream_protocol.adk import (
     KnownCalls,
     SpeakerKey,
     WarnOnce,
-    gated_call,
 )
 from stream_protocol.recording.read._parsing import field, list_field, parse_json_text
 from stream_protocol.recording.read._records import EventRecord, RecordingError
@@ -148,15 +147,10 @@ class _Placeholders:
         call_id = found_id if isinstance(found_id, str) else None
         args: dict[str, Any] = found if isinstance(found, dict) else {}
         if name == REQUEST_CONFIRMATION:
-            original = gated_call(args)
-            known = self._calls.resolve_confirmation(speaker, original)
-            if known is None:
-                known = self._calls.new(original.get("id"), speaker)
-                self._calls.complete(None, known, original.get("name", ""), original.get("args", {}))
-            self._calls.request_approval(call_id or "", known)
+            known = self._calls.add_confirmation(speaker, call_id or "", args)
             self._asked[known] = field(args, "tool_confirmation") or {}
-        elif self._calls.find_duplicate(event, speaker, call_id, name, args) is None:
-            self._calls.complete(event, self._calls.new(call_id, speaker), name, args)
+        else:
+            self._calls.add_call(event, speaker, call_id, name, args)
 
     def _add_response(self, event: object, speaker: SpeakerKey | None, call_id: str, name: str) -> Any:
         """What ADK asks of the person, if the response is a placeholder; else ``None``."""

@@ -5,11 +5,21 @@ say that a call waits for the answer. The contents show it.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stream_protocol.adk import REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT, USER
+from stream_protocol.adk import (
+    REQUEST_CONFIRMATION,
+    REQUEST_CREDENTIAL,
+    REQUEST_INPUT,
+    USER,
+    CallIds,
+    KnownCall,
+    KnownCalls,
+    SpeakerKey,
+    gated_call,
+)
 from stream_protocol.recording.read._parsing import field, list_field
 
 _QUESTIONS: Final = (REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT)
@@ -17,6 +27,9 @@ _QUESTIONS: Final = (REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT)
 
 _NO_AGENTS: Final = (USER, "tool", "")
 """Authors that files give to a tool's response."""
+
+_ANYBODY: Final[SpeakerKey] = ("", None, "")
+"""Files differ in who they say gave a call or a response."""
 
 _MIN_FRAGMENTS: Final = 2
 """An agent may say one text twice. If two texts come again as one, they were streamed."""
@@ -76,10 +89,10 @@ def mark_questions(events: Sequence[dict[str, Any]]) -> None:
         responses = [field(part, "function_response") for part in _parts(event)]
         if not responses or not all(isinstance(response, dict) for response in responses):
             agent = agent if event.get("author") in _NO_AGENTS else event.get("author")
-        elif any(map(asked.is_answer, responses)):
+        elif any(asked.is_answer(event, response) for response in responses):
             event["author"] = USER
             for response in responses:
-                asked.take_answer(response)
+                asked.take_answer(event, response)
         else:
             if agent is not None and event.get("author") in _NO_AGENTS:
                 event["author"] = agent
@@ -87,88 +100,107 @@ def mark_questions(events: Sequence[dict[str, Any]]) -> None:
                 asked.take_result(event, response)
 
 
-@dataclass(eq=False)
+@dataclass(slots=True, eq=False)
 class _Question:
     """A call by which ADK asks the user."""
 
     name: str
     id: str
-    interrupt_id: Any
-    waiting_id: Any
-    """The id of the call that waits for the answer."""
     config: Any
     """The auth config that the question is about."""
-    is_pending: bool = True
-    has_placeholder: bool = False
+    known: KnownCall
 
 
 class _Questions:
-    """The questions of a conversation. An answer or a placeholder belongs to the oldest question that it fits."""
+    """The questions of a conversation. ``KnownCalls`` tells which call a response means."""
 
     def __init__(self) -> None:
+        self._known = KnownCalls(CallIds())
         self._count = 0
-        self._by_id: dict[str, deque[_Question]] = defaultdict(deque)
-        self._by_name: dict[str, deque[_Question]] = defaultdict(deque)
-        self._by_waiting_id: dict[str, deque[_Question]] = defaultdict(deque)
+        self._questions: dict[KnownCall, _Question] = {}
+        self._waiting: dict[KnownCall, deque[_Question]] = defaultdict(deque)
+        """For each call that waits for answers, the questions about it, in their order."""
 
     def add(self, event: dict[str, Any], call: dict[str, Any]) -> None:
-        """Notes a call if it is a question, and marks it in its event."""
-        name = call.get("name")
+        """Notes a call. Marks it in its event if it is a question."""
+        name, args = _name(call), call.get("args")
+        args = args if isinstance(args, dict) else {}
+        if name in _QUESTIONS:
+            self._count += 1
+            _mark_question(event, call, f"{name}-{self._count}")
+        known = self._known.new(_id(call), _ANYBODY, name)
+        self._known.complete(event, known, name, args)
         if name not in _QUESTIONS:
             return
-        self._count += 1
-        if not isinstance(call.get("id"), str) or not call["id"]:
-            call["id"] = f"{name}-{self._count}"
-        marked = field(event, "long_running_tool_ids")
-        if isinstance(marked, list):
-            marked.append(call["id"])
-        else:
-            event["long_running_tool_ids"] = [call["id"]]
-        args = call.get("args")
-        waiting_id = field(field(args, "original_function_call"), "id") or field(args, "function_call_id")
-        question = _Question(name, call["id"], field(args, "interrupt_id"), waiting_id, field(args, "auth_config"))
-        _file(question, self._by_id, question.id, question.interrupt_id)
-        _file(question, self._by_name, question.name, question.interrupt_id)
-        _file(question, self._by_waiting_id, question.waiting_id)
+        self._questions[known] = question = _Question(name, call["id"], field(args, "auth_config"), known)
+        if isinstance(interrupt_id := field(args, "interrupt_id"), str):
+            self._known.alias(interrupt_id, known)
+        if (waiting := self._asked_about(args)) is not None:
+            self._waiting[waiting].append(question)
 
-    def is_answer(self, response: dict[str, Any]) -> bool:
+    def _asked_about(self, args: dict[str, Any]) -> KnownCall | None:
+        """The call that a question is about. ``None`` if it is about none."""
+        original = gated_call(args)
+        if not original.get("id") and isinstance(credential_for := field(args, "function_call_id"), str):
+            original = {"id": credential_for}
+        if not original.get("id"):
+            return None
+        known = self._known.resolve_confirmation(_ANYBODY, original)
+        return known or self._known.new(original["id"], _ANYBODY, original.get("name", ""))
+
+    def is_answer(self, event: dict[str, Any], response: dict[str, Any]) -> bool:
         """True for a response that may answer a question."""
-        return response.get("name") in _QUESTIONS or self._asked(response) is not None
+        return response.get("name") in _QUESTIONS or self._asked(event, response) is not None
 
-    def take_answer(self, response: dict[str, Any]) -> None:
+    def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
         """Takes the user's answer to a question. Names the question in it."""
-        if (question := self._asked(response)) is not None:
+        if (question := self._asked(event, response)) is not None:
+            self._known.resolve_response(event, None, question.id, question.name)
             response["id"], response["name"] = question.id, question.name
-            question.is_pending = False
 
     def take_result(self, event: dict[str, Any], response: dict[str, Any]) -> None:
         """Takes a tool's response. Marks it in its event if its call waits for the answer to a question."""
-        question = _oldest(
-            self._by_waiting_id, response.get("id"), lambda one: one.is_pending and not one.has_placeholder
-        )
-        if question is not None:
-            question.has_placeholder = True
-            is_credential = question.name == REQUEST_CREDENTIAL
-            name = "requested_auth_configs" if is_credential else "requested_tool_confirmations"
-            event.setdefault("actions", {name: {}})
-            if isinstance(asked := field(event["actions"], name), dict):
-                asked.setdefault(question.waiting_id, question.config if is_credential else {})
+        call_id, name = _id(response), _name(response)
+        known = self._known.find_answered(event, None, call_id, name, is_placeholder=False)
+        questions = self._waiting[known] if known is not None and call_id else deque[_Question]()
+        while questions and questions[0].known.responses:
+            questions.popleft()
+        self._known.resolve_response(event, None, call_id, name, is_placeholder=bool(questions))
+        if not questions:
+            return
+        question = questions.popleft()
+        is_credential = question.name == REQUEST_CREDENTIAL
+        kind = "requested_auth_configs" if is_credential else "requested_tool_confirmations"
+        event.setdefault("actions", {kind: {}})
+        if isinstance(asked := field(event["actions"], kind), dict):
+            asked.setdefault(call_id, question.config if is_credential else {})
 
-    def _asked(self, response: dict[str, Any]) -> _Question | None:
-        """The question that the response answers: that with its id, or without one that with its name."""
-        key = response.get("id")
-        questions, key = (self._by_id, key) if key else (self._by_name, response.get("name"))
-        return _oldest(questions, key, lambda one: one.is_pending)
+    def _asked(self, event: dict[str, Any], response: dict[str, Any]) -> _Question | None:
+        """The question that the response answers: that with its id, or without one that with its name. A file may have
+        the id there."""
+        call_id, name = _id(response), _name(response)
+        for meant in [(call_id, "")] if call_id else [(None, name), (name, "")]:
+            known = self._known.find_answered(event, None, *meant, is_placeholder=False)
+            question = self._questions.get(known) if known is not None else None
+            if question is not None and not question.known.responses:
+                return question
+        return None
 
 
-def _file(question: _Question, questions: dict[str, deque[_Question]], *keys: Any) -> None:
-    for key in {key for key in keys if isinstance(key, str)}:
-        questions[key].append(question)
+def _mark_question(event: dict[str, Any], call: dict[str, Any], new_id: str) -> None:
+    """Marks a call as one that waits. A call without an id gets the new one."""
+    if not _id(call):
+        call["id"] = new_id
+    marked = field(event, "long_running_tool_ids")
+    if isinstance(marked, list):
+        marked.append(call["id"])
+    else:
+        event["long_running_tool_ids"] = [call["id"]]
 
 
-def _oldest(questions: dict[str, deque[_Question]], key: Any, is_open: Callable[[_Question], bool]) -> _Question | None:
-    """The oldest open question under this key. Forgets those before it."""
-    found = questions.get(key, deque()) if isinstance(key, str) else deque[_Question]()
-    while found and not is_open(found[0]):
-        found.popleft()
-    return found[0] if found else None
+def _id(value: dict[str, Any]) -> str | None:
+    return call_id if isinstance(call_id := value.get("id"), str) and call_id else None
+
+
+def _name(value: dict[str, Any]) -> str:
+    return name if isinstance(name := value.get("name"), str) else ""

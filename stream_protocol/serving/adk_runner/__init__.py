@@ -2,7 +2,7 @@
 
 Where to change what:
 
-- ``_runner``: whom ADK resumes.
+- ``_runner``: whom ADK resumes; what ADK reports to OpenTelemetry.
 - ``_run_plugin``: our plugin in each run.
 - ``_load_target``: loads an agent by name.
 - ``_target_advice``: suggestions for a wrong name.
@@ -12,11 +12,10 @@ Where to change what:
 - ``_database_pools``: connections, and the check for a pooler.
 - ``_memory_sessions``: long sessions in memory.
 - ``_threaded_reads``: long sessions in a database.
-- ``_telemetry``: what ADK reports to OpenTelemetry.
 - ``_models``: missing keys.
 """
 
-from stream_protocol.serving.adk_runner._delegating_sessions import DelegatingSessions
+from stream_protocol.serving.adk_runner._delegating_sessions import DelegatingSessions, ObservedSessions
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target, target_version
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.adk_runner._models import model_names, used_models
@@ -28,9 +27,10 @@ from stream_protocol.serving.adk_runner._runner import (
     announces_user_message,
     as_runner,
     default_run_config,
-    delegation_tools,
     resumed_agent,
     runner_for,
+    task_agent_tools,
+    with_cheap_telemetry,
 )
 from stream_protocol.serving.adk_runner._session_services import (
     SessionServiceError,
@@ -38,7 +38,5 @@ from stream_protocol.serving.adk_runner._session_services import (
     make_private_file,
 )
 from stream_protocol.serving.adk_runner._session_uris import is_in_memory, without_password
-from stream_protocol.serving.adk_runner._telemetry import with_cheap_telemetry
-from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
+from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads, check_writable
 from stream_protocol.serving.adk_runner._tool_infos import ToolInfo, tool_infos
-from stream_protocol.serving.adk_runner._writable import check_writable

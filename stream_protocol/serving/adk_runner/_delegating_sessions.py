@@ -1,4 +1,4 @@
-"""Base of session services that stand before another one."""
+"""Session services that stand before another one: their base, and one that reports what it stores."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from google.adk.sessions import BaseSessionService
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from google.adk.events import Event
     from google.adk.sessions import Session
     from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
@@ -59,3 +61,26 @@ class DelegatingSessions(BaseSessionService):
     async def flush(self) -> None:
         """Delegates to the session service."""
         await self._sessions.flush()
+
+
+class ObservedSessions(DelegatingSessions):
+    """``sessions``, which reports each complete event before and after it is stored.
+
+    ``before_storing``: may raise; the event is not stored then.
+    """
+
+    def __init__(
+        self, sessions: BaseSessionService, before_storing: Callable[[Event], None], stored: Callable[[Event], None]
+    ) -> None:
+        super().__init__(sessions)
+        self._before_storing = before_storing
+        self._stored = stored
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Stores the event, and reports it before and after."""
+        if event.partial:
+            return await super().append_event(session, event)
+        self._before_storing(event)
+        appended = await super().append_event(session, event)
+        self._stored(event)
+        return appended

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
-from stream_protocol.serving.base import long_work
+from stream_protocol.serving.base import run_off_loop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,5 +91,5 @@ async def _copied(events: list[Event]) -> list[Event]:
         if len(events) > AT_ONCE:
             await asyncio.sleep(0)
         some = events[begin : begin + AT_ONCE]
-        copies += await long_work(partial(deepcopy, some), events=some)
+        copies += await run_off_loop(partial(deepcopy, some), events=some)
     return copies

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.plugins import BasePlugin
 
-from stream_protocol.serving.base import long_work
+from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.errors import Quoting
 from stream_protocol.session import make_storable
 
@@ -55,7 +55,7 @@ class RunPlugin(BasePlugin):
         """Makes a complete event storable, before ADK stores and yields it."""
         if event.partial:
             return
-        for problem in await long_work(lambda: make_storable(event, self._state_writers), events=[event]):
+        for problem in await run_off_loop(lambda: make_storable(event, self._state_writers), events=[event]):
             logger.error("%s", Quoting(problem, "A tool or an agent gave a value that is not JSON."))
 
 

@@ -13,10 +13,12 @@ from google.adk.memory import InMemoryMemoryService
 from google.adk.models import Gemini
 from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService
+from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
 from google.adk.utils.model_name_utils import extract_model_name
 from google.adk.workflow import BaseNode, Workflow
 
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
+from stream_protocol.serving.telemetry import somebody_records
 from stream_protocol.wire import StreamProtocolError, check_instance
 
 Target: TypeAlias = BaseNode | App | Runner
@@ -40,6 +42,26 @@ def default_run_config() -> RunConfig:
         streaming_mode=StreamingMode.SSE,
         tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS),
     )
+
+
+def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
+    """The config of a run, with the telemetry that costs least, unless the config says which.
+
+    Without one ADK reads the environment anew for each chunk of a model, which is a fifth of what a chunk costs. One
+    that is read once says the same. If nobody records, the older conventions do: the newer ones keep each chunk until
+    the model has ended. And the config says what is off, which ADK otherwise looks up elsewhere, several times a chunk.
+    """
+    if run_config.telemetry is not None:
+        return run_config
+    if somebody_records():
+        telemetry = TelemetryConfig()
+    else:
+        telemetry = TelemetryConfig(
+            genai_semconv_stability_opt_in="stable",
+            adk_experimental_telemetry_opt_in=False,
+            capture_message_content=ContentCapturingMode.NO_CONTENT,
+        )
+    return run_config.model_copy(update={"telemetry": telemetry})
 
 
 def as_runner(target: Target, session_service: BaseSessionService | None = None) -> Runner:
@@ -100,7 +122,7 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
     )
 
 
-def delegation_tools(root: BaseNode) -> frozenset[str]:
+def task_agent_tools(root: BaseNode) -> frozenset[str]:
     """The tool names under which agents call their task-mode sub-agents.
 
     Give them as ``hidden_tools`` to a converter of a live run: such a call gets its result some turns later, in another

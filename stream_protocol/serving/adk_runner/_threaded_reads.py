@@ -79,3 +79,24 @@ class ThreadedReads(DelegatingSessions):
             thread.start()
             self._thread = thread, loop
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._thread[1]))
+
+
+DELETING_MODULES: Final = (
+    "google.adk.sessions.database_session_service",
+    "google.adk.sessions.sqlite_session_service",
+)
+"""The modules of ADK in which to delete a session that is not there is one statement, and no error."""
+
+NO_CHAT: Final = "readyz/nothing"
+"""The id of no chat: it has a slash."""
+
+
+async def check_writable(sessions: BaseSessionService, app_name: str) -> None:
+    """Raises the store's error if it cannot be written to: a standby, or a file that is read-only.
+
+    Only the databases of ADK's own session services are asked. A service of the app may do anything at a deletion, and
+    one at a remote API takes it for an error.
+    """
+    service = sessions.service if isinstance(sessions, ThreadedReads) else sessions
+    if type(service).delete_session.__module__ in DELETING_MODULES:
+        await service.delete_session(app_name=app_name, user_id=NO_CHAT, session_id=NO_CHAT)

@@ -1,8 +1,9 @@
 """Small helpers that know nobody: limits, times, refusals, long work. All other packages of the service use them."""
 
-from stream_protocol.serving.base._audit import Attempt, AuditFile, AuditRecord, AuditTrail, OnAudit
+from stream_protocol.serving.base._audit import AuditFile, AuditRecord, AuditScope, AuditTrail, OnAudit
 from stream_protocol.serving.base._byte_budget import ByteBudget, ByteShare
-from stream_protocol.serving.base._in_progress import InProgress, in_progress
+from stream_protocol.serving.base._cached_probe import CachedProbe
+from stream_protocol.serving.base._in_progress import InProgress
 from stream_protocol.serving.base._limits import (
     ARTIFACTS_AT_ONCE,
     HISTORIES_AT_ONCE,
@@ -13,16 +14,15 @@ from stream_protocol.serving.base._limits import (
     UserReads,
     response_budget,
 )
-from stream_protocol.serving.base._long_work import long_work
 from stream_protocol.serving.base._loopback import is_loopback_address
+from stream_protocol.serving.base._off_loop import run_off_loop
 from stream_protocol.serving.base._overrides import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving.base._rare_warning import WARNING_SECONDS, RareWarning
 from stream_protocol.serving.base._recorder_protocol import (
-    FailsafeRecorder,
-    NoRecorder,
     Recorder,
     TurnRecorder,
-    as_one_recorder,
+    TurnRecorders,
+    all_recorders,
     check_recorder,
 )
 from stream_protocol.serving.base._refusals import (
@@ -36,9 +36,8 @@ from stream_protocol.serving.base._refusals import (
     stopped_refusal,
     unreachable_refusal,
 )
-from stream_protocol.serving.base._remembered import Remembered
 from stream_protocol.serving.base._response_memory import ResponseMemory
-from stream_protocol.serving.base._tasks import Tasks
-from stream_protocol.serving.base._time_limit import HOOK_TIMEOUT, HookTimeoutError, in_time
+from stream_protocol.serving.base._tasks import Tasks, cancel_and_wait
+from stream_protocol.serving.base._timeout import HookTimeoutError, with_timeout
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.serving.base._worker_check import warn_of_other_workers

@@ -22,8 +22,8 @@ import anyio
 import anyio.to_thread
 
 from stream_protocol._private_files import open_private
-from stream_protocol.serving.base._long_work import long_work
-from stream_protocol.serving.base._time_limit import HookTimeoutError, in_time
+from stream_protocol.serving.base._off_loop import run_off_loop
+from stream_protocol.serving.base._timeout import HookTimeoutError, with_timeout
 from stream_protocol.session import AttemptedDecisions, Decision, Transcript, attempted_decisions
 from stream_protocol.wire import ChatRequestError, check_path
 
@@ -79,7 +79,7 @@ OnAudit: TypeAlias = Callable[[AuditRecord], Awaitable[None] | None]
 """Gets each record after the act, one at a time, in their order.
 
 An ``async def`` runs on the event loop, a plain ``def`` in a thread: no request waits for it. A failure is logged, and
-so is a call that takes longer than ``ChatService(hook_timeout=…)``: an ``async def`` is cancelled then; a ``def``
+so is a call that takes longer than ``ServiceLimits.hook_timeout``: an ``async def`` is cancelled then; a ``def``
 cannot be, and until it ends later records are in the log alone.
 """
 
@@ -126,7 +126,7 @@ def arguments_digest(arguments: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-class Attempt:
+class AuditScope:
     """A request that may answer calls, while it is decided about."""
 
     def __init__(self, accept: Callable[[Decision], None]) -> None:
@@ -176,22 +176,22 @@ class AuditTrail:
         self._thread = anyio.CapacityLimiter(1)
         """A hook that hangs keeps one thread, none of those in which tools run, and the next record gets no other."""
 
-    def attempt(self, user_id: str, request: ChatRequest) -> Attempt:
+    def scope(self, user_id: str, request: ChatRequest) -> AuditScope:
         """Returns what is known of a request that comes."""
-        return Attempt(lambda accepted: self._record(user_id, request.id, accepted.kind, decision=accepted))
+        return AuditScope(lambda accepted: self._record(user_id, request.id, accepted.kind, decision=accepted))
 
     @asynccontextmanager
-    async def answering(self, user_id: str, request: ChatRequest, attempt: Attempt) -> AsyncIterator[None]:
+    async def answering(self, user_id: str, request: ChatRequest, scope: AuditScope) -> AsyncIterator[None]:
         """Records a ``ChatRequestError`` as the refusal of each answer that the request has."""
         try:
             yield
         except ChatRequestError as refused:
-            if attempt.decisions is None:
-                transcript = attempt.transcript
+            if scope.decisions is None:
+                transcript = scope.transcript
                 work = partial(attempted_decisions, request, transcript)
-                attempted = await long_work(work, size=request.size, events=transcript.stored)
+                attempted = await run_off_loop(work, size=request.size, events=transcript.stored)
             else:
-                attempted = AttemptedDecisions(decisions=attempt.decisions)
+                attempted = AttemptedDecisions(decisions=scope.decisions)
             for number, one in enumerate(attempted.decisions, 1):
                 omitted = attempted.omitted if number == len(attempted.decisions) else 0
                 self._record(user_id, request.id, one.kind, decision=one, status=refused.status, omitted=omitted)
@@ -252,7 +252,7 @@ class AuditTrail:
     async def _deliver(self, hook: OnAudit) -> None:
         while self._waiting:
             try:
-                await in_time(self._timeout, self._call(hook, self._waiting.popleft()))
+                await with_timeout(self._timeout, self._call(hook, self._waiting.popleft()))
             except HookTimeoutError as error:
                 logger.error("`on_audit` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps
             except Exception:

@@ -3,14 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
 
 
 class InProgress:
@@ -35,23 +27,3 @@ class InProgress:
         waiting = asyncio.create_task(self._idle.wait())
         await asyncio.wait({waiting}, timeout=seconds)
         waiting.cancel()
-
-
-class _Answering(Protocol):
-    in_progress: InProgress
-
-
-Service = TypeVar("Service", bound=_Answering)
-
-
-def in_progress(
-    method: Callable[Concatenate[Service, Parameters], Coroutine[Any, Any, Result]],
-) -> Callable[Concatenate[Service, Parameters], Coroutine[Any, Any, Result]]:
-    """Counts each call of the method in ``in_progress`` of its object."""
-
-    @wraps(method)
-    async def counted(service: Service, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        with service.in_progress:
-            return await method(service, *args, **kwargs)
-
-    return counted

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakValueDictionary
 
 from stream_protocol.serving.base._byte_budget import ByteBudget
-from stream_protocol.wire import ChatRequestError, check_count
+from stream_protocol.wire import ChatRequestError, check_count, check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection
@@ -47,6 +47,15 @@ HISTORIES_AT_ONCE: Final = 8
 ARTIFACTS_AT_ONCE: Final = 16
 """Artifacts of all users that are read at once, for the same reason. Their stores may be far away."""
 
+RUN_TIMEOUT: Final = 3600.0
+"""Seconds that a run may take by default: enough for deep research; a stuck run frees its chat in the end."""
+
+STOP_TIMEOUT: Final = 10.0
+"""Seconds that a request waits for a run of its chat that is stopping: the user pressed stop and sent the next text."""
+
+HOOK_TIMEOUT: Final = 30.0
+"""Seconds for a hook by default: enough for a model that is asked for a title, or for a store that has to start."""
+
 RUN_RETRY_AFTER: Final = 5
 """Seconds after which a request may be sent again that found too many runs: nobody knows when one ends."""
 
@@ -59,10 +68,11 @@ SlotKey: TypeAlias = tuple[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceLimits:
-    """What the users of a ``ChatService`` may ask of it; ``None`` is without limit.
+    """How much the users of a ``ChatService`` may ask of it, and how long that may take; ``None`` is without limit.
 
-    A worker counts by itself: with three workers a user has three times as much. Raises ``StreamProtocolError`` for
-    other values than whole numbers from 1.
+    A worker counts by itself: with three workers a user has three times as much. Times are seconds. Raises
+    ``StreamProtocolError`` for a count that is not a whole number from 1, and for a time that is not positive; ``0`` is
+    a value of ``disconnect_grace`` and ``stop_timeout``.
     """
 
     max_runs: int | None = MAX_RUNS
@@ -83,9 +93,26 @@ class ServiceLimits:
     """Chunks of one response. A run that says more is stopped, and its response ends in an error: looked at after each
     event of the agent."""
 
+    run_timeout: float | None = RUN_TIMEOUT
+    """Time that a run may take, since one that hangs must end some time. After that its response ends in an error."""
+    disconnect_grace: float | None = None
+    """Time that a run goes on without a reader; 0 stops it when the client leaves. ``None``, the default: it runs to
+    its end, so that a reload loses nothing."""
+    stop_timeout: float = STOP_TIMEOUT
+    """Time that a request waits for a run of its chat that is stopping or being stored. After that it is refused (503,
+    with ``Retry-After``)."""
+    hook_timeout: float | None = HOOK_TIMEOUT
+    """Time that ``on_finish`` may take, and the session store each time that it reads or writes for a chat outside its
+    run. After that it is cancelled, which is logged, and the chat is free."""
+
     def __post_init__(self) -> None:
         for field in fields(self):
-            check_count(field.name, getattr(self, field.name), or_none=True)
+            if field.name.startswith("max_"):
+                check_count(field.name, getattr(self, field.name), or_none=True)
+        check_seconds("run_timeout", self.run_timeout, or_none=True)
+        check_seconds("disconnect_grace", self.disconnect_grace, zero=True, or_none=True)
+        check_seconds("stop_timeout", self.stop_timeout, zero=True)
+        check_seconds("hook_timeout", self.hook_timeout, or_none=True)
 
 
 class RequestRates:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from stream_protocol.wire import check_interface
@@ -44,66 +43,44 @@ class Recorder(Protocol):
         """Returns the recorder of the run that answers this request. ``options``: those of the run's converter."""
 
 
-class NoRecorder:
-    """A ``Recorder`` and ``TurnRecorder`` that records nothing."""
+class TurnRecorders:
+    """The recorders of one run. One that fails stops none of the others: it is logged, and gets nothing more."""
 
-    def turn(self, request: ChatRequest, **_how: object) -> NoRecorder:
-        """Returns itself."""
-        return self
-
-    def begin(self, message_id: str | None) -> None:
-        """Does nothing."""
-
-    def event(self, event: Event) -> None:
-        """Does nothing."""
-
-    def written(self, sse: Sequence[bytes]) -> None:
-        """Does nothing."""
-
-    def end(self, outcome: Ending | None) -> None:
-        """Does nothing."""
-
-
-class FailsafeRecorder:
-    """``recorder`` until it fails: then the failure is logged, and the run goes on unrecorded."""
-
-    def __init__(self, recorder: TurnRecorder) -> None:
-        self._recorder = recorder
+    def __init__(self, recorders: Iterable[TurnRecorder] = ()) -> None:
+        self._recorders = [*recorders]
 
     def begin(self, message_id: str | None) -> None:
         """As of ``TurnRecorder``."""
-        with self._stop_on_failure():
-            self._recorder.begin(message_id)
+        self._tell(lambda recorder: recorder.begin(message_id))
 
     def event(self, event: Event) -> None:
         """As of ``TurnRecorder``."""
-        with self._stop_on_failure():
-            self._recorder.event(event)
+        if self._recorders:
+            self._tell(lambda recorder: recorder.event(event))
 
     def written(self, sse: Sequence[bytes]) -> None:
         """As of ``TurnRecorder``."""
-        with self._stop_on_failure():
-            self._recorder.written(sse)
+        if self._recorders:
+            self._tell(lambda recorder: recorder.written(sse))
 
     def end(self, outcome: Ending | None) -> None:
         """As of ``TurnRecorder``."""
-        with self._stop_on_failure():
-            self._recorder.end(outcome)
+        self._tell(lambda recorder: recorder.end(outcome))
 
-    @contextmanager
-    def _stop_on_failure(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception:
-            logger.exception("The recorder failed: this run is not recorded any further.")
-            self._recorder = NoRecorder()
+    def _tell(self, tell: Callable[[TurnRecorder], None]) -> None:
+        for recorder in [*self._recorders]:
+            try:
+                tell(recorder)
+            except Exception:
+                logger.exception("The recorder failed: this run is not recorded any further.")
+                self._recorders.remove(recorder)
 
 
-def as_one_recorder(recorder: Recorder | Sequence[Recorder] | None) -> Recorder:
-    """Return a recorder that gives each run to all of these. One that fails stops none of the others."""
+def all_recorders(recorder: Recorder | Sequence[Recorder] | None) -> Sequence[Recorder]:
+    """Return the recorders of the option ``recorder``."""
     if recorder is None:
-        return NoRecorder()
-    return _SeveralRecorders(recorder) if isinstance(recorder, Sequence) else recorder
+        return ()
+    return recorder if isinstance(recorder, Sequence) else (recorder,)
 
 
 def check_recorder(name: str, recorder: object) -> None:
@@ -117,38 +94,3 @@ def check_recorder(name: str, recorder: object) -> None:
             or_none=recorder is None,
             hint="give ChatRecorder(folder)",
         )
-
-
-class _SeveralRecorders:
-    def __init__(self, recorders: Sequence[Recorder]) -> None:
-        self._recorders = recorders
-
-    def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnRecorder:
-        """The recorder of the run that answers this request."""
-        if not self._recorders:
-            return NoRecorder()
-        turns = (
-            recorder.turn(request, app_name=app_name, user_id=user_id, options=options) for recorder in self._recorders
-        )
-        return _SeveralTurns([FailsafeRecorder(turn) for turn in turns])
-
-
-class _SeveralTurns:
-    def __init__(self, turns: Sequence[TurnRecorder]) -> None:
-        self._turns = turns
-
-    def begin(self, message_id: str | None) -> None:
-        for turn in self._turns:
-            turn.begin(message_id)
-
-    def event(self, event: Event) -> None:
-        for turn in self._turns:
-            turn.event(event)
-
-    def written(self, sse: Sequence[bytes]) -> None:
-        for turn in self._turns:
-            turn.written(sse)
-
-    def end(self, outcome: Ending | None) -> None:
-        for turn in self._turns:
-            turn.end(outcome)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.serving.base._held_size import held_size
+from pydantic import BaseModel
+
 from stream_protocol.serving.base._limits import response_budget
-from stream_protocol.serving.base._long_work import long_work
+from stream_protocol.serving.base._off_loop import run_off_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from google.adk.events import Event
 
@@ -35,4 +37,44 @@ class ResponseMemory:
         """Returns the bytes that these stored events take in a response; 0 if there is no limit."""
         if (limit := self._limit) is None:
             return 0
-        return await long_work(lambda: held_size(events, with_state=self._with_state, enough=limit + 1), events=events)
+        return await run_off_loop(
+            lambda: held_size(events, with_state=self._with_state, enough=limit + 1), events=events
+        )
+
+
+EVENT_BYTES: Final = 1024
+"""Of the dictionaries that one event becomes, without what it says."""
+
+MEMBER_BYTES: Final = 100
+"""Of a member of an object or a list, and of a key, without the characters of its text."""
+
+
+def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
+    """Return the estimated bytes of the messages that these events become; at least ``enough`` for anything larger.
+
+    A file counts as its Base64 text, a text with its memory in Python: four bytes for each character beside an emoji.
+    ``with_state``: changes of the state are shown, too (``send_state``). ``enough`` bounds the work.
+    """
+    size = 0
+    for event in events:
+        size += EVENT_BYTES
+        actions = vars(event.actions)
+        left: list[Any] = [value for name, value in actions.items() if value and (with_state or name != "state_delta")]
+        left += [value for name, value in vars(event).items() if value and name != "actions"]
+        while left and size < enough:
+            match left.pop():
+                case str() as text:
+                    size += sys.getsizeof(text)
+                case bytes() | bytearray() as file:
+                    size += len(file) * 4 // 3
+                case dict() as members:
+                    size += MEMBER_BYTES * 2 * len(members)
+                    left += members
+                    left += members.values()
+                case list() | tuple() | set() as members:
+                    size += MEMBER_BYTES * len(members)
+                    left += members
+                case BaseModel() as model:
+                    size += MEMBER_BYTES * 2
+                    left += [value for value in vars(model).values() if value]
+    return size

@@ -1,15 +1,19 @@
-"""The background tasks of one object."""
+"""The background tasks of one object, and the end of tasks."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
     from contextvars import Context
 
 T = TypeVar("T")
+
+CANCEL_SECONDS: Final = 0.2
+"""The pause before a task that goes on is cancelled again."""
 
 
 class Tasks:
@@ -43,3 +47,15 @@ class Tasks:
         _, late = await asyncio.wait(self._tasks, timeout=seconds)
         self._tasks.clear()
         return len(late)
+
+
+async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancels tasks and waits until all have ended.
+
+    A task that goes on is cancelled again: redis-py 8 swallows a cancellation at times.
+    """
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)

@@ -27,7 +27,6 @@ from stream_protocol.serving.chats._chat_list import (
     title_delta,
 )
 from stream_protocol.serving.chats._chat_store import ChatKey, ChatStore, chat_key
-from stream_protocol.serving.chats._observed_sessions import ObservedSessions
 from stream_protocol.serving.chats._sessions import (
     Completion,
     create_session,

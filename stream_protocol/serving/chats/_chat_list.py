@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from stream_protocol.serving.base import long_work
+from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats._chat_cursor import ChatCursor
 from stream_protocol.serving.chats._chat_details import (
     NO_DETAILS,
@@ -94,10 +94,10 @@ async def list_chats(
     if cursor is not None:
         reached = reached.parse(cursor)
     listed = (await runner.session_service.list_sessions(app_name=runner.app_name, user_id=user_id)).sessions
-    left, details = await long_work(lambda: _unread(listed, reached, archived=archived), items=listed)
+    left, details = await run_off_loop(lambda: _unread(listed, reached, archived=archived), items=listed)
     titles = await _titles(runner, left if wanted else left[:limit], details)
     if wanted:
-        left = await long_work(lambda: _found(left, titles, wanted), items=left)
+        left = await run_off_loop(lambda: _found(left, titles, wanted), items=left)
     page = left[:limit]
     return ChatListPage(
         chats=tuple(_listed(chat, titles[chat.id], details[chat.id]) for chat in page),
@@ -175,7 +175,7 @@ async def _titles(
 
 async def _said_title(chat: Session) -> str | None:
     """The title that the user's first message gives; ``None`` if there is no such message."""
-    return await long_work(lambda: _first_title(Transcript(chat.events)), events=chat.events)
+    return await run_off_loop(lambda: _first_title(Transcript(chat.events)), events=chat.events)
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:

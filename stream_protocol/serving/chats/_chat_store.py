@@ -12,8 +12,8 @@ from stream_protocol.serving.base import (
     HookTimeoutError,
     UserReads,
     changed_refusal,
-    in_time,
     unreachable_refusal,
+    with_timeout,
 )
 from stream_protocol.serving.chats._chat_details import CHANGED_BY_OTHERS, WITHOUT_EVENTS
 from stream_protocol.serving.chats._sessions import find_session
@@ -55,7 +55,7 @@ class ChatStore:
 
     async def session(self, key: ChatKey) -> Session | None:
         """Returns the session of a chat; ``None`` if this user has no such chat."""
-        return await self.in_time(self.find(key))
+        return await self.with_timeout(self.find(key))
 
     async def session_without_events(self, key: ChatKey) -> Session | None:
         """``session``, without its events."""
@@ -67,16 +67,16 @@ class ChatStore:
 
     async def look_up(self, key: ChatKey) -> Session | None:
         """``session`` outside of a request. Raises ``HookTimeoutError``, and what the session store raises."""
-        return await in_time(self._timeout, self.find(key))
+        return await with_timeout(self._timeout, self.find(key))
 
     async def read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
         """Reads or changes a chat of this user."""
-        return await self.in_time(self._in_turn(user_id, read))
+        return await self.with_timeout(self._in_turn(user_id, read))
 
-    async def in_time(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
+    async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
         """Returns the result of what a request does before its run. ``of``: the store that it asks."""
         try:
-            return await in_time(self._timeout, work)
+            return await with_timeout(self._timeout, work)
         except HookTimeoutError as error:
             text = "A request was refused: the %s took longer than %s seconds."
             logger.error(text, of.replace("_", " "), self._timeout)  # noqa: TRY400 - no trace of ours helps

@@ -11,7 +11,7 @@ from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 
 from stream_protocol.serving.adk_runner import MemorySessionService, agent_names
-from stream_protocol.serving.base import long_work
+from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
 from stream_protocol.session import Transcript, completing_events, restore_client_history
 from stream_protocol.wire import ChatRequestError
@@ -125,7 +125,7 @@ class Completion:
         if session is None or not await self._holds_lease():
             return
         if self._events is None:
-            self._events = await long_work(lambda: self._missing(session.events), events=session.events)
+            self._events = await run_off_loop(lambda: self._missing(session.events), events=session.events)
         stored = {event.id for event in session.events}
         for event in self._events:
             if event.id not in stored:
@@ -151,7 +151,7 @@ async def restore_session(
     ``ChatRequestError`` for a request that is refused.
     """
     agents = agent_names(runner.agent)
-    restored = await long_work(
+    restored = await run_off_loop(
         lambda: restore_client_history(request, agent=runner.agent.name, agents=agents, mode=mode), size=request.size
     )
     own = copy(runner)

@@ -14,3 +14,4 @@ from stream_protocol.serving.engine._engine import (
     RunRecord,
     ToldEnd,
 )
+from stream_protocol.serving.engine._local_runs import DurableService

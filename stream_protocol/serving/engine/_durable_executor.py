@@ -12,54 +12,40 @@ from google.adk.agents.invocation_context import new_invocation_context_id
 from stream_protocol.serving.base import ENGINE
 from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.engine._isolation import Isolation
-from stream_protocol.serving.engine._local_runs import LocalRun, LocalRuns, is_away
+from stream_protocol.serving.engine._local_runs import DurableService, LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
 from stream_protocol.serving.engine._records import record_of
 from stream_protocol.serving.engine._shown import has_finished
-from stream_protocol.serving.runs import NotRecordedError
+from stream_protocol.serving.runs import Executor, NotRecordedError
 from stream_protocol.session.transcript import EventMetadata
 
 if TYPE_CHECKING:
-    from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving.base import ServiceTimes
-    from stream_protocol.serving.chats import ChatKey, ChatStore
-    from stream_protocol.serving.engine._engine import Deployment, Engine, Execution
-    from stream_protocol.serving.runs import ActiveRuns, Claim, Job, Planner, Run, RunWork, Settled
+    from stream_protocol.serving.chats import ChatKey
+    from stream_protocol.serving.engine._engine import Execution
+    from stream_protocol.serving.runs import Claim, FoundOrphans, Job, Run
 
 logger = logging.getLogger(__name__)
 
 
-class DurableExecutor:
-    """Executes runs with an engine, and recovers the orphaned runs of the ``deployment``."""
+class DurableExecutor(Executor):
+    """Executes runs with an engine, and recovers the orphaned runs of the deployment."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        runner: Runner,
-        deployment: Deployment,
-        runs: ActiveRuns,
-        store: ChatStore,
-        planner: Planner,
-        work: RunWork,
-        times: ServiceTimes,
-    ) -> None:
-        engine.attach(deployment)
-        self._engine = engine
-        self._runner = runner
-        self._deployment = deployment
-        self._runs = runs
-        self._store = store
-        self._work = work
-        self._times = times
-        self._isolation = Isolation(times.alone)
-        self._local = LocalRuns(engine, runs, times)
-        self._orphans = OrphanedRuns(engine, runner, runs, store, planner, work, self._local, self._isolation, times)
+    def __init__(self, service: DurableService) -> None:
+        super().__init__(service.runs, service.work)
+        service.engine.attach(service.deployment)
+        self._service = service
+        self._engine = service.engine
+        self._store = service.store
+        self._times = service.times
+        self._isolation = Isolation(service.times.alone)
+        self._local = LocalRuns(service)
+        self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Connects to the engine, and recovers orphaned runs from now on. Later calls do nothing."""
-        await self._orphans.launch()
+        await self._orphans.start()
 
     def drain(self) -> None:
         """Recovers no more runs. If this worker is killed from now on, no run is blamed for that."""
@@ -80,7 +66,7 @@ class DurableExecutor:
         with self._work.observed(run, job):
             if job.invocation_id is None:
                 job = replace(job, invocation_id=new_invocation_context_id())
-            record = record_of(run, job, self._deployment)
+            record = record_of(run, job, self._service.deployment)
             local = LocalRun(record, run)
 
             async def held(execution: Execution) -> None:
@@ -90,27 +76,27 @@ class DurableExecutor:
 
             async with self._isolation.beside_others(run.is_ending):
                 try:
-                    await self._local.execute(local, self._engine.execute(record, self._runner, run.id, held))
+                    await self._local.execute(local, self._engine.execute(record, self._service.runner, run.id, held))
                 except Exception as error:
                     if local.is_kept:
                         raise
                     logger.exception("A request was refused: the engine could not record its run.")
                     raise NotRecordedError from error
 
-    async def settle(self, key: ChatKey, claim: Claim) -> Settled:
+    async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
         """Recovers the orphaned run that answers just this request, with the claim that the request has on its chat.
 
         Other orphaned runs of the chat stay as they are: only new words end them. See ``cancel`` and ``recover``.
         """
-        return await self._store.in_time(self._settle(key, claim), of=ENGINE)
+        return await self._store.with_timeout(self._recover_same(key, claim), of=ENGINE)
 
     async def recover(self, key: ChatKey) -> None:
         """Recovers the orphaned runs of the chat, for a request that waits for their end."""
-        await self._store.in_time(self._recover(key), of=ENGINE)
+        await self._store.with_timeout(self._recover(key), of=ENGINE)
 
     async def cancel(self, key: ChatKey) -> None:
         """Ends the orphaned runs of the chat, which is claimed."""
-        await self._store.in_time(self._cancel(key), of=ENGINE)
+        await self._store.with_timeout(self._cancel(key), of=ENGINE)
 
     async def stop(self, key: ChatKey) -> bool:
         """Stops the run of the chat, and its orphaned runs. Returns whether there was anything.
@@ -118,7 +104,7 @@ class DurableExecutor:
         No worker executes any of it again then, whatever becomes of this one and of the one that runs it: a worker that
         recovers a run only stores its end.
         """
-        return await self._store.in_time(self._stop(key), of=ENGINE)
+        return await self._store.with_timeout(self._stop(key), of=ENGINE)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
         """Returns whether an orphaned run of the chat has not stored what its request says. Without the engine nobody
@@ -145,10 +131,10 @@ class DurableExecutor:
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
         """Waits until the chat has no orphaned run, for a page that resumes. Returns ``True``."""
-        await self._store.in_time(self._wait_until_recovered(key), of=ENGINE)
+        await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
 
-    async def _settle(self, key: ChatKey, claim: Claim) -> Settled:
+    async def _recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
         others, idempotency_key = False, claim.run.idempotency_key
         for each in self._local.in_chat(key):  # it has lost the chat's lease, and is about to be left
             if each.record.idempotency_key == idempotency_key:

@@ -172,17 +172,17 @@ class Engine(Protocol):
     def attach(self, deployment: Deployment) -> None:
         """Says whose runs are kept and looked for. Called once, before all else."""
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Connects to the engine's store. Called before the first run; later calls do nothing."""
 
     async def aclose(self) -> None:
         """Leaves the store. Runs that have not ended are left to other workers."""
 
     async def ping(self) -> None:
-        """Raises if the store can take no run just now. Also called before ``launch``; not again before it has come
+        """Raises if the store can take no run just now. Also called before ``start``; not again before it has come
         back, so it may block a thread."""
 
-    def holds(self, runner: Runner) -> bool:
+    def supports(self, runner: Runner) -> bool:
         """Return True if the calls of this runner's agents can be kept."""
 
     async def execute(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,28 @@ from stream_protocol.wire import ChatRequestError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
+    from google.adk.runners import Runner
+
     from stream_protocol.serving.base import ServiceTimes
-    from stream_protocol.serving.chats import ChatKey
-    from stream_protocol.serving.engine._engine import EndState, Engine, LiveState, RunRecord
-    from stream_protocol.serving.runs import ActiveRuns, Run
+    from stream_protocol.serving.chats import ChatKey, ChatStore
+    from stream_protocol.serving.engine._engine import Deployment, EndState, Engine, LiveState, RunRecord
+    from stream_protocol.serving.runs import ActiveRuns, Planner, Run, RunWork
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DurableService:
+    """The objects of one service that its durable runs use. ``deployment``: whose orphaned runs it recovers."""
+
+    engine: Engine
+    runner: Runner
+    deployment: Deployment
+    runs: ActiveRuns
+    store: ChatStore
+    planner: Planner
+    work: RunWork
+    times: ServiceTimes
 
 
 class LocalRun:
@@ -85,10 +102,10 @@ class LocalRun:
 class LocalRuns:
     """The runs that this worker executes. Whatever it tells the engine, it tells again until that succeeds."""
 
-    def __init__(self, engine: Engine, runs: ActiveRuns, times: ServiceTimes) -> None:
-        self._engine = engine
-        self._runs = runs
-        self._times = times
+    def __init__(self, service: DurableService) -> None:
+        self._engine = service.engine
+        self._runs = service.runs
+        self._times = service.times
         self._local: dict[str, LocalRun] = {}
         """By the records' ids."""
         self._unforgotten: set[str] = set()

@@ -20,14 +20,11 @@ from stream_protocol.wire import ChatRequestError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from google.adk.runners import Runner
-
-    from stream_protocol.serving.base import ServiceTimes
-    from stream_protocol.serving.chats import ChatKey, ChatStore
-    from stream_protocol.serving.engine._engine import Engine, OrphanedRun, RunRecord
+    from stream_protocol.serving.chats import ChatKey
+    from stream_protocol.serving.engine._engine import OrphanedRun, RunRecord
     from stream_protocol.serving.engine._isolation import Isolation
-    from stream_protocol.serving.engine._local_runs import LocalRuns
-    from stream_protocol.serving.runs import ActiveRuns, Claim, Planner, RunWork
+    from stream_protocol.serving.engine._local_runs import DurableService, LocalRuns
+    from stream_protocol.serving.runs import Claim
 
 logger = logging.getLogger(__name__)
 
@@ -45,34 +42,14 @@ MAX_FAILURES: Final = 5
 class OrphanedRuns:
     """The orphaned runs of a service's chats."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        runner: Runner,
-        runs: ActiveRuns,
-        store: ChatStore,
-        planner: Planner,
-        work: RunWork,
-        local: LocalRuns,
-        isolation: Isolation,
-        times: ServiceTimes,
-    ) -> None:
-        self._engine = engine
-        self._runner = runner
-        self._runs = runs
-        self._store = store
-        self._planner = planner
+    def __init__(self, service: DurableService, local: LocalRuns, isolation: Isolation) -> None:
+        self._service = service
         self._isolation = isolation
-        self._times = times
-        self._tools = RecoveryTools(
-            engine=engine,
-            runner=runner,
-            runs=runs,
-            local=local,
-            isolation=isolation,
-            work=work,
-            note_failure=self._note_failure,
-        )
+        self._engine = service.engine
+        self._runner = service.runner
+        self._runs = service.runs
+        self._times = service.times
+        self._tools = RecoveryTools(service=service, local=local, isolation=isolation, note_failure=self._note_failure)
         self._absent: set[str] = set()
         """The records' ids of runs whose chats are not in this session store."""
         self._failures = Counter[str]()
@@ -84,9 +61,9 @@ class OrphanedRuns:
         self._watching: asyncio.Task[None] | None = None
         self._draining = False
 
-    async def launch(self) -> None:
+    async def start(self) -> None:
         """Connects to the engine, and looks for runs from now on. Later calls do nothing."""
-        await self._engine.launch()
+        await self._engine.start()
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(), context=Context())
 
@@ -102,7 +79,7 @@ class OrphanedRuns:
 
     async def in_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
         """The chat's runs that have not ended and do not go on in this worker: their worker may be dead."""
-        await self.launch()
+        await self.start()
         return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
 
     async def claim_and_recover(self, orphan: OrphanedRun) -> None:
@@ -141,7 +118,7 @@ class OrphanedRuns:
         """Goes on with the run. Stores nothing by itself: what cannot go on is left as it was found."""
         record, run = orphan.record, claim.run
         is_hopeless = orphan.is_given_up or self._failures[record.id] >= MAX_FAILURES
-        session = await self._store.look_up((record.user_id, record.chat_id))
+        session = await self._service.store.look_up((record.user_id, record.chat_id))
         if session is None:
             return "absent"
         sessions = ResumedSessions(self._runner.session_service, session, record)
@@ -154,7 +131,7 @@ class OrphanedRuns:
         run.continue_message(request)
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
         runner = job_runner(self._runner, sessions)
-        job = self._planner.job(request, turn, sessions.found, overrides, runner, lambda _: run.open())
+        job = self._service.planner.job(request, turn, sessions.found, overrides, runner, lambda _: run.open())
         run.recover()
         run.allow_recovery()
         if sessions.has_input:

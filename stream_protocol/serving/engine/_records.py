@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic_core import to_jsonable_python
 
 from stream_protocol.serving.adk_runner import resumed_agent
-from stream_protocol.serving.base import long_work
+from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import load_saved_files
 from stream_protocol.serving.engine._engine import RunRecord
 from stream_protocol.serving.errors import log_error
@@ -90,7 +90,7 @@ async def planned_again(
     """
     planning = partial(_planned, runner, record, sessions)
     try:
-        request, turn = await long_work(planning, events=sessions.found.events)
+        request, turn = await run_off_loop(planning, events=sessions.found.events)
     except Exception as error:  # noqa: BLE001 - whatever is wrong with the record
         log_error(logger, error)
         return *_unplanned(record, sessions), UNPLANNABLE_TEXT

@@ -14,7 +14,13 @@ from google.adk.events import Event
 from stream_protocol.adk import read
 from stream_protocol.serving.engine._engine import OtherVersionError, ToldEnd
 from stream_protocol.serving.engine._local_runs import LocalRun, is_away
-from stream_protocol.serving.engine._shown import as_log, has_finished, shown_and_not_said, shown_before, told_end
+from stream_protocol.serving.engine._shown import (
+    as_log,
+    has_finished,
+    shown_before,
+    told_end,
+    unfinished_text,
+)
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
 from stream_protocol.session import for_page_alone
 from stream_protocol.stream import RunLimitError
@@ -24,11 +30,11 @@ if TYPE_CHECKING:
 
     from google.adk.runners import Runner
 
-    from stream_protocol.serving.engine._engine import Engine, Execution, OrphanedRun, RunRecord
+    from stream_protocol.serving.engine._engine import Execution, OrphanedRun, RunRecord
     from stream_protocol.serving.engine._isolation import Isolation
-    from stream_protocol.serving.engine._local_runs import LocalRuns
+    from stream_protocol.serving.engine._local_runs import DurableService, LocalRuns
     from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
-    from stream_protocol.serving.runs import ActiveRuns, Job, Run, RunWork
+    from stream_protocol.serving.runs import Job, Run
 
 logger = logging.getLogger(__name__)
 
@@ -43,12 +49,9 @@ CRASHES_TEXT: Final = "The server broke down several times during this answer, a
 class RecoveryTools:
     """The objects that all recoveries of a service use. ``note_failure``: called for a recovery that fails."""
 
-    engine: Engine
-    runner: Runner
-    runs: ActiveRuns
+    service: DurableService
     local: LocalRuns
     isolation: Isolation
-    work: RunWork
     note_failure: Callable[[RunRecord, Exception], None]
 
 
@@ -79,7 +82,7 @@ class Recovery:
     async def execute(self) -> None:
         """Does the work of the run, in the run's own task."""
         first_run = (self._record.id, self._record.trace)
-        with self._tools.work.observed(self._run, self._job, first_run=first_run):
+        with self._tools.service.work.observed(self._run, self._job, first_run=first_run):
             await self._execute()
 
     async def _execute(self) -> None:
@@ -125,10 +128,12 @@ class Recovery:
             log = await self._written(execution.log_id or "")
             job = self._job.with_runner(execution.runner)
             events = job.events(run.abort_signal, run.idempotency_key)
-            await self._tools.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
+            await self._tools.service.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
 
         try:
-            await self._tools.engine.execute_again(record, self._tools.runner, run.id, held, alone=alone)
+            await self._tools.service.engine.execute_again(
+                record, self._tools.service.runner, run.id, held, alone=alone
+            )
             if not self._local.is_kept:
                 run.leave()  # somebody has ended it meanwhile
         except OtherVersionError:
@@ -170,7 +175,7 @@ class Recovery:
             await self._end(log, end)
 
     async def _end(self, log: Sequence[bytes], end: ToldEnd | None) -> None:
-        await self._tools.work.do(self._run, self._job, _ending(self._job, log, self._run, self._sessions, end))
+        await self._tools.service.work.do(self._run, self._job, _ending(self._job, log, self._run, self._sessions, end))
 
     async def _fence(self) -> bool:
         """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away, or the
@@ -185,7 +190,7 @@ class Recovery:
         return not self._run.was_left
 
     async def _written(self, log_id: str) -> list[bytes]:
-        return await self._tools.runs.written(self._local.key, log_id)
+        return await self._tools.service.runs.written(self._local.key, log_id)
 
 
 def job_runner(runner: Runner, sessions: ResumedSessions) -> Runner:
@@ -198,28 +203,28 @@ def job_runner(runner: Runner, sessions: ResumedSessions) -> Runner:
 async def with_shown(
     events: AsyncGenerator[Event], log: Sequence[bytes], run: Run, execution: Execution, sessions: ResumedSessions
 ) -> AsyncGenerator[Event]:
-    """Yield the events, and the half texts of models whose workers have died, in the order in which they are stored.
+    """Yield the events, and the partial texts of models whose workers have died, in the order in which they are stored.
 
-    A half text that is stored comes where it is stored. The last one is not stored yet: it is stored before the first
-    new fragment, or after the first new complete event, which ADK has stored.
+    A partial text that is stored comes where it is stored. The last one is not stored yet: it is stored before the
+    first new fragment, or after the first new complete event, which ADK has stored.
     """
     told = False
     async with aclosing(events):
         async for event in events:
             said = read(event)
-            for earlier in sessions.take_halves(rest=execution.is_live and said.is_fragment):
+            for earlier in sessions.take_partial_texts(rest=execution.is_live and said.is_fragment):
                 yield earlier
             if not said.is_fragment:
                 yield event
-            for earlier in sessions.take_halves(rest=execution.is_live):
+            for earlier in sessions.take_partial_texts(rest=execution.is_live):
                 yield earlier
             if execution.is_live and not told and not said.by_user:
                 told = True
                 again, author = [*run.log.events()], said.speaker[0]
-                half = shown_and_not_said(log, again, author=author, invocation_id=said.invocation_id)
-                if half is not None:
-                    await sessions.append_shown(half)
-                    yield half
+                unfinished = unfinished_text(log, again, author=author, invocation_id=said.invocation_id)
+                if unfinished is not None:
+                    await sessions.append_shown(unfinished)
+                    yield unfinished
             if said.is_fragment:
                 yield event
 
@@ -229,7 +234,7 @@ async def _ending(
 ) -> AsyncGenerator[Event]:
     """Yield the events of a run that is not executed again, then end the run. ``end``: ``None`` if it has finished.
 
-    The first event names the invocation. The stored events follow, then the half text that is not stored yet.
+    The first event names the invocation. The stored events follow, then the partial text that is not stored yet.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)
@@ -240,11 +245,11 @@ async def _ending(
         author = author if said.by_user else said.speaker[0]
         yield event
     log = log or as_log(end.unfinished_text if end else "")
-    half = shown_and_not_said(log, [*run.log.events()], author=author, invocation_id=invocation_id)
-    if half is not None:
+    unfinished = unfinished_text(log, [*run.log.events()], author=author, invocation_id=invocation_id)
+    if unfinished is not None:
         # The model reads the whole text, if that is stored.
-        await sessions.append_shown(half if len(shown) == len(sessions.earlier) else for_page_alone(half))
-        yield half
+        await sessions.append_shown(unfinished if len(shown) == len(sessions.earlier) else for_page_alone(unfinished))
+        yield unfinished
     match end:
         case ToldEnd(state="stopped"):
             run.stop()

@@ -13,7 +13,7 @@ from google.adk.sessions.state import State
 
 from stream_protocol.adk import is_user_event
 from stream_protocol.serving.adk_runner import DelegatingSessions
-from stream_protocol.serving.engine._shown import is_half
+from stream_protocol.serving.engine._shown import is_partial_text
 from stream_protocol.session.transcript import EventMetadata
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class ResumedSessions(DelegatingSessions):
         self._found = stored.model_copy(update={"events": found, "state": record.state})
         self._earlier = list(stored.events[record.found_events :])
         """What earlier executions have stored, and this one has not come to."""
-        self._halves: list[Event] = []
-        """The half texts before what it has come to, unless they were taken."""
+        self._partial_texts: list[Event] = []
+        """The partial texts before what it has come to, unless they were taken."""
         self.earlier = (*self._earlier,)
         """All that earlier executions have stored."""
         self._idempotency_key = record.idempotency_key
@@ -79,7 +79,7 @@ class ResumedSessions(DelegatingSessions):
         await self._sessions.append_event(self._stored, Event(author="user"))
 
     async def append_shown(self, event: Event) -> None:
-        """Stores the half text that the page was shown, and no model has said in this execution."""
+        """Stores the partial text that the page was shown, and no model has said in this execution."""
         await self._sessions.append_event(self._stored, event)
 
     async def append_event(self, session: Session, event: Event) -> Event:
@@ -87,8 +87,10 @@ class ResumedSessions(DelegatingSessions):
         if event.partial:
             return event
         said = _said(event)
-        same = next((earlier for earlier in self._earlier if not is_half(earlier) and _said(earlier) == said), None)
-        self._pass_halves(len(self._earlier) if same is None else self._earlier.index(same))
+        same = next(
+            (earlier for earlier in self._earlier if not is_partial_text(earlier) and _said(earlier) == said), None
+        )
+        self._pass_partial_texts(len(self._earlier) if same is None else self._earlier.index(same))
         if same is None:
             await self._sessions.append_event(self._stored, event)
         else:
@@ -99,13 +101,13 @@ class ResumedSessions(DelegatingSessions):
             event.actions.artifact_delta = same.actions.artifact_delta
         return await BaseSessionService.append_event(self, session, event)  # adds it to this session alone
 
-    def take_halves(self, *, rest: bool) -> list[Event]:
-        """The half texts that earlier executions have stored, each once: those before what this one has come to, and
+    def take_partial_texts(self, *, rest: bool) -> list[Event]:
+        """The partial texts that earlier executions have stored, each once: those before what this one has come to, and
         with ``rest`` all others."""
         if rest:
-            self._pass_halves(len(self._earlier))
-        halves, self._halves = self._halves, []
-        return halves
+            self._pass_partial_texts(len(self._earlier))
+        texts, self._partial_texts = self._partial_texts, []
+        return texts
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
@@ -115,11 +117,11 @@ class ResumedSessions(DelegatingSessions):
             return self._copy()
         return await super().get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
 
-    def _pass_halves(self, index: int) -> None:
-        """Finds the half texts that were stored before the event with this index."""
-        passed = [event for event in self._earlier[:index] if is_half(event)]
+    def _pass_partial_texts(self, index: int) -> None:
+        """Finds the partial texts that were stored before the event with this index."""
+        passed = [event for event in self._earlier[:index] if is_partial_text(event)]
         self._earlier = [event for event in self._earlier if event not in passed]
-        self._halves += passed
+        self._partial_texts += passed
 
     def _copy(self) -> Session:
         return self._found.model_copy(update={"events": list(self._found.events), "state": dict(self._found.state)})

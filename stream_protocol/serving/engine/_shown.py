@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AnyChunk
 
 
-def shown_and_not_said(log: Sequence[bytes], said: Sequence[bytes], *, author: str, invocation_id: str) -> Event | None:
+def unfinished_text(log: Sequence[bytes], said: Sequence[bytes], *, author: str, invocation_id: str) -> Event | None:
     """An event with the text that the log of a dead worker ends with, and no model has said since.
 
     ``log``: its SSE events. ``said``: those of the response so far, in which everything is said again that was kept.
     """
     shown, again = _texts(log), _texts(said)
-    half = next((text for text in reversed(shown) if not any(whole.startswith(text) for whole in again)), "")
-    if not half or half != shown[-1]:
+    unfinished = next((text for text in reversed(shown) if not any(whole.startswith(text) for whole in again)), "")
+    if not unfinished or unfinished != shown[-1]:
         return None
-    content = types.Content(role="model", parts=[types.Part(text=half)])
+    content = types.Content(role="model", parts=[types.Part(text=unfinished)])
     event = Event(author=author, invocation_id=invocation_id, content=content)
     update_metadata(event, unfinished=True)
     return event
@@ -76,7 +76,7 @@ def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
     return [event for event in stored if event not in unshown]
 
 
-def is_half(event: Event) -> bool:
+def is_partial_text(event: Event) -> bool:
     """Whether it is such an event."""
     return EventMetadata.of(event).unfinished
 

@@ -3,7 +3,6 @@
 Where to change what:
 
 - ``_chat_router``: FastAPI's router with its lifespan.
-- ``_shared_user``: the warning that all visitors are one user.
 - ``_routes``: paths and ``identify``.
 - ``_endpoints``: answers of the routes.
 - ``_request_body``: sizes of bodies: 413, 503.
@@ -14,7 +13,7 @@ Where to change what:
 - ``_response_headers``: security headers.
 - ``_artifact_response``: downloads of artifacts.
 - ``_plain_text_errors``: refusals as text or JSON.
-- ``_hooks``: hooks of an app.
+- ``_hooks``: hooks of an app, and the warning that all visitors are one user.
 - ``_metrics_page``: ``/metrics``.
 """
 
@@ -27,7 +26,7 @@ from stream_protocol.serving.http._plain_text_errors import json_errors, plain_t
 from stream_protocol.serving.http._request_body import RequestBodies, dropping_body_if_refused, read_small
 from stream_protocol.serving.http._response_body import response_body
 from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, ResponseHeaders
-from stream_protocol.serving.http._routes import check_route_path
+from stream_protocol.serving.http._routes import RouteOptions, check_route_path
 from stream_protocol.serving.http._sliced_response import whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin

@@ -16,7 +16,7 @@ from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.base import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving.chats import MAX_PAGE_SIZE, PAGE_SIZE, parse_changes
 from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
-from stream_protocol.serving.http._hooks import prepare_run, require_user
+from stream_protocol.serving.http._hooks import SharedUserWarning, prepare_run, require_user
 from stream_protocol.serving.http._plain_text_errors import json_errors, plain_text_errors
 from stream_protocol.serving.http._request_body import (
     MAX_BODY_BYTES,
@@ -24,7 +24,6 @@ from stream_protocol.serving.http._request_body import (
     RequestBodies,
     dropping_body_if_refused,
 )
-from stream_protocol.serving.http._shared_user import SharedUserWarning
 from stream_protocol.serving.http._sliced_response import JSON_HEADERS, SlicedResponse, history_json, whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
 from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 MAX_CHANGES_BYTES: Final = 16 * 1024
 """The most bytes in the body of a ``PATCH``: a title is short, also in ``\\u`` escapes."""
 
-CHANGES_WAY_OUT: Final = "it may say only a title and archived."
+CHANGES_HINT: Final = "it may say only a title and archived."
 
 
 P = ParamSpec("P")
@@ -194,7 +193,7 @@ class ChatEndpoints:
         The chat as in ``chats``; 404 if this user has no such chat, 422 for another body.
         """
         await self._admit_change(request, user_id, chat_id)
-        body = await self._bodies.read_small_json(request, MAX_CHANGES_BYTES, CHANGES_WAY_OUT)
+        body = await self._bodies.read_small_json(request, MAX_CHANGES_BYTES, CHANGES_HINT)
         return JSONResponse(await self._service.update(chat_id, user_id=user_id, changes=parse_changes(body)))
 
     @_answers_errors

@@ -6,13 +6,15 @@ Both may be plain functions or coroutine functions.
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
 from typing import Final, TypeAlias
 
 from starlette.requests import Request
 
-from stream_protocol.serving.base import RunOverrides
+from stream_protocol.serving.base import RunOverrides, is_loopback_address
 from stream_protocol.wire import ChatRequest, ChatRequestError, check_header_name, check_instance, check_text
 
 LOCAL_USER: Final = "local"
@@ -89,3 +91,34 @@ async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_
     prepared = await prepared if inspect.isawaitable(prepared) else prepared
     check_instance("prepare(request, chat_request)", prepared, RunOverrides, "a RunOverrides")
     return prepared
+
+
+logger = logging.getLogger(__name__)
+
+
+class SharedUserWarning:
+    """Logs a warning at the first request of the local user that comes from another machine."""
+
+    def __init__(self) -> None:
+        self._is_logged = False
+
+    def look_at(self, request: Request, user_id: str) -> None:
+        """Look at a request, and log the warning if it is due. A client without an IP address is not remote."""
+        if self._is_logged or user_id != LOCAL_USER or request.client is None or not _is_remote(request.client.host):
+            return
+        self._is_logged = True
+        logger.warning(
+            "A request came from %s, but all visitors are one user, %r: each of them reads, continues and deletes "
+            "every chat. Say who they are: `identify` of chat_router and create_app, `user_id` of ChatEndpoints, or "
+            "serve --user-header.",
+            request.client.host,
+            LOCAL_USER,
+        )
+
+
+def _is_remote(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return not is_loopback_address(host)

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from stream_protocol.serving.base import Remembered
+from stream_protocol.serving.base import CachedProbe
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._trusted_origins import require_trusted_origin
 
@@ -31,7 +31,7 @@ class MetricsPage:
 
     def __init__(self, app: ASGIApp, read: Callable[[], bytes]) -> None:
         self._app = app
-        self._text = Remembered(partial(anyio.to_thread.run_sync, read), REMEMBERED_SECONDS)
+        self._text = CachedProbe(partial(anyio.to_thread.run_sync, read), REMEMBERED_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == METRICS_PATH:

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from stream_protocol.serving.base import ByteBudget
-from stream_protocol.wire import WAY_OUT, ChatRequest, ChatRequestError, check_count, parse_chat_request_in_slices
+from stream_protocol.wire import HINT, ChatRequest, ChatRequestError, check_count, parse_chat_request_in_slices
 
 MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024
 """The most bytes of a refused body that are read: a video that somebody attached by mistake."""
@@ -62,28 +62,28 @@ class RequestBodies:
         async with dropping_body_if_refused(request):
             _require_json(request)
         with self._in_flight.share(user_id) as share:
-            body = await _read(request, self._max_body_bytes, WAY_OUT, share.take)
+            body = await _read(request, self._max_body_bytes, HINT, share.take)
             parsing = parse_chat_request_in_slices(body)
             del body
             yield await self._parse(parsing, share.take)
 
     @asynccontextmanager
-    async def read_file(self, request: Request, user_id: str, limit: int, way_out: str) -> AsyncIterator[bytearray]:
+    async def read_file(self, request: Request, user_id: str, limit: int, hint: str) -> AsyncIterator[bytearray]:
         """Reads a body of any kind, for a block in which it is used: it counts until that ends.
 
-        ``way_out``: what is said of one with more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 429, 503).
+        ``hint``: what is said of one with more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 429, 503).
         """
         with self._in_flight.share(user_id) as share:
-            yield await _read(request, min(limit, self._max_body_bytes), way_out, share.take)
+            yield await _read(request, min(limit, self._max_body_bytes), hint, share.take)
 
-    async def read_small_json(self, request: Request, limit: int, way_out: str) -> bytes:
-        """Returns the JSON body of another request. ``way_out``: what is said of one with more than ``limit`` bytes.
+    async def read_small_json(self, request: Request, limit: int, hint: str) -> bytes:
+        """Returns the JSON body of another request. ``hint``: what is said of one with more than ``limit`` bytes.
 
         Raises ``ChatRequestError`` (413, 415).
         """
         async with dropping_body_if_refused(request):
             _require_json(request)
-        return await read_small(request, min(limit, self._max_body_bytes), way_out)
+        return await read_small(request, min(limit, self._max_body_bytes), hint)
 
     async def _parse(self, parsing: Generator[int, None, ChatRequest], take: Callable[[int], None]) -> ChatRequest:
         """Parses a body. Of all bodies one slice is parsed at a time, in turn, and everything else goes on between."""
@@ -107,18 +107,18 @@ def _too_much() -> ChatRequestError:
     return ChatRequestError(text, status=503, retry_after=BUSY_SECONDS, reason="bodies")
 
 
-async def read_small(request: Request, limit: int, way_out: str) -> bytes:
-    """Returns the body of a request, whatever its media type. Raises ``ChatRequestError`` (413) with ``way_out``."""
-    return bytes(await _read(request, limit, way_out, lambda _: None))
+async def read_small(request: Request, limit: int, hint: str) -> bytes:
+    """Returns the body of a request, whatever its media type. Raises ``ChatRequestError`` (413) with ``hint``."""
+    return bytes(await _read(request, limit, hint, lambda _: None))
 
 
-async def _read(request: Request, limit: int, way_out: str, take: Callable[[int], None]) -> bytearray:
+async def _read(request: Request, limit: int, hint: str, take: Callable[[int], None]) -> bytearray:
     """Returns the body of a request. ``take``: called with the size of each piece.
 
     Raises ``ChatRequestError``: 413 for more than ``limit`` bytes, and what ``take`` raises. The body has been read
     then, within the bounds.
     """
-    too_large = ChatRequestError(f"The request is larger than {_in_words(limit)}: {way_out}", status=413)
+    too_large = ChatRequestError(f"The request is larger than {_in_words(limit)}: {hint}", status=413)
     body = bytearray()
     read = 0
     async with aclosing(request.stream()) as pieces:

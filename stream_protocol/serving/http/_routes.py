@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -32,23 +32,60 @@ def check_route_path(name: str, path: object) -> None:
     check_pattern(name, path, _PATH, 'a path with a slash first and none last, such as "/api/chat"')
 
 
-def chat_routes(
-    service: ChatService,
-    *,
-    path: str = "/api/chat",
-    identify: Identify = local_user,
-    prepare: Prepare | None = None,
-    max_body_bytes: int = MAX_BODY_BYTES,
-    max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT,
-    keep_alive: float | None = KEEP_ALIVE,
-    allow_origins: Sequence[str] = (),
-) -> list[Route]:
-    """Return the routes of ``chat_router``, whose options these are. The caller starts and closes the service."""
+class RouteOptions(TypedDict, total=False):
+    """Keyword options of ``chat_router``."""
+
+    path: str
+    """Where ``useChat`` posts."""
+    identify: Identify
+    """Request -> the user's id, from your session or token: whose chats the request may see. By default all chats
+    belong to one local user, and a warning is logged at the first request from another machine. The user's id is never
+    taken from the body of the request."""
+    prepare: Prepare | None
+    """Says how a request is run: its agent, run config, state and secrets. Without it only the user's words reach the
+    agent."""
+    max_body_bytes: int
+    """A larger request is refused (413). Stock clients send the whole chat with each message, attached files
+    included."""
+    max_bytes_in_flight: int
+    """The memory that the bodies of all requests may take while they are read and planned. What does not fit is refused
+    (503, or 429 if one user takes more than half); a body of up to 64 KiB is never."""
+    keep_alive: float | None
+    """Seconds of silence in a stream before a comment is sent, since proxies cut silent connections; ``None`` for
+    never."""
+    allow_origins: Sequence[str]
+    """Origins of other pages that may use the endpoint: scheme, host and port, such as ``https://app.example``, or
+    ``*`` for all. The routes answer the browser's preflights, and their responses have the headers of CORS. Pages of an
+    origin that is named may send the user's cookies, too. What unnamed pages of other sites send is refused (403) if it
+    changes something. If the app has a ``CORSMiddleware``, name the origins there, and leave this out: its pages may
+    use the endpoint."""
+
+
+DEFAULTS: Final[RouteOptions] = {
+    "path": "/api/chat",
+    "identify": local_user,
+    "prepare": None,
+    "max_body_bytes": MAX_BODY_BYTES,
+    "max_bytes_in_flight": MAX_BYTES_IN_FLIGHT,
+    "keep_alive": KEEP_ALIVE,
+    "allow_origins": (),
+}
+
+
+def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[Route]:
+    """Return the routes of ``chat_router``. The caller starts and closes the service."""
+    if unknown := options.keys() - DEFAULTS.keys():
+        raise TypeError(f"There is no option {', '.join(map(repr, sorted(unknown)))}.")
+    given: RouteOptions = {**DEFAULTS, **options}
+    path, identify, prepare = given["path"], given["identify"], given["prepare"]
     check_route_path("path", path)
     check_callable("identify", identify, ("request",))
     check_callable("prepare", prepare, ("request", "chat_request"), or_none=True)
     endpoints = ChatEndpoints(
-        service, max_body_bytes=max_body_bytes, max_bytes_in_flight=max_bytes_in_flight, keep_alive=keep_alive
+        service,
+        max_body_bytes=given["max_body_bytes"],
+        max_bytes_in_flight=given["max_bytes_in_flight"],
+        keep_alive=given["keep_alive"],
     )
     overrides = prepare or NO_OVERRIDES
 
@@ -80,7 +117,7 @@ def chat_routes(
     async def readyz(_request: Request) -> Response:
         if not service.accepts_runs:
             return JSONResponse({"status": "draining"}, status_code=503)
-        if missing := await service.missing_stores():
+        if missing := await service.unready():
             return JSONResponse({"status": "unavailable", "missing": missing}, status_code=503)
         return JSONResponse({"status": "ok"})
 
@@ -106,7 +143,7 @@ def chat_routes(
         Route("/healthz", plain_text_errors(_healthz), methods=["GET"], name="healthz"),
         Route("/readyz", plain_text_errors(readyz), methods=["GET"], name="readyz"),
     ]
-    return cross_origin_routes(routes, check_origins("allow_origins", allow_origins))
+    return cross_origin_routes(routes, check_origins("allow_origins", given["allow_origins"]))
 
 
 def _chat_id(request: Request) -> str:

@@ -63,8 +63,7 @@ def create_app(
     An app of your own takes over the routes and the lifespan, which starts the service and closes it:
     ``Starlette(routes=[…, *chat.routes], lifespan=chat.router.lifespan_context)``.
 
-    ``identify``, ``prepare``: as in ``chat_router``.
-    ``allow_origins``: as in ``chat_router``.
+    ``identify``, ``prepare``, ``allow_origins``: as in ``RouteOptions``.
     ``page``: whether the page is there. No other site may frame it, and it loads nothing from elsewhere.
     ``suggestions``: messages that the page offers to send first, as texts or as ``{"title": …, "prompt": …}``. Without
     any the page lists the agent's tools.

@@ -1,7 +1,6 @@
 """One request to the service: for a response, for a history, for a deletion."""
 
-from stream_protocol.serving.requests._acts import delete_chat, stop_chat
-from stream_protocol.serving.requests._chat_reads import ChatReads
+from stream_protocol.serving.requests._chat_reads import ChatReads, delete_chat, stop_chat
 from stream_protocol.serving.requests._context import assemble
 from stream_protocol.serving.requests._lifecycle import RequestLifecycle
-from stream_protocol.serving.requests._service_options import OnBusy, ServiceOptions, check_request
+from stream_protocol.serving.requests._service_options import ServiceOptions, check_request, checked_options

@@ -1,4 +1,4 @@
-"""``ChatReads``: the messages, the files and the list of chats, for pages that load them."""
+"""``ChatReads``: the messages, the files and the list of chats, for pages that load them. Stops and deletes a chat."""
 
 from __future__ import annotations
 
@@ -7,8 +7,24 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving.base import ARTIFACTS_AT_ONCE, HISTORIES_AT_ONCE, UserReads, long_work
-from stream_protocol.serving.chats import change_chat, checked_changes, list_chats, load_artifact
+from stream_protocol.serving.base import (
+    ARTIFACTS_AT_ONCE,
+    HISTORIES_AT_ONCE,
+    RUN_LOG,
+    RunSlot,
+    UserReads,
+    run_off_loop,
+    unreachable_refusal,
+)
+from stream_protocol.serving.chats import (
+    change_chat,
+    chat_key,
+    checked_changes,
+    delete_session,
+    list_chats,
+    load_artifact,
+)
+from stream_protocol.serving.runs import DELETION, Claim
 from stream_protocol.session import Transcript, transcript_to_messages
 from stream_protocol.wire import ChatRequestError
 
@@ -53,11 +69,11 @@ class ChatReads:
                         memory.take(size)
                     options = self._service.planner.options_for(key[1], artifact_base)
                     work = partial(_messages, session, answered, options, encoded=encoded)
-                    return await long_work(work, events=session.events)
+                    return await run_off_loop(work, events=session.events)
                 del session  # what waits takes no memory, and is in nobody's way
             if lacks_message:
                 may_lack_message = False
-                await executor.wait_for_message(key, self._service.stopping_wait)
+                await executor.wait_for_message(key, self._service.limits.stop_timeout)
             elif memory is not None:
                 await memory.wait_for_room(size, left)
 
@@ -105,3 +121,45 @@ def _messages(session: Session, answered: str | None, options: ConverterOptions,
     transcript = Transcript(session.events)
     running = answered is not None and transcript.is_answering(answered)
     return transcript_to_messages(transcript, running=running, encoded=encoded, **options)
+
+
+async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
+    """Stops the run of a chat. Raises ``ChatRequestError``: see ``ChatService.stop``."""
+    with service.audit.acting(user_id, chat_id, "stop"):
+        key = chat_key(user_id, chat_id)
+        if not await service.executor.stop(key) and await service.store.session_without_events(key) is None:
+            raise _no_such_chat()
+
+
+async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
+    """Stops the run of a chat, then deletes the chat. Raises ``ChatRequestError``: see ``ChatService.delete``.
+
+    It holds the chat as a run does, so that none begins.
+    """
+    with service.audit.acting(user_id, chat_id, "delete"):
+        key = chat_key(user_id, chat_id)
+        if await service.store.session(key) is None:
+            raise _no_such_chat()
+        with await _claim(service, key) as claim:
+            await service.executor.cancel(key)
+            session = await service.store.session(key)
+            if session is None:
+                raise _no_such_chat()
+            if not await claim.run.holds_lease():  # others may have accepted words since
+                raise unreachable_refusal(RUN_LOG)
+            await service.store.with_timeout(delete_session(service.runner, session))
+
+
+async def _claim(service: ServiceContext, key: ChatKey) -> Claim:
+    waiting = RunSlot(service.waiting, (key[0], object()))
+    try:
+        while not isinstance(found := await service.runs.claim(key, DELETION, waiting), Claim):
+            await waiting.take()
+            await service.runs.interrupt(key, found.run)
+        return found
+    finally:
+        waiting.free()
+
+
+def _no_such_chat() -> ChatRequestError:
+    return ChatRequestError("There is no such chat.", status=404)

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving.adk_runner import as_runner, default_run_config, delegation_tools
+from stream_protocol.serving.adk_runner import as_runner, default_run_config, task_agent_tools
 from stream_protocol.serving.base import (
     AuditTrail,
     RequestRates,
@@ -15,18 +15,17 @@ from stream_protocol.serving.base import (
     RunSlots,
     ServiceLimits,
     Tasks,
-    as_one_recorder,
+    all_recorders,
 )
 from stream_protocol.serving.chats import ChatStore
-from stream_protocol.serving.engine import DurableExecutor, deployment_of
+from stream_protocol.serving.engine import DurableExecutor, DurableService, deployment_of
 from stream_protocol.serving.requests._readiness import Readiness
 from stream_protocol.serving.run_logs import MemoryRunLog
 from stream_protocol.serving.runs import (
     ActiveRuns,
     ClientHistory,
-    DirectExecutor,
+    Executor,
     Planner,
-    RunLimits,
     RunWork,
     ServerHistory,
     warn_of_other_workers,
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.engine import Engine
     from stream_protocol.serving.requests._service_options import OnBusy, ServiceOptions
     from stream_protocol.serving.run_logs import RunLog
-    from stream_protocol.serving.runs import Executor, HistoryPolicy
+    from stream_protocol.serving.runs import HistoryPolicy
     from stream_protocol.stream import ConverterOptions
 
 logger = logging.getLogger(__name__)
@@ -74,7 +73,7 @@ class ServiceContext:
     waiting: RunSlots
     """The requests that wait for the end of a run."""
     on_busy: OnBusy
-    stopping_wait: float
+    limits: ServiceLimits
     times: ServiceTimes
 
     async def drain(self) -> None:
@@ -97,42 +96,51 @@ class ServiceContext:
 
 def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
     """Makes the objects of a service from its options, and from those of the converter."""
-    runner = as_runner(target, given.session_service)
-    options = hide_tools(delegation_tools(runner.agent), options)
+    runner = as_runner(target, given["session_service"])
+    options = hide_tools(task_agent_tools(runner.agent), options)
     settings = Settings(**options)
-    limits, tasks = given.limits or ServiceLimits(), Tasks()
-    if given.run_log is None:
+    limits, tasks = given["limits"] or ServiceLimits(), Tasks()
+    if given["run_log"] is None:
         warn_of_other_workers()
-    run_log = given.run_log or MemoryRunLog()
+    run_log = given["run_log"] or MemoryRunLog()
     engine = _usable_engine(given, runner, run_log)
-    store = ChatStore(runner, given.hook_timeout)
+    store = ChatStore(runner, limits.hook_timeout)
     history = _history_policy(given, runner, store)
     planner = Planner(
-        runner, given.run_config or default_run_config(), options, history, as_one_recorder(given.recorder)
+        runner, given["run_config"] or default_run_config(), options, history, all_recorders(given["recorder"])
     )
     runs = ActiveRuns(
         runner.app_name,
         run_log,
-        RunLimits(disconnect_grace=given.disconnect_grace, run_timeout=given.run_timeout, max_chunks=limits.max_chunks),
+        limits,
         tasks,
-        given.times,
-        stopping_wait=given.stopping_wait,
+        given["times"],
         chat_exists=history.has_chat,
-        recovers=engine is not None,
+        runs_are_recovered=engine is not None,
     )
     work = RunWork(
         runner,
         runs,
         history,
-        on_finish=given.on_finish,
-        hook_timeout=given.hook_timeout,
+        on_finish=given["on_finish"],
+        hook_timeout=limits.hook_timeout,
         ai_sdk=settings.client.major,
-        times=given.times,
+        times=given["times"],
     )
-    executor: Executor = DirectExecutor(runs, work)
+    executor = Executor(runs, work)
     if engine is not None:
-        deployment = deployment_of(runner, run_log)
-        executor = DurableExecutor(engine, runner, deployment, runs, store, planner, work, given.times)
+        executor = DurableExecutor(
+            DurableService(
+                engine=engine,
+                runner=runner,
+                deployment=deployment_of(runner, run_log),
+                runs=runs,
+                store=store,
+                planner=planner,
+                work=work,
+                times=given["times"],
+            )
+        )
     return ServiceContext(
         runner=runner,
         settings=settings,
@@ -142,35 +150,35 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         runs=runs,
         executor=executor,
         planner=planner,
-        audit=AuditTrail(runner.app_name, given.on_audit, timeout=given.hook_timeout),
+        audit=AuditTrail(runner.app_name, given["on_audit"], timeout=limits.hook_timeout),
         memory=ResponseMemory(limits.max_response_bytes, with_state=settings.options["send_state"]),
         readiness=Readiness(runner, run_log, engine),
         rates=RequestRates(limits.max_requests_per_minute),
         foreign_rates=RequestRates(limits.max_requests_per_minute),
         tasks=tasks,
-        slots=RunSlots(limits.max_runs_per_user, limits.max_runs, patience=given.stopping_wait),
+        slots=RunSlots(limits.max_runs_per_user, limits.max_runs, patience=limits.stop_timeout),
         waiting=RunSlots(limits.max_waiting_per_user, limits.max_runs),
-        on_busy=given.on_busy,
-        stopping_wait=given.stopping_wait,
-        times=given.times,
+        on_busy=given["on_busy"],
+        limits=limits,
+        times=given["times"],
     )
 
 
 def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> HistoryPolicy:
-    files = given.files or FilePolicy()
-    if given.history == "server":
-        return ServerHistory(runner, store, files, given.history_cut)
-    return ClientHistory(files, given.history)
+    files = given["files"] or FilePolicy()
+    if given["history"] == "server":
+        return ServerHistory(runner, store, files, given["history_cut"])
+    return ClientHistory(files, given["history"])
 
 
 def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> Engine | None:
     """Returns the engine, if it can keep the runs of this service. Raises ``StreamProtocolError``."""
-    engine = given.engine
+    engine = given["engine"]
     if engine is None:
         return None
-    if given.history != "server":
+    if given["history"] != "server":
         raise StreamProtocolError('`engine` needs `history="server"`: else nothing is stored.')
-    if not engine.holds(runner):
+    if not engine.supports(runner):
         logger.warning("Runs are not executed again: the engine cannot keep what these agents do.")
         return None
     if engine.is_shared and isinstance(run_log, MemoryRunLog):

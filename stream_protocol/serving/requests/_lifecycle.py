@@ -11,10 +11,10 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from stream_protocol.serving.base import ENGINE, RunSlot, busy_refusal, long_work, unreachable_refusal
+from stream_protocol.serving.base import ENGINE, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._stored_response import stored_response
-from stream_protocol.serving.runs import Claim, Incoming, late_response, refusal_as_events
+from stream_protocol.serving.runs import Claim, Incoming, deferred_response, refusal_as_events
 from stream_protocol.serving.telemetry import interrupts
 from stream_protocol.session import NewUserTurn, NothingToRun, idempotency_key
 from stream_protocol.wire import ChatRequestError
@@ -22,10 +22,10 @@ from stream_protocol.wire import ChatRequestError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from stream_protocol.serving.base import Attempt, RunOverrides
+    from stream_protocol.serving.base import AuditScope, RunOverrides
     from stream_protocol.serving.requests._context import ServiceContext
     from stream_protocol.serving.run_logs import RunInfo
-    from stream_protocol.serving.runs import Planned, Run, Settled
+    from stream_protocol.serving.runs import FoundOrphans, Planned, Run
     from stream_protocol.session import CallAnswer, PlannedTurn
     from stream_protocol.wire import ChatRequest
 
@@ -125,15 +125,15 @@ class RequestLifecycle:
         self._overrides = overrides
         self._begins_run = begins_run
         self._chat = chat_key(user_id, request.id)
-        self._attempt = service.audit.attempt(user_id, request)
+        self._audit_scope = service.audit.scope(user_id, request)
         self._state = ADMITTED
-        self._patience: float | None = service.stopping_wait
+        self._patience: float | None = service.limits.stop_timeout
         """Seconds that it waits for the end of another run before its response begins; ``None``: that has begun."""
         self._slot = RunSlot(service.slots, self._chat)
         self._waiting = RunSlot(service.waiting, (user_id, object()))
         self._claim: Claim | None = None
         self._was_busy = False
-        self._orphans: Settled = "none"
+        self._orphans: FoundOrphans = "none"
         self._recoveries = 0
 
     async def respond(self) -> AsyncIterator[bytes]:
@@ -145,7 +145,7 @@ class RequestLifecycle:
         if await self._advance():
             return self._response
         self._patience = None
-        return late_response(self._service.tasks.start(refusal_as_events(self._respond_late)))
+        return deferred_response(self._service.tasks.start(refusal_as_events(self._respond_late)))
 
     async def _respond_late(self) -> AsyncIterator[bytes]:
         await self._advance()
@@ -155,7 +155,7 @@ class RequestLifecycle:
         """Goes from state to state until the request is answered. Returns ``False`` if it waits for too long."""
         goes_on = False
         try:
-            async with self._service.audit.answering(self._user_id, self._request, self._attempt):
+            async with self._service.audit.answering(self._user_id, self._request, self._audit_scope):
                 while self._state is not ANSWERED and not goes_on:
                     state = await self._STEPS[self._state](self)
                     assert state in TRANSITIONS[self._state]
@@ -182,8 +182,8 @@ class RequestLifecycle:
             request=self._request,
             user_id=self._user_id,
             overrides=self._overrides,
-            attempt=self._attempt,
-            idempotency_key=await long_work(lambda: idempotency_key(self._request), size=self._request.size),
+            scope=self._audit_scope,
+            idempotency_key=await run_off_loop(lambda: idempotency_key(self._request), size=self._request.size),
             requested_at=requested_at,
         )
         return CLAIMING
@@ -239,12 +239,12 @@ class RequestLifecycle:
         has_ended = await self._service.runs.wait_for_end(self._chat, self._other, self._patience)
         return CLAIMING if has_ended else WAITING
 
-    async def _settle(self) -> RequestState:
+    async def _look_for_orphans(self) -> RequestState:
         claim = self._claimed
         claim.run.continue_message(self._request)
         if await self._service.runs.newest_stop(self._chat) not in ("", self._newest_stop):
             claim.run.stop()  # the user has stopped the chat while the request waited: what it says is stored
-        self._orphans = await self._service.executor.settle(self._chat, claim)
+        self._orphans = await self._service.executor.recover_same(self._chat, claim)
         return ACCEPTING if self._orphans == "recovered" else PLANNING
 
     async def _plan_turn(self) -> RequestState:
@@ -269,10 +269,10 @@ class RequestLifecycle:
         claim, turn, service = self._claimed, self._planned.turn, self._service
         assert not isinstance(turn, NothingToRun)
         await self._slot.take()
-        accept = partial(_accept, claim.run, self._attempt)
-        job = await service.store.in_time(service.planner.prepare(self._incoming, self._planned, turn, accept))
+        accept = partial(_accept, claim.run, self._audit_scope)
+        job = await service.store.with_timeout(service.planner.prepare(self._incoming, self._planned, turn, accept))
         if isinstance(turn, NewUserTurn):
-            self._attempt.accept(turn.answers)
+            self._audit_scope.accept(turn.answers)
         self._response = claim.run.log.read()
         claim.start(service.executor.execute(claim.run, job))
         return ACCEPTING
@@ -282,7 +282,7 @@ class RequestLifecycle:
         if self._orphans == "recovered":
             self._response = claim.run.log.read()
         try:
-            await self._service.store.in_time(claim.wait_until_accepted())
+            await self._service.store.with_timeout(claim.wait_until_accepted())
         except ChatRequestError:
             claim.run.give_up()
             raise
@@ -295,7 +295,7 @@ class RequestLifecycle:
 
     async def _plan(self, *, chat_was_busy: bool) -> Planned:
         planning = self._service.planner.plan(self._incoming, chat_was_busy=chat_was_busy)
-        return await self._service.store.in_time(planning)
+        return await self._service.store.with_timeout(planning)
 
     @property
     def _claimed(self) -> Claim:
@@ -308,7 +308,7 @@ class RequestLifecycle:
         BUSY: _plan_beside,
         INTERRUPTING: _interrupt,
         WAITING: _wait,
-        CLAIMED: _settle,
+        CLAIMED: _look_for_orphans,
         PLANNING: _plan_turn,
         RECOVERING: _recover,
         PREPARING: _prepare,
@@ -317,14 +317,14 @@ class RequestLifecycle:
     }
 
 
-def _accept(run: Run, attempt: Attempt, answers: Sequence[CallAnswer]) -> None:
+def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
     """Accepts a request when what it says is stored. ``answers``: those that hold from now on.
 
     A request whose approvals were stopped before they were stored stays refused, although its denials hold.
     """
     if not run.is_open:
-        attempt.accept(answers)
-        if not attempt.decisions:
+        scope.accept(answers)
+        if not scope.decisions:
             run.open()
 
 

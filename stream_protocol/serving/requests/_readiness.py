@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.adk_runner import check_writable
-from stream_protocol.serving.base import Remembered
+from stream_protocol.serving.base import CachedProbe
 from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.run_logs import RunLogError
@@ -41,8 +41,8 @@ class Readiness:
         self._pings: dict[str, Callable[[], Awaitable[object]]] = {"run log": run_log.ping, "session store": sessions}
         if engine is not None:
             # It may ask in a thread, which cannot be cancelled: so one that hangs is waited for again.
-            self._pings["engine"] = Remembered(engine.ping, 0.0).get
-        self._missing = Remembered(self._ask, REMEMBERED_SECONDS)
+            self._pings["engine"] = CachedProbe(engine.ping, 0.0).get
+        self._missing = CachedProbe(self._ask, REMEMBERED_SECONDS)
         self._told: tuple[str, ...] = ()
         """What the log has been told to be missing."""
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 from google.adk.agents.run_config import RunConfig
 
-from stream_protocol.serving.base import RunOverrides, ServiceLimits, ServiceTimes, check_recorder
+from stream_protocol.serving.base import DEFAULT_TIMES, RunOverrides, ServiceLimits, ServiceTimes, check_recorder
 from stream_protocol.serving.engine import Engine
 from stream_protocol.serving.run_logs import RunLog
 from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode
+from stream_protocol.stream import ConverterOptions
 from stream_protocol.wire import (
     ChatRequest,
     check_callable,
     check_choice,
     check_instance,
     check_interface,
-    check_seconds,
 )
 
 if TYPE_CHECKING:
@@ -41,13 +40,9 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
         or_none=True,
         hint="give RedisRunLog(…), PostgresRunLog(…) or MemoryRunLog()",
     ),
-    "disconnect_grace": partial(check_seconds, zero=True, or_none=True),
-    "run_timeout": partial(check_seconds, or_none=True),
     "limits": partial(check_instance, kind=ServiceLimits, expected="a ServiceLimits", or_none=True),
     "on_busy": partial(check_choice, choices=get_args(OnBusy)),
     "history_cut": partial(check_choice, choices=get_args(HistoryCut)),
-    "stopping_wait": partial(check_seconds, zero=True),
-    "hook_timeout": partial(check_seconds, or_none=True),
     "files": partial(check_instance, kind=FilePolicy, expected="a FilePolicy", or_none=True),
     "on_finish": partial(check_callable, arguments=("messages", "message", "outcome"), or_none=True),
     "on_audit": partial(check_callable, arguments=("record",), or_none=True),
@@ -60,31 +55,77 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
 """Option -> its check. The target and the session service are checked by ``as_runner``, the others by the converter."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServiceOptions:
-    """The options of a ``ChatService``, which describes them. Raises ``InvalidArgumentError`` for a wrong value."""
+class ServiceOptions(ConverterOptions, total=False):
+    """Keyword options of ``ChatService``, in addition to those of the converter."""
 
     session_service: BaseSessionService | None
+    """Stores the sessions: any of ADK's, such as ``SqliteSessionService``, ``VertexAiSessionService`` and
+    ``DatabaseSessionService`` (with the extra ``postgres``). In memory by default. A ``Runner`` brings its own."""
     history: HistoryMode
+    """Which history the model reads. ``"server"``, the default: the stored session; only the last message of a request
+    counts. ``"client"``: the messages of the request. Nothing is stored, each request gets a session of its own, in
+    memory, and approvals are refused. ``"text"``: the same, but only the texts of the messages."""
     run_config: RunConfig | None
+    """``default_run_config()`` by default: ``StreamingMode.SSE``, and plain ``def`` tools in threads: one of them would
+    block every chat."""
     run_log: RunLog | None
-    disconnect_grace: float | None
-    run_timeout: float | None
+    """Keeps responses while they are written. ``MemoryRunLog()`` by default, for one process; ``RedisRunLog`` for many.
+    The service closes it."""
     limits: ServiceLimits | None
+    """How many runs go on at once, how long and how much one may say, how often a user may ask: see ``ServiceLimits``.
+    The calls of models in a run are ``max_llm_calls`` of the run config, ADK's 500 by default; the bytes of a response
+    are ``LogBounds.max_size`` of the run log."""
     on_busy: OnBusy
+    """What a new turn of the user does while a run of its chat goes on. ``"interrupt"``, the default: it stops that
+    run, as ``stop`` does, and is answered. ``"reject"``: every other request is refused (409)."""
     history_cut: HistoryCut
-    stopping_wait: float
-    hook_timeout: float | None
+    """What it means that new words come with a history which ends before the stored one. ``"append"``, the default:
+    they are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``: what is
+    stored after the last message that the client has is taken back first; some kits edit so, assistant-ui among them.
+    Only for clients that send ``messages`` with the ids of all; a single ``message`` never means a cut."""
     files: FilePolicy | None
+    """Which attached files are accepted (by default all that a browser can send), and whether the agent's files are
+    sent as links to artifacts."""
     on_finish: OnFinish | None
+    """Called when a run has ended, with the messages of the chat: see ``OnFinish``."""
     on_audit: OnAudit | None
+    """Gets a record of each approval, denial, answer, sign-in, stop and deletion, refused ones as well: see
+    ``AuditRecord``. The logger ``stream_protocol.audit`` gets them, too."""
     recorder: Recorder | Sequence[Recorder] | None
+    """Records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``, or a list of recorders. One that fails
+    stops none of the others."""
     engine: Engine | None
+    """Executes a run again whose worker is dead: a ``DbosEngine`` of ``stream_protocol.durable``. It needs
+    ``history="server"``, and agents of ADK's own classes. The service closes it."""
     times: ServiceTimes
+    """How long the service waits where there is no option, for tests: see ``ServiceTimes``."""
 
-    def __post_init__(self) -> None:
-        for name, check in CHECKS.items():
-            check(name, getattr(self, name))
+
+DEFAULTS: Final[ServiceOptions] = {
+    "session_service": None,
+    "history": "server",
+    "run_config": None,
+    "run_log": None,
+    "limits": None,
+    "on_busy": "interrupt",
+    "history_cut": "append",
+    "files": None,
+    "on_finish": None,
+    "on_audit": None,
+    "recorder": None,
+    "engine": None,
+    "times": DEFAULT_TIMES,
+}
+
+
+def checked_options(options: ServiceOptions) -> tuple[ServiceOptions, ConverterOptions]:
+    """Return the service's options, with the defaults, and the converter's. Raises ``InvalidArgumentError``."""
+    given: ServiceOptions = {**DEFAULTS, **options}
+    values = dict[str, Any](given)
+    for name, check in CHECKS.items():
+        check(name, values[name])
+    converting = {name: value for name, value in options.items() if name not in DEFAULTS}
+    return given, cast("ConverterOptions", converting)
 
 
 def check_request(request: object, overrides: object) -> None:

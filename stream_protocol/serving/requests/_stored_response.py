@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.base import long_work
-from stream_protocol.serving.runs import with_error, without_loop
+from stream_protocol.serving.base import run_off_loop
+from stream_protocol.serving.runs import ending_in_error, prevent_auto_resend
 from stream_protocol.stream import iter_sse
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ async def stored_response(service: ServiceContext, incoming: Incoming, stored: N
             stored.events, past=stored.past, message_id=stored.message_id, taken_ids=stored.call_ids, **options
         )
         if stored.is_interrupted:
-            return [*with_error(events, INTERRUPTED_TEXT), done]
+            return [*ending_in_error(events, INTERRUPTED_TEXT), done]
         continued = None if stored.repeats == "words" else incoming.request.target
-        return [*without_loop(events, continued=continued), done]
+        return [*prevent_auto_resend(events, continued=continued), done]
 
-    return _iterate(await long_work(response, events=[*stored.past, *stored.events]), memory)
+    return _iterate(await run_off_loop(response, events=[*stored.past, *stored.events]), memory)
 
 
 async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:

@@ -5,8 +5,8 @@ Where to change what:
 - ``_event_buffer``: slow and late readers, size of a response, number of readers.
 - ``_shared_run_log``: stops for other workers.
 - ``_lease``: leases: dead workers, takeovers, lost stores; see docs/redis.md.
-- ``_follower``: reads runs of other workers.
-- ``_copier``: writes runs for other workers.
+- ``_log_tail``: reads runs of other workers.
+- ``_log_writer``: writes runs for other workers.
 - ``_run_store``: what both need of a store.
 """
 
@@ -14,7 +14,7 @@ from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._load_run_log import load_run_log
 from stream_protocol.serving.run_logs._log_bounds import LogBounds
 from stream_protocol.serving.run_logs._memory import MemoryRunLog
-from stream_protocol.serving.run_logs._run_log import ChatTakenError, Lease, Owner, RunInfo, RunLog, RunLogError
+from stream_protocol.serving.run_logs._run_log import ChatTakenError, Lease, RunHandle, RunInfo, RunLog, RunLogError
 from stream_protocol.serving.run_logs._run_reader import RunReader
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "Lease",
     "LogBounds",
     "MemoryRunLog",
-    "Owner",
+    "RunHandle",
     "RunInfo",
     "RunLog",
     "RunLogError",

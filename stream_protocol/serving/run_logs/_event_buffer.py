@@ -38,7 +38,7 @@ class EventBuffer:
         self._events = EventList(self._bounds)
         self._readers = Readers(self._events, self._bounds, on_readers)
         self._copied: int | None = None
-        """See ``mark_copied``."""
+        """See ``ack``."""
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
         self._holds_end = False
@@ -116,7 +116,7 @@ class EventBuffer:
         """
         return None if position < self._events.begin else self._events.since(position)
 
-    def mark_copied(self, count: int | None) -> None:
+    def ack(self, count: int | None) -> None:
         """Sets how many events have been copied to Redis or another store. Later events are not joined before they are
         copied, so that ``since`` returns them.
 

@@ -12,15 +12,15 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
-from stream_protocol.serving.run_logs._copier import Copier
+from stream_protocol.serving.base import cancel_and_wait
+from stream_protocol.serving.run_logs._log_writer import LogWriter
 from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
 from stream_protocol.serving.telemetry import add_run
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._log_bounds import LogBounds
-    from stream_protocol.serving.run_logs._run_log import Owner, Phase
+    from stream_protocol.serving.run_logs._run_log import Phase, RunHandle
     from stream_protocol.serving.run_logs._run_store import LeaseTimes, RunIdentity, RunStore
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class SharedLease:
     has taken the chat, and takes the lease back if not. Until then the lease is not ``held``.
     """
 
-    def __init__(self, store: RunStore, run: RunIdentity, owner: Owner, times: LeaseTimes) -> None:
+    def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle, times: LeaseTimes) -> None:
         self.owner = owner
         self._read_elsewhere = asyncio.Event()
         self._store = store
@@ -108,7 +108,7 @@ class SharedLease:
     async def keep_until_released(self, bounds: LogBounds) -> None:
         """Renews the lease and copies the log until the run is released and all is copied. Then frees the chat."""
         add_run(self.run_id)
-        copier = Copier(
+        writer = LogWriter(
             self._store,
             self._run,
             self._token,
@@ -117,7 +117,7 @@ class SharedLease:
             renew_lease=self.renew_now,
             read_elsewhere=self._read_elsewhere,
         )
-        tasks = [asyncio.create_task(copier.copy()), asyncio.create_task(self._renew())]
+        tasks = [asyncio.create_task(writer.copy()), asyncio.create_task(self._renew())]
         ending = asyncio.create_task(self._tell_end())
         try:
             await self._released.wait()

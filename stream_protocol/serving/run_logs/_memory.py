@@ -11,7 +11,7 @@ from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunInfo
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_protocol.serving.run_logs._run_log import Owner, Phase
+    from stream_protocol.serving.run_logs._run_log import Phase, RunHandle
     from stream_protocol.serving.run_logs._run_reader import RunReader
 
 MAX_STOPS: Final = 1_000
@@ -35,7 +35,7 @@ class MemoryRunLog:
         self._stops: dict[str, str] = {}
         """By chat: the id of its newest stop. The oldest comes first."""
 
-    async def claim(self, chat: str, idempotency_key: str, owner: Owner) -> _MemoryLease:
+    async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> _MemoryLease:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
         if (other := self._leases.get(chat)) is not None:
             raise ChatTakenError(other.info())
@@ -57,7 +57,7 @@ class MemoryRunLog:
         run_id: str,
         *,
         rebuild: bool = False,
-        recovers: bool = False,
+        runs_are_recovered: bool = False,
     ) -> RunReader | None:
         """Reads a run's response; ``None`` if the run has released its chat."""
         lease = self._leases.get(chat)
@@ -100,7 +100,7 @@ class _MemoryLease:
     held = True
     read_elsewhere = False
 
-    def __init__(self, leases: dict[str, _MemoryLease], chat: str, idempotency_key: str, owner: Owner) -> None:
+    def __init__(self, leases: dict[str, _MemoryLease], chat: str, idempotency_key: str, owner: RunHandle) -> None:
         self.run_id = uuid4().hex
         self.owner = owner
         self._leases = leases

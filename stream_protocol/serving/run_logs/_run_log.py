@@ -48,7 +48,7 @@ class RunLogError(Exception):
     """The store of the log cannot be reached now. ``str(error)`` is one line for the server's operator."""
 
 
-class Owner(Protocol):
+class RunHandle(Protocol):
     """A run, as its log sees it."""
 
     @property
@@ -101,7 +101,7 @@ class RunLog(Protocol):
     def bounds(self) -> LogBounds:
         """How large the log of one response may become."""
 
-    async def claim(self, chat: str, idempotency_key: str, owner: Owner) -> Lease:
+    async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
         """Gives the chat to a new run, which writes to ``owner.log``. ``idempotency_key``: of its request.
 
         Raises ``ChatTakenError`` if another run holds the chat's lease.
@@ -113,12 +113,14 @@ class RunLog(Protocol):
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
         """``current`` for each of these chats, in their order. One round trip, however many they are."""
 
-    async def read(self, chat: str, run_id: str, *, rebuild: bool = False, recovers: bool = False) -> RunReader | None:
+    async def read(
+        self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
+    ) -> RunReader | None:
         """Reads a run's response from its beginning to its end; ``None`` if the log does not have it any more.
 
         ``rebuild`` as in ``EventBuffer.read``. If the worker that writes the response dies, the open parts of the
-        message are closed and the response ends in an error. ``recovers``: another worker goes on with the run then, so
-        the readers are cut off instead, and come back.
+        message are closed and the response ends in an error. ``runs_are_recovered``: another worker goes on with the
+        run then, so the readers are cut off instead, and come back.
         """
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:

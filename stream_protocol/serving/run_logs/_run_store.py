@@ -2,19 +2,21 @@
 
 Each method is one atomic step in the store, and safe to repeat: its first reply may have got lost. Each raises
 ``RunLogError`` if the store cannot be reached, or takes too long. The rest, which is the same over any store, is in
-``_lease`` (the right to a chat), ``_copier`` (writes a log), ``_follower`` (reads one) and ``_shared_run_log``.
+``_lease`` (the right to a chat), ``_log_writer`` (writes a log), ``_log_tail`` (reads one) and ``_shared_run_log``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+from stream_protocol.serving.run_logs._run_log import RunInfo
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from stream_protocol.serving.run_logs._run_log import Phase, RunInfo
+    from stream_protocol.serving.run_logs._run_log import Phase
 
 RENEWALS: Final = 3
 """Renewals per lease time."""
@@ -119,7 +121,7 @@ class Renewal:
 
 
 @dataclass(frozen=True)
-class Watched:
+class LeaseView:
     """What the store says to a worker that reads a run."""
 
     holder: str
@@ -133,10 +135,10 @@ class Watched:
 
 
 @dataclass(frozen=True)
-class Head:
+class Snapshot:
     """What a reader needs before it reads the first entry."""
 
-    joined: int
+    compacted: int
     """The number of events that were joined and are no longer in entries; 0 if none were."""
     events: bytes
     """These events, joined."""
@@ -158,7 +160,7 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Piece:
+class LogBatch:
     """What a run adds to its log in one step."""
 
     entry: Entry
@@ -200,23 +202,23 @@ class RunStore(Protocol):
         A lease that the store has lost is written again, also over the lease of an older run.
         """
 
-    async def append(self, run: RunIdentity, token: int, piece: Piece) -> int | None:
+    async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Adds a piece to the run's log. Returns how many events the log has then; ``None`` to a run that does not hold
         the lease.
 
         Adds nothing unless the log has as many events as the piece says that there are before it.
         """
 
-    async def replace(self, run: RunIdentity, token: int, head: Head) -> int | None:
+    async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
         """Replaces the first entries by joined events. Returns the same as ``append``."""
 
     async def free(self, run: RunIdentity) -> None:
         """Frees the chat, if this run holds its lease. A log without an end gets the end ``BROKEN``."""
 
-    async def watch(self, chat: str, run_id: str, *, reads: bool) -> Watched:
+    async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
         """Notes that this worker reads a run, for the time of a lease; or that it no longer does."""
 
-    async def head(self, chat: str, run_id: str) -> Head:
+    async def snapshot(self, chat: str, run_id: str) -> Snapshot:
         """Returns what a reader needs before the first entry."""
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
@@ -245,6 +247,17 @@ class RunStore(Protocol):
 def chat_key(chat: str) -> str:
     """The name of a chat in a store: 32 hexadecimal digits, whatever characters its id has."""
     return sha256(chat.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def run_info(run_id: str, idempotency_key: str, phase: str, *, healthy: bool) -> RunInfo:
+    """A run as a store has it. ``phase``: one of ``Phase``."""
+    return RunInfo(run_id=run_id, idempotency_key=idempotency_key, phase=cast("Phase", phase), healthy=healthy)
+
+
+def reason_of(error: BaseException) -> str:
+    """One line that says why a store cannot be reached."""
+    line = next(iter(str(error).splitlines()), "")
+    return line or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 def _milliseconds(seconds: float) -> int:

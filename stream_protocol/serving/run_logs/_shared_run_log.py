@@ -9,18 +9,18 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
-from stream_protocol.serving.run_logs._follower import Follower, written_events
+from stream_protocol.serving.base import Tasks, cancel_and_wait
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
+from stream_protocol.serving.run_logs._log_tail import LogTail, written_events
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
 from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, RunIdentity
 from stream_protocol.wire import check_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Sequence
 
-    from stream_protocol.serving.run_logs._run_log import Owner, RunInfo
+    from stream_protocol.serving.run_logs._run_log import RunHandle, RunInfo
     from stream_protocol.serving.run_logs._run_reader import RunReader
     from stream_protocol.serving.run_logs._run_store import RunStore
 
@@ -54,10 +54,10 @@ class SharedRunLog:
         """The leases of this worker's runs, by run id."""
         self._chats: dict[str, SharedLease] = {}
         """The newest of them in each chat, by chat."""
-        self._followers: dict[str, Follower] = {}
+        self._tails: dict[str, LogTail] = {}
         """The runs of other workers that are read here, by run id."""
-        self._lease_tasks: set[asyncio.Task[None]] = set()
-        self._follower_tasks: set[asyncio.Task[None]] = set()
+        self._lease_tasks = Tasks()
+        self._tail_tasks = Tasks()
         self._stop_tasks: dict[str, asyncio.Task[None]] = {}
         """By run id, for runs of other workers: the task that repeats the request to stop. See ``_repeat_stop``."""
         self._closing = False
@@ -72,7 +72,7 @@ class SharedRunLog:
         """Checks that the store can be written to. Raises ``RunLogError`` if not."""
         await self._store.ping()
 
-    async def claim(self, chat: str, idempotency_key: str, owner: Owner) -> SharedLease:
+    async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> SharedLease:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
         run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, idempotency_key=idempotency_key)
         lease = SharedLease(self._store, run, owner, self._times)
@@ -82,10 +82,10 @@ class SharedRunLog:
             own = self._leases.get(taken.run.run_id)
             raise taken if own is None else ChatTakenError(own.info()) from None
         except BaseException:  # the store may have given the chat to this run, but it will not start
-            _start(self._lease_tasks, lease.free_in_store())
+            _ = self._lease_tasks.start(lease.free_in_store())
             raise
         self._leases[run.run_id] = self._chats[chat] = lease
-        _start(self._lease_tasks, self._keep_lease(chat, lease))
+        _ = self._lease_tasks.start(self._keep_lease(chat, lease))
         if self._request_task is None:
             # Of no chat: what it logs is not about the one that comes first.
             self._request_task = asyncio.create_task(self._handle_renewal_requests(), context=Context())
@@ -105,12 +105,14 @@ class SharedRunLog:
         found = dict(zip(others, await self._store.peek(others), strict=True))
         return [runs.get(chat) or found.get(chat) for chat in chats]
 
-    async def read(self, chat: str, run_id: str, *, rebuild: bool = False, recovers: bool = False) -> RunReader | None:
+    async def read(
+        self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
+    ) -> RunReader | None:
         """Reads a run's response; ``None`` if the store does not have it any more."""
         if (own := self._leases.get(run_id)) is not None:
             return own.owner.log.read(rebuild=rebuild)
-        follower = self._follower(run_id) or await self._follow(chat, run_id, recovers=recovers)
-        return None if follower is None else follower.buffer.read(rebuild=rebuild)
+        tail = self._tail(run_id) or await self._follow(chat, run_id, runs_are_recovered=runs_are_recovered)
+        return None if tail is None else tail.buffer.read(rebuild=rebuild)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
         """Returns what the store has of the response of a run whose worker is dead."""
@@ -142,9 +144,9 @@ class SharedRunLog:
         """Waits up to ``CLOSING_SECONDS`` until the store has the logs of released runs. Ends all tasks and readers."""
         self._closing = True
         if self._lease_tasks:
-            await asyncio.wait(self._lease_tasks, timeout=CLOSING_SECONDS)
+            await asyncio.wait([*self._lease_tasks], timeout=CLOSING_SECONDS)
         request_tasks = [self._request_task] if self._request_task else []
-        await cancel_and_wait([*self._lease_tasks, *self._follower_tasks, *self._stop_tasks.values(), *request_tasks])
+        await cancel_and_wait([*self._lease_tasks, *self._tail_tasks, *self._stop_tasks.values(), *request_tasks])
         await self._store.aclose()
 
     def _own_run(self, chat: str) -> RunInfo | None:
@@ -189,30 +191,35 @@ class SharedRunLog:
             if self._chats.get(chat) is lease:
                 del self._chats[chat]
 
-    async def _follow(self, chat: str, run_id: str, *, recovers: bool) -> Follower | None:
-        follower = Follower(
-            self._store, chat=chat, run_id=run_id, times=self._times, bounds=self.bounds, recovers=recovers
+    async def _follow(self, chat: str, run_id: str, *, runs_are_recovered: bool) -> LogTail | None:
+        tail = LogTail(
+            self._store,
+            chat=chat,
+            run_id=run_id,
+            times=self._times,
+            bounds=self.bounds,
+            runs_are_recovered=runs_are_recovered,
         )
-        if not await follower.begin():
+        if not await tail.begin():
             return None
-        if (current := self._follower(run_id)) is not None:  # another reader has come first
+        if (current := self._tail(run_id)) is not None:  # another reader has come first
             return current
-        self._followers[run_id] = follower
-        _start(self._follower_tasks, self._run_follower(run_id, follower))
-        return follower
+        self._tails[run_id] = tail
+        _ = self._tail_tasks.start(self._run_tail(run_id, tail))
+        return tail
 
-    def _follower(self, run_id: str) -> Follower | None:
-        follower = self._followers.get(run_id)
-        return None if follower is None or follower.leaving else follower
+    def _tail(self, run_id: str) -> LogTail | None:
+        tail = self._tails.get(run_id)
+        return None if tail is None or tail.leaving else tail
 
-    async def _run_follower(self, run_id: str, follower: Follower) -> None:
+    async def _run_tail(self, run_id: str, tail: LogTail) -> None:
         try:
-            await follower.follow()
+            await tail.follow()
         finally:
-            if self._followers.get(run_id) is follower:
-                del self._followers[run_id]
-        if run_id not in self._followers:
-            await follower.leave()
+            if self._tails.get(run_id) is tail:
+                del self._tails[run_id]
+        if run_id not in self._tails:
+            await tail.leave()
 
     async def _handle_renewal_requests(self) -> None:
         """Renews leases at once when other workers ask for it. A failure is logged and does not end the task."""
@@ -232,10 +239,3 @@ def lease_times(lease: float, expiry: float) -> LeaseTimes:
     check_seconds("lease", lease)
     check_seconds("expiry", expiry)
     return LeaseTimes(lease=lease, log_retention=expiry)
-
-
-def _start(tasks: set[asyncio.Task[None]], work: Coroutine[None, None, None]) -> None:
-    """Starts a background task, and keeps a reference until it ends: the event loop keeps only a weak one."""
-    task = asyncio.create_task(work)
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)

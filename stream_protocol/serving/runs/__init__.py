@@ -8,20 +8,20 @@ Where to change what:
 - ``_executor``: who executes a run; ``engine`` has the durable one.
 - ``_run``: the life of a run: timeout, lost readers, failures.
 - ``_job``: events and conversion of a run; the message so far for a client that resumes.
-- ``_late_response``: answers that wait long.
-- ``_loop_guard``: stops clients that would send forever.
+- ``_deferred_response``: answers that wait long.
+- ``_auto_resend``: stops clients that would send forever.
 - ``_on_finish``: the app's hook at the end of a response.
 """
 
 from stream_protocol.serving.base import warn_of_other_workers
-from stream_protocol.serving.runs._active_runs import DELETION, STOPPING_WAIT, ActiveRuns
+from stream_protocol.serving.runs._active_runs import DELETION, ActiveRuns
+from stream_protocol.serving.runs._auto_resend import ending_in_error, prevent_auto_resend
 from stream_protocol.serving.runs._claim import Claim, NotRecordedError
-from stream_protocol.serving.runs._executor import DirectExecutor, Executor, Settled
+from stream_protocol.serving.runs._deferred_response import deferred_response, refusal_as_events
+from stream_protocol.serving.runs._executor import Executor, FoundOrphans
 from stream_protocol.serving.runs._history_policy import ClientHistory, HistoryPolicy, Planned, ServerHistory
 from stream_protocol.serving.runs._job import Job
-from stream_protocol.serving.runs._late_response import late_response, refusal_as_events
-from stream_protocol.serving.runs._loop_guard import with_error, without_loop
 from stream_protocol.serving.runs._on_finish import OnFinish, Outcome
 from stream_protocol.serving.runs._planner import Incoming, Planner
-from stream_protocol.serving.runs._run import RUN_TIMEOUT, TEXTS_OF_TIMEOUTS, Run, RunLimits
+from stream_protocol.serving.runs._run import TEXTS_OF_TIMEOUTS, Run
 from stream_protocol.serving.runs._run_work import RunWork

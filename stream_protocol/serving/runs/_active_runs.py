@@ -20,18 +20,14 @@ from stream_protocol.serving.telemetry import observed_resume
 if TYPE_CHECKING:
     from opentelemetry.trace import SpanContext
 
-    from stream_protocol.serving.base import RunSlot, ServiceTimes, Tasks
+    from stream_protocol.serving.base import RunSlot, ServiceLimits, ServiceTimes, Tasks
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.run_logs import RunInfo, RunLog, RunReader
-    from stream_protocol.serving.runs._run import RunLimits
 
 logger = logging.getLogger(__name__)
 
 DELETION: Final = ""
 """The idempotency key with which a deletion claims a chat. A deletion has no response, so no request can read one."""
-
-STOPPING_WAIT: Final = 10.0
-"""Seconds that a request waits for a run of its chat that is stopping: the user pressed stop and sent the next text."""
 
 MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
 """The least and the most seconds between two looks at a run, which may be at another worker: a tenth of the time for
@@ -60,31 +56,29 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
 class ActiveRuns:
     """The runs of this worker, by chat; and through the run log those of other workers.
 
-    ``limits``: of each run. ``stopping_wait``: seconds that a request waits for a run that is stopping.
-    ``chat_exists``: tells whether this deployment's session store has a chat. ``recovers``: orphaned runs are
-    recovered, so readers come back. Methods raise ``ChatRequestError`` (503) if the run log cannot be reached.
+    ``limits``: of each run. ``chat_exists``: tells whether this deployment's session store has a chat.
+    ``runs_are_recovered``: orphaned runs are recovered, so readers come back. Methods raise ``ChatRequestError`` (503)
+    if the run log cannot be reached.
     """
 
     def __init__(
         self,
         app_name: str,
         run_log: RunLog,
-        limits: RunLimits,
+        limits: ServiceLimits,
         tasks: Tasks,
         times: ServiceTimes,
         *,
-        stopping_wait: float,
         chat_exists: Callable[[ChatKey], Awaitable[bool]],
-        recovers: bool,
+        runs_are_recovered: bool,
     ) -> None:
         self._app_name = app_name
         self._run_log = run_log
         self._limits = limits
         self._tasks = tasks
         self._times = times
-        self._stopping_wait = stopping_wait
         self._chat_exists = chat_exists
-        self._recovers = recovers
+        self._runs_are_recovered = runs_are_recovered
         self._runs: dict[Run, ChatKey] = {}
         """A chat may have two for a moment: one that has lost its lease and is ending, and its successor."""
         self._closed = False
@@ -106,7 +100,7 @@ class ActiveRuns:
         is being answered. Raises ``ChatRequestError`` (503) if the other run does not end in time, if there is nothing
         to read, and after ``close``.
         """
-        deadline = _now() + self._stopping_wait
+        deadline = _now() + self._limits.stop_timeout
         # Asked before: a run log may wait by itself for a run that is about to end.
         was_busy = await self._run_log.current(self._name(key)) is not None
         while True:
@@ -153,11 +147,11 @@ class ActiveRuns:
     async def interrupt(self, key: ChatKey, run: RunInfo) -> None:
         """Stops this run, whichever worker runs it, and waits until it has ended and is stored.
 
-        Raises ``ChatRequestError`` (503): if it does not end within ``stopping_wait``, and after ``close``.
+        Raises ``ChatRequestError`` (503): if it does not end within ``stop_timeout``, and after ``close``.
         """
         self._refuse_if_closed()
         await self._run_log.stop(self._name(key), run.run_id)
-        deadline = _now() + self._stopping_wait
+        deadline = _now() + self._limits.stop_timeout
         left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
         if left is not None and left.run_id == run.run_id:
             raise not_ended_refusal()
@@ -177,7 +171,7 @@ class ActiveRuns:
     async def resume(self, key: ChatKey) -> RunReader | None:
         """Returns a reader of the running response, for a page that has nothing of its message; else ``None``."""
         with observed_resume(*key) as found:
-            info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._stopping_wait)
+            info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
             if info is None or info.phase == "claimed" or not await self._is_ours(key):
                 return None
             reader = await self._read(key, info.run_id, rebuild=True)
@@ -187,12 +181,12 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_until_settled(self, key: ChatKey) -> str | None:
-        """Waits up to ``stopping_wait`` until a run of the chat that is stopping has ended and is stored, and until a
+        """Waits up to ``stop_timeout`` until a run of the chat that is stopping has ended and is stored, and until a
         request that waited for that has its run.
 
         Returns the idempotency key of the request that a run answers now; ``None`` if none was accepted.
         """
-        deadline = _now() + self._stopping_wait
+        deadline = _now() + self._limits.stop_timeout
         info = await self._run_log.current(self._name(key))
         if info is not None and info.phase != "open":
             info = await self._wait_while(key, _is_changing, deadline)
@@ -224,11 +218,11 @@ class ActiveRuns:
         """Stops the run of this chat, whichever worker runs it. Returns whether there was one.
 
         A request that waits for the chat, at any worker, is stopped with it: see ``newest_stop``. A chat may be so new
-        that another worker has not stored it yet: waits for that up to ``stopping_wait``.
+        that another worker has not stored it yet: waits for that up to ``stop_timeout``.
         """
         ours = await self._is_ours(key)
         if not ours:
-            await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._stopping_wait)
+            await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
             ours = await self._is_ours(key)
         return ours and await self._run_log.stop(self._name(key))
 
@@ -255,8 +249,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_until_accepted(self, key: ChatKey, run_id: str) -> None:
-        """Waits up to ``stopping_wait`` until the request of this run is accepted, or the run is over."""
-        deadline = _now() + self._stopping_wait
+        """Waits up to ``stop_timeout`` until the request of this run is accepted, or the run is over."""
+        deadline = _now() + self._limits.stop_timeout
         await self._wait_while(key, lambda run: run.run_id == run_id and run.phase != "open", deadline)
 
     @property
@@ -316,7 +310,9 @@ class ActiveRuns:
         return None if reader is None else Taken(other, reader)
 
     async def _read(self, key: ChatKey, run_id: str, *, rebuild: bool = False) -> RunReader | None:
-        return await self._run_log.read(self._name(key), run_id, rebuild=rebuild, recovers=self._recovers)
+        return await self._run_log.read(
+            self._name(key), run_id, rebuild=rebuild, runs_are_recovered=self._runs_are_recovered
+        )
 
     async def _equal_run(self, key: ChatKey, idempotency_key: str) -> RunInfo:
         """The run of the chat. Raises ``ChatRequestError`` (503) if there is none, or if it answers another request."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from stream_protocol.serving.adk_runner import resumed_agent
-from stream_protocol.serving.base import long_work
+from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import artifact_urls, load_saved_files, restore_session
 from stream_protocol.session import NewUserTurn, NothingToRun, Transcript, plan
 
@@ -42,28 +42,6 @@ class Planned(NamedTuple):
         return () if isinstance(self.turn, NothingToRun) else self.turn.answers
 
 
-class HistoryPolicy(Protocol):
-    """Which history the model reads, and what follows from that."""
-
-    async def has_chat(self, key: ChatKey) -> bool:
-        """Returns whether this user has the chat. Raises ``ChatRequestError`` (503) as ``ChatStore`` does."""
-
-    async def plan(self, incoming: Incoming, runner: Runner, *, chat_was_busy: bool) -> Planned:
-        """Plans what the request asks for. Stores nothing. ``chat_was_busy`` as for ``plan``."""
-
-    async def with_files(self, planned: Planned) -> Planned:
-        """Returns the plan with the files of its message. Raises ``ChatRequestError`` for files that are refused."""
-
-    def request_to_keep(self, request: ChatRequest) -> ChatRequest:
-        """Returns what the run keeps of its request."""
-
-    def artifact_url(self, chat_id: str, base: str | None) -> ArtifactUrl | None:
-        """Returns how files of the agent are linked; ``None`` if nothing of a chat is stored."""
-
-    def messages_before(self, job: Job) -> list[UIMessage]:
-        """Returns the messages before the response of this job, which may continue the last."""
-
-
 class ServerHistory:
     """The stored session. Of a request only its last message counts."""
 
@@ -74,16 +52,16 @@ class ServerHistory:
         self._history_cut: HistoryCut = history_cut
 
     async def has_chat(self, key: ChatKey) -> bool:
-        """Returns whether this user has the chat."""
+        """Returns whether this user has the chat. Raises ``ChatRequestError`` (503) as ``ChatStore`` does."""
         return await self._store.session_without_events(key) is not None
 
     async def plan(self, incoming: Incoming, runner: Runner, *, chat_was_busy: bool) -> Planned:
-        """Plans the request in the stored session."""
+        """Plans what the request asks for, in the stored session. Stores nothing."""
         request = incoming.request
         session = await self._store.find(incoming.chat)
         events = session.events if session is not None else []
-        transcript = await long_work(lambda: Transcript(events), events=events)
-        incoming.attempt.planned_in(transcript)
+        transcript = await run_off_loop(lambda: Transcript(events), events=events)
+        incoming.scope.planned_in(transcript)
         planning = partial(
             plan,
             request,
@@ -92,11 +70,12 @@ class ServerHistory:
             history_cut=self._history_cut,
             known_key=incoming.idempotency_key,
         )
-        turn = await long_work(lambda: planning(transcript), size=request.size, events=events)
+        turn = await run_off_loop(lambda: planning(transcript), size=request.size, events=events)
         return Planned(runner, session, turn, transcript)
 
     async def with_files(self, planned: Planned) -> Planned:
-        """Loads what an earlier request has saved as artifacts: a rewind would remove them."""
+        """Returns the plan with the files of its message, also those that an earlier request has saved as artifacts: a
+        rewind would remove them. Raises ``ChatRequestError`` for files that are refused."""
         turn = planned.turn
         if not isinstance(turn, NewUserTurn):
             return planned
@@ -107,17 +86,17 @@ class ServerHistory:
         return planned._replace(turn=turn)
 
     def request_to_keep(self, request: ChatRequest) -> ChatRequest:
-        """Only the last message: a run may take an hour, and has no use for the others."""
+        """Returns what the run keeps of its request: the last message. It has no use for the others, for an hour."""
         return replace(request, messages=(request.target,))
 
     def artifact_url(self, chat_id: str, base: str | None) -> ArtifactUrl | None:
-        """Links to the artifacts of the chat, if the app has a store for them."""
+        """Returns how files of the agent are linked; ``None`` if the app has no store for them."""
         if self._runner.artifact_service is None:
             return None
         return artifact_urls((self._files.artifact_base or base) if self._files.artifact_links else None, chat_id)
 
     def messages_before(self, job: Job) -> list[UIMessage]:
-        """The stored messages, and what the user says or answers."""
+        """Returns the messages before the response of this job, which may continue the last."""
         return job.messages_before_response()
 
 
@@ -152,3 +131,7 @@ class ClientHistory:
     def messages_before(self, job: Job) -> list[UIMessage]:
         """The messages of the request."""
         return [*job.request.messages_to_target]
+
+
+HistoryPolicy: TypeAlias = ServerHistory | ClientHistory
+"""Which history the model reads, and what follows from that."""

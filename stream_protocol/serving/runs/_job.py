@@ -18,9 +18,15 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
 from stream_protocol.adk import NO_IDS, USER, CallIds, raising_calls
-from stream_protocol.serving.adk_runner import RunPlugin, announces_user_message, with_cheap_telemetry, with_plugin
-from stream_protocol.serving.base import long_work
-from stream_protocol.serving.chats import WITHOUT_EVENTS, ObservedSessions, find_session, title_delta
+from stream_protocol.serving.adk_runner import (
+    ObservedSessions,
+    RunPlugin,
+    announces_user_message,
+    with_cheap_telemetry,
+    with_plugin,
+)
+from stream_protocol.serving.base import run_off_loop
+from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session, title_delta
 from stream_protocol.serving.runs._run import NOT_FAILURES, StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
@@ -44,7 +50,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving.base import RunOverrides, TurnRecorder
+    from stream_protocol.serving.base import RunOverrides, TurnRecorders
     from stream_protocol.session import CallAnswer, RunInput
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -67,7 +73,7 @@ class Job:
     runner: Runner
     run_config: RunConfig
     options: ConverterOptions
-    recorder: TurnRecorder
+    recorder: TurnRecorders
     on_stored: Callable[[Sequence[CallAnswer]], None]
     """Called when the session has the user's message, or the first answers, with the answers that hold from then on:
     all of the turn, or only the denials of a run that was stopped before."""
@@ -93,7 +99,7 @@ class Job:
         return replace(self, runner=other)
 
     def read_session(self) -> None:
-        """Reads what the response needs of the session. That may take long: see ``long_work``."""
+        """Reads what the response needs of the session. That may take long: see ``run_off_loop``."""
         _ = self.transcript
         if isinstance(self.turn, AnsweredCalls):
             with suppress(Exception):  # of a hook of the app: it raises again when the response starts
@@ -203,7 +209,7 @@ class Job:
         call_ids = plugin.raised_in(events[-1].invocation_id) | (raising_calls(failure) if failure else frozenset())
         if not call_ids:
             return []
-        missing = await long_work(
+        missing = await run_off_loop(
             lambda: tool_failure_events(Transcript(events), call_ids, run_failed=failure is not None), events=events
         )
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio.to_thread
 
-from stream_protocol.serving.base import HookTimeoutError, in_time, long_work
+from stream_protocol.serving.base import HookTimeoutError, run_off_loop, with_timeout
 from stream_protocol.wire import ClientStreamError, UIMessage
 from stream_protocol.wire.client import MessageReducer, parse_sse
 
@@ -37,7 +37,7 @@ OnFinish: TypeAlias = Callable[[Sequence[UIMessage], UIMessage, Outcome], Awaita
 """Called with all messages, the assistant's last; with the assistant's message alone; and with how it ended.
 
 An ``async def`` runs on the event loop. A plain ``def`` runs in a thread, so that it blocks no other chat. The chat is
-held until the hook returns, or until ``ChatService(hook_timeout=…)`` is over: what takes longer belongs in a task of
+held until the hook returns, or until ``ServiceLimits.hook_timeout`` is over: what takes longer belongs in a task of
 the app's own.
 
 The assistant's message is what the client has: the stream is folded by the client's own rules. If nothing was shown, it
@@ -75,8 +75,8 @@ async def notify(
         return [*earlier, *shown], message, outcome
 
     try:
-        what = await long_work(folded, size=sum(map(len, sent)), events=stored)
-        await in_time(timeout, _call(hook, *what))
+        what = await run_off_loop(folded, size=sum(map(len, sent)), events=stored)
+        await with_timeout(timeout, _call(hook, *what))
     except HookTimeoutError as error:
         logger.error("`on_finish` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps
     except Exception:

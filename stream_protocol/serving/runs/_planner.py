@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving.adk_runner import delegation_tools, runner_for
-from stream_protocol.serving.base import long_work
+from stream_protocol.serving.adk_runner import runner_for, task_agent_tools
+from stream_protocol.serving.base import TurnRecorders, run_off_loop
 from stream_protocol.serving.chats import create_session, repair_session, rewind_session
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.session import NewUserTurn, events_before_words
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
-    from stream_protocol.serving.base import Attempt, Recorder, RunOverrides
+    from stream_protocol.serving.base import AuditScope, Recorder, RunOverrides
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.runs._history_policy import HistoryPolicy, Planned
     from stream_protocol.session import AnsweredCalls, CallAnswer
@@ -34,7 +34,7 @@ class Incoming:
     request: ChatRequest
     user_id: str
     overrides: RunOverrides
-    attempt: Attempt
+    scope: AuditScope
     """For the audit trail."""
     idempotency_key: str
     """Equal requests have the same: see ``stream_protocol.session.idempotency_key``."""
@@ -56,13 +56,13 @@ class Planner:
         run_config: RunConfig,
         options: ConverterOptions,
         history: HistoryPolicy,
-        recorder: Recorder,
+        recorders: Sequence[Recorder],
     ) -> None:
         self._runner = runner
         self._run_config = run_config
         self._options = options
         self._history = history
-        self._recorder = recorder
+        self._recorders = recorders
 
     def options_for(self, chat_id: str, artifact_base: str | None) -> ConverterOptions:
         """Returns the options of responses in this chat."""
@@ -75,7 +75,7 @@ class Planner:
         """Plans what the request asks for. Stores nothing. ``chat_was_busy``: see ``stream_protocol.session.plan``."""
         runner = runner_for(incoming.overrides.agent, self._runner)
         planned = await self._history.plan(incoming, runner, chat_was_busy=chat_was_busy)
-        incoming.attempt.plan(planned.answers)
+        incoming.scope.plan(planned.answers)
         return await self._history.with_files(planned)
 
     async def prepare(
@@ -98,7 +98,7 @@ class Planner:
             known = None
         job = self.job(incoming.request, turn, session, incoming.overrides, planned.runner, accept)
         job = replace(job, known_transcript=known)
-        await long_work(job.read_session, events=session.events)
+        await run_off_loop(job.read_session, events=session.events)
         return job
 
     def job(
@@ -113,7 +113,11 @@ class Planner:
         """Makes the job of a planned turn, which ``runner`` runs in the ``session``. ``accept``: see ``on_stored``."""
         options = self.options_for(request.id, overrides.artifact_base)
         if runner.agent is not self._runner.agent:
-            options = hide_tools(delegation_tools(runner.agent), options)
+            options = hide_tools(task_agent_tools(runner.agent), options)
+        turns = (
+            recorder.turn(request, app_name=runner.app_name, user_id=session.user_id, options=options)
+            for recorder in self._recorders
+        )
         return Job(
             request=self._history.request_to_keep(request),
             turn=turn,
@@ -122,6 +126,6 @@ class Planner:
             runner=runner,
             run_config=self._run_config,
             options=options,
-            recorder=self._recorder.turn(request, app_name=runner.app_name, user_id=session.user_id, options=options),
+            recorder=TurnRecorders(turns),
             on_stored=accept,
         )

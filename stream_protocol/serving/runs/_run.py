@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
 from stream_protocol.adk import read
-from stream_protocol.serving.base import DEFAULT_TIMES, FailsafeRecorder, NoRecorder, ServiceTimes
+from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, TurnRecorders
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
-from stream_protocol.serving.runs._loop_guard import without_loop
+from stream_protocol.serving.runs._auto_resend import prevent_auto_resend
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import RunOutput
 from stream_protocol.stream import Conversion, Ending, RunLimitError, Settings, fail_response, sse_conversion
@@ -32,7 +32,7 @@ from stream_protocol.wire import SSE_DONE
 if TYPE_CHECKING:
     from google.adk.events import Event
 
-    from stream_protocol.serving.base import TurnRecorder
+    from stream_protocol.serving.base import ServiceLimits
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -41,9 +41,6 @@ logger = logging.getLogger(__name__)
 NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
 """Exceptions that end a task or the process. Any other is a failure of the agent, also one that is not an
 ``Exception``, such as the panic of a library in Rust."""
-
-RUN_TIMEOUT: Final = 3600.0
-"""Seconds that a run may take by default: enough for deep research; a stuck run frees its chat in the end."""
 
 TOO_LONG_TEXT: Final = "The answer became too long and was ended. Ask for less at once."
 TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at once."
@@ -71,18 +68,6 @@ class LeaseLostError(Exception):
     """The lease was not renewed in time: another run may hold it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunLimits:
-    """How long a run may go on, and how much it may say; ``None`` is without limit."""
-
-    disconnect_grace: float | None = None
-    """Seconds that a run goes on without a reader; 0 stops it as soon as the last one leaves."""
-    run_timeout: float | None = RUN_TIMEOUT
-    """Seconds that a run may take. After that its response ends in an error."""
-    max_chunks: int | None = None
-    """Chunks of the response. After that it ends in an error."""
-
-
 class Run:
     """One run, from the request that claims the chat to the last event that ADK yields.
 
@@ -103,7 +88,7 @@ class Run:
 
     def __init__(
         self,
-        limits: RunLimits,
+        limits: ServiceLimits,
         bounds: LogBounds,
         times: ServiceTimes = DEFAULT_TIMES,
         *,
@@ -120,7 +105,7 @@ class Run:
         self._times = times
         self._released = False
         self._response_factory: ResponseFactory = _empty_response
-        self._recorder: TurnRecorder = NoRecorder()
+        self._recorder = TurnRecorders()
         self._conversion: Conversion[bytes] | None = None
         self._continued: UIMessage | None = None
         self.observer = RunObserver(requested_at)
@@ -194,7 +179,7 @@ class Run:
         self.log.forget_writer()
 
     async def run_agent(
-        self, events: AsyncGenerator[Event], response_factory: ResponseFactory, recorder: TurnRecorder
+        self, events: AsyncGenerator[Event], response_factory: ResponseFactory, recorder: TurnRecorders
     ) -> None:
         """Reads the agent's events to the end and writes the response. To be called in the run's own task.
 
@@ -204,7 +189,7 @@ class Run:
         if self._given_up or not await self.holds_lease():
             return
         self._response_factory = response_factory
-        self._recorder = recorder if isinstance(recorder, NoRecorder) else FailsafeRecorder(recorder)
+        self._recorder = recorder
         self._task = asyncio.current_task()
         if self.log.closed:
             self._stop_agent()
@@ -375,7 +360,7 @@ class Run:
         try:
             response = self._ended_response(write_end)
             written = response.take()
-            ending = without_loop(written, before=self.log.events(), continued=self._continued)
+            ending = prevent_auto_resend(written, before=self.log.events(), continued=self._continued)
             self._log(ending)
             self._recorder.end(response.outcome if ending is written else "error")
             if response.outcome == "finish" and ending is written and not self.observer.has_shown:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving.base import HookTimeoutError, in_time
+from stream_protocol.serving.base import HookTimeoutError, with_timeout
 from stream_protocol.serving.chats import Completion
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.runs._on_finish import notify
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class RunWork:
-    """Does the work of runs. ``runner``: the service's. ``hook_timeout`` and ``on_finish``: see ``ChatService``."""
+    """Does the work of runs. ``runner``: the service's. ``hook_timeout``: see ``ServiceLimits``."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class RunWork:
     async def _is_completed(self, completion: Completion, *, is_told: bool) -> bool:
         """Stores the end of a run. Returns ``False`` if the store is away. ``is_told``: that is logged already."""
         try:
-            await in_time(self._hook_timeout, completion.store())
+            await with_timeout(self._hook_timeout, completion.store())
         except HookTimeoutError as error:
             logger.error("What a run has shown was not stored. %s", error)  # noqa: TRY400 - no trace of ours helps
         except Exception as error:

@@ -21,9 +21,9 @@ from stream_protocol.serving.telemetry._instruments import (
     interrupts,
     lease_losses,
     recoveries,
+    somebody_records,
 )
 from stream_protocol.serving.telemetry._log_ids import ID_NAMES, ChatIdFilter, add_run, current_chat, note_chat
 from stream_protocol.serving.telemetry._loop_lag import LoopLag
-from stream_protocol.serving.telemetry._recording import somebody_records
 from stream_protocol.serving.telemetry._requests import ObservedRoute
 from stream_protocol.serving.telemetry._runs import RunObserver, observed_resume, traceparent

@@ -8,8 +8,7 @@ from uuid import uuid4
 
 from opentelemetry import metrics, trace
 
-from stream_protocol.serving.telemetry._instruments import LIBRARY
-from stream_protocol.serving.telemetry._recording import metrics_are_recorded
+from stream_protocol.serving.telemetry._instruments import LIBRARY, metrics_are_recorded
 from stream_protocol.wire import StreamProtocolError
 
 if TYPE_CHECKING:

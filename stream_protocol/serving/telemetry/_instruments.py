@@ -1,12 +1,13 @@
-"""The numbers that OpenTelemetry is told. What each means, and its name for Prometheus: docs/operations.md.
+"""The numbers that OpenTelemetry is told. What each means, and its name for Prometheus: docs/monitoring.md.
 
 They are instruments of OpenTelemetry's API: while nobody has set a meter provider, a call of one does nothing.
 """
 
+import os
 from collections.abc import Iterable
 from typing import Final
 
-from opentelemetry import metrics
+from opentelemetry import _logs, metrics, trace
 
 LIBRARY: Final = "adk-ui-stream"
 """Who tells: the scope of all spans and metrics."""
@@ -18,6 +19,29 @@ OUTCOME: Final = "adk_ui_stream.outcome"
 REASON: Final = "adk_ui_stream.reason"
 ERROR_TYPE: Final = "error.type"
 """The last is OpenTelemetry's own: the class of the exception, or the status of the response."""
+
+PLACEHOLDERS: Final = ("opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs")
+"""Where the API's own providers are, which record nothing. Any other was set by somebody."""
+
+VARIABLES: Final = ("OTEL_", "ADK_TELEMETRY_", "ADK_EXPERIMENTAL_TELEMETRY", "ADK_CAPTURE_")
+"""How the environment variables begin that say what is to be recorded."""
+
+
+def somebody_records() -> bool:
+    """Whether a tracer, meter or logger provider is set, or an environment variable asks for something."""
+    if any(name.startswith(VARIABLES) for name in os.environ):
+        return True
+    return metrics_are_recorded() or any(map(_was_set, (trace.get_tracer_provider(), _logs.get_logger_provider())))
+
+
+def metrics_are_recorded() -> bool:
+    """Whether a meter provider is set."""
+    return _was_set(metrics.get_meter_provider())
+
+
+def _was_set(provider: object) -> bool:
+    return not type(provider).__module__.startswith(PLACEHOLDERS)
+
 
 _SHORT_TIMES: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 """Seconds: OpenTelemetry's own for HTTP."""

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from contextvars import Context
 from typing import Final
 
-from stream_protocol.serving.telemetry._instruments import loop_lag
-from stream_protocol.serving.telemetry._recording import metrics_are_recorded
+from stream_protocol.serving.telemetry._instruments import loop_lag, metrics_are_recorded
 
 INTERVAL: Final = 0.1
 """Seconds between two measurements."""

@@ -9,9 +9,14 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stream_protocol.serving.telemetry._instruments import CHAT_ID, ERROR_TYPE, LIBRARY, request_duration
+from stream_protocol.serving.telemetry._instruments import (
+    CHAT_ID,
+    ERROR_TYPE,
+    LIBRARY,
+    metrics_are_recorded,
+    request_duration,
+)
 from stream_protocol.serving.telemetry._log_ids import ids_of_request
-from stream_protocol.serving.telemetry._recording import metrics_are_recorded
 
 _tracer: Final = trace.get_tracer(LIBRARY)
 

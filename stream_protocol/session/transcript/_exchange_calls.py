@@ -23,7 +23,6 @@ from stream_protocol.adk import (
     ProviderPart,
     ProviderResult,
     Result,
-    gated_call,
     read,
 )
 from stream_protocol.session.transcript._metadata import shown_event
@@ -189,17 +188,13 @@ class CallReader:
                     self._known.resolve_response(said.event, speaker, run.id, run.name)
 
     def _add_call(self, said: EventFacts, speaker: SpeakerKey, call: Call, *, shown: bool) -> None:
+        known: KnownCall | None
         if call.kind is CallKind.APPROVAL:
-            original = gated_call(call.args)
-            known = self._known.resolve_confirmation(speaker, original)
-            if known is None:
-                known = self._known.new(original.get("id"), speaker, shown=shown)
-                self._known.complete(None, known, original.get("name", ""), original.get("args", {}))
-        elif self._known.find_duplicate(said.event, speaker, call.id, call.name, call.args) is not None:
-            return
+            known = self._known.add_confirmation(speaker, call.id or "", call.args, shown=shown)
         else:
-            known = self._known.new(call.id, speaker, shown=shown)
-            self._known.complete(said.event, known, call.name, call.args)
+            known = self._known.add_call(said.event, speaker, call.id, call.name, call.args, shown=shown)
+        if known is None:
+            return
         asked_about = self._by_known.get(known)
         made = StoredCall(
             event=said.event,
@@ -212,7 +207,6 @@ class CallReader:
         self.calls.append(made)
         if call.kind is CallKind.APPROVAL:
             self._unapproved.add(known)
-            self._known.request_approval(call.id or "", known)
             self._approvals[call.id or ""] = made
         else:
             self._by_known[known] = made

@@ -1,178 +1,85 @@
-"""One tool call of a message: its states, the transitions between them, and the chunks that it sends.
+"""One tool call of a message: the transitions between its states, and the chunks that it sends.
 
-Everything that changes a call is in this module. ``TRANSITIONS`` holds the whole life: state -> event -> next state.
-Each method that moves a call looks its event up there first. A transition that is not in the table raises
-``StreamProtocolError`` and changes nothing. So code that handles events of unknown origin asks first, by ``is_open``,
-``is_settled`` and ``is_shown``.
+Everything that changes a call is in this module. Each method that moves a call looks its event up in ``TRANSITIONS``
+first. A transition that is not in the table raises ``StreamProtocolError`` and changes nothing. So code that handles
+events of unknown origin asks first, by ``is_open``, ``is_settled`` and ``is_shown``.
 
 A hidden call has the same states and sends nothing.
 """
 
 from collections.abc import Mapping
-from enum import IntEnum
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
-from stream_protocol.adk import REQUEST_CREDENTIAL, CallPiece
+from stream_protocol.adk import REQUEST_CREDENTIAL, CallPiece, KnownCall
 from stream_protocol.stream.calls._argument_paths import ToolGuess
-from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, RawText, integral
-from stream_protocol.wire import ProviderMetadata, Sink, StreamProtocolError, WriteDelta, is_too_large, json_value
-
-
-class CallState(IntEnum):
-    """In the order of a call's life."""
-
-    UNNAMED = 0
-    """Nothing was sent: the tool is not known yet."""
-    INPUT_STREAMING = 1
-    """The client knows the call; its input grows."""
-    RUNNING = 2
-    """Its input is complete and its tool runs."""
-    APPROVAL_ANNOUNCED = 3
-    """It needs approval; the request itself is still to come."""
-    APPROVAL_REQUESTED = 4
-    """The client was asked for approval."""
-    AWAITING_CREDENTIAL = 5
-    """Its tool waits until somebody has signed in, or has answered the node that acts in its place."""
-    AWAITING_CLIENT = 6
-    """The client, or a backend, gives the output."""
-    INTERIM = 7
-    """It has a preliminary output; the final one comes in a later response."""
-    ANSWERED = 8
-    """It has its output, its error or its denial."""
-
-
-(
-    UNNAMED,
-    INPUT_STREAMING,
-    RUNNING,
-    APPROVAL_ANNOUNCED,
+from stream_protocol.stream.calls._call_states import (
     APPROVAL_REQUESTED,
-    AWAITING_CREDENTIAL,
     AWAITING_CLIENT,
+    INPUT_STREAMING,
     INTERIM,
-    ANSWERED,
-) = CallState
-
-CallEvent = Literal[
-    "announce",
-    "complete input",
-    "fail input",
-    "announce approval",
-    "request approval",
-    "answer approval",
-    "request credential",
-    "await client",
-    "stop waiting",
-    "interim output",
-    "answer",
-    "fail",
-    "reveal",
-    "end silently",
-]
-
-_NOT_SHOWN: dict[CallEvent, CallState] = {"reveal": UNNAMED, "end silently": ANSWERED}
-"""Only for a call that was not shown: it is shown after all, from its beginning, or it ends without a chunk."""
-
-_OPEN: dict[CallEvent, CallState] = {
-    "announce approval": APPROVAL_ANNOUNCED,
-    "request approval": APPROVAL_REQUESTED,
-    "request credential": AWAITING_CREDENTIAL,
-    "stop waiting": RUNNING,
-    "answer": ANSWERED,
-    "fail": ANSWERED,
-}
-"""What may happen to every call whose input is complete and that has no result yet."""
-
-_SETTLED: dict[CallEvent, CallState] = {
-    "request approval": APPROVAL_REQUESTED,  # what came looked like a result, but the tool has not run yet
-    "answer": ANSWERED,
-    "fail": ANSWERED,
-}
-
-TRANSITIONS: Mapping[CallState, Mapping[CallEvent, CallState]] = {
-    UNNAMED: _NOT_SHOWN | {"announce": INPUT_STREAMING, "fail input": ANSWERED},
-    INPUT_STREAMING: _NOT_SHOWN | {"complete input": RUNNING, "fail input": ANSWERED, "fail": ANSWERED},
-    RUNNING: _NOT_SHOWN | _OPEN | {"await client": AWAITING_CLIENT, "interim output": INTERIM},
-    APPROVAL_ANNOUNCED: _NOT_SHOWN | _OPEN,
-    APPROVAL_REQUESTED: _NOT_SHOWN | _OPEN | {"announce approval": APPROVAL_REQUESTED, "answer approval": RUNNING},
-    AWAITING_CREDENTIAL: _NOT_SHOWN | _OPEN,
-    AWAITING_CLIENT: _NOT_SHOWN | _OPEN | {"interim output": INTERIM},
-    INTERIM: _NOT_SHOWN | _SETTLED,
-    ANSWERED: _NOT_SHOWN | _SETTLED,
-}
+    NOT_SHOWN,
+    RUNNING,
+    TRANSITIONS,
+    UNNAMED,
+    CallEvent,
+    CallState,
+)
+from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, RawText, integral
+from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProtocolError, is_too_large, json_value
 
 
+@dataclass(slots=True, eq=False)
 class ToolCall:
     """One tool call of the message. Read its attributes; change it only by its methods."""
 
-    __slots__ = (
-        "_guess",
-        "_input",
-        "_sink",
-        "_text",
-        "_unsent",
-        "_write",
-        "approval_id",
-        "approved",
-        "dynamic",
-        "gated",
-        "hidden",
-        "id",
-        "interim",
-        "is_shown",
-        "lacks_credential",
-        "long_running",
-        "more_to_come",
-        "name",
-        "provider",
-        "provider_executed",
-        "state",
-        "title",
-    )
-
-    def __init__(self, sink: Sink[Any], call_id: str, *, provider_executed: bool = False) -> None:
-        self._sink = sink
-        self.id = call_id
-        """The ``toolCallId`` by which the client knows it."""
-        self.state = UNNAMED
-        self.name = ""
-        """Empty while ``UNNAMED``."""
-        self.hidden = False
-        """Not shown to the client."""
-        self.dynamic = False
-        self.provider_executed = provider_executed
-        """The model's provider runs the tool, not ADK."""
-        self.title: str | None = None
-        self.provider: ProviderMetadata | None = None
-        """Provider metadata of the call's own chunks: who called, and the thought signature."""
-        self.more_to_come = False
-        """ADK's ``will_continue`` on the newest fragment."""
-        self.long_running = False
-        """The client, or a backend, gives the output."""
-        self.approval_id: str | None = None
-        """The newest approval request that the client has seen."""
-        self.approved: bool | None = None
-        """The answer to that request; ``None`` before it."""
-        self.gated = True
-        """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
-        self.lacks_credential = False
-        """Whether its tool has answered that it needs a credential."""
-        self.interim: Any = None
-        """The preliminary output of a call that is ``INTERIM``."""
-        self._input: Any = None
-        """The complete input as it was sent, plain JSON."""
-        self.is_shown = False
-        """The client has a part of it."""
-        self._text: PathText | RawText | GrowingText | None = None
-        """Its streamed arguments; ``None`` until a fragment with arguments comes, and when the input is complete."""
-        self._write: WriteDelta | None = None
-        """Writes ``tool-input-delta`` while the client may get one."""
-        self._unsent: list[str] = []
-        """Argument text that waits for the name."""
-        self._guess: ToolGuess | None = None
-        """Knows the tool by the paths of its arguments, if these come before the name."""
+    _sink: Sink[Any]
+    known: KnownCall
+    """The call for ``KnownCalls``."""
+    provider_executed: bool = field(default=False, kw_only=True)
+    """The model's provider runs the tool, not ADK."""
+    state: CallState = UNNAMED
+    name: str = ""
+    """Empty while ``UNNAMED``."""
+    hidden: bool = False
+    """Not shown to the client."""
+    dynamic: bool = False
+    title: str | None = None
+    provider: ProviderMetadata | None = None
+    """Provider metadata of the call's own chunks: who called, and the thought signature."""
+    more_to_come: bool = False
+    """ADK's ``will_continue`` on the newest fragment."""
+    long_running: bool = False
+    """The client, or a backend, gives the output."""
+    approval_id: str | None = None
+    """The newest approval request that the client has seen."""
+    approved: bool | None = None
+    """The answer to that request; ``None`` before it."""
+    gated: bool = True
+    """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
+    lacks_credential: bool = False
+    """Whether its tool has answered that it needs a credential."""
+    interim: Any = None
+    """The preliminary output of a call that is ``INTERIM``."""
+    _input: Any = None
+    """The complete input as it was sent, if it may be sent again: of a call whose output the client gives."""
+    is_shown: bool = False
+    """The client has a part of it."""
+    _text: PathText | RawText | GrowingText | None = None
+    """Its streamed arguments; ``None`` until a fragment with arguments comes, and when the input is complete."""
+    _write: DeltaWriter[Any] | None = None
+    """Writes ``tool-input-delta`` while the client may get one."""
+    _unsent: list[str] = field(default_factory=list)
+    """Argument text that waits for the name."""
+    _guess: ToolGuess | None = None
+    """Knows the tool by the paths of its arguments, if these come before the name."""
 
     # Questions
+
+    @property
+    def id(self) -> str:
+        """The ``toolCallId`` by which the client knows it."""
+        return self.known.id
 
     @property
     def is_open(self) -> bool:
@@ -267,9 +174,9 @@ class ToolCall:
             write(text)
         self._unsent.clear()
 
-    def complete_input(self, arguments: Any) -> None:
+    def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
         """Sets the final input. ``arguments``: plain JSON; an object, or text if the call ended in the middle of it or
-        they are too large to be shown."""
+        they are too large to be shown. ``by_client``: the client, or a backend, gives the output."""
         self.state = self._next("complete input")
         if self._write is None:
             return
@@ -278,8 +185,9 @@ class ToolCall:
             if rest := self._text.complete(arguments):
                 self._write(rest)
         self._text = self._write = None
-        self._input = arguments
-        self._send_input()
+        self._send_input(arguments)
+        if by_client:
+            self._input = arguments
 
     def complete_input_so_far(self) -> None:
         """Makes what was streamed the final input, because a result came before the complete call."""
@@ -299,11 +207,11 @@ class ToolCall:
             )
         self.state = state
 
-    def _send_input(self) -> None:
+    def _send_input(self, arguments: Any) -> None:
         self._sink.tool_input_available(
             self.id,
             self.name,
-            self._input,
+            arguments,
             dynamic=self.dynamic,
             provider_executed=self.provider_executed,
             title=self.title,
@@ -335,7 +243,7 @@ class ToolCall:
         if write_response and self.approval_id is not None:
             self._sink.tool_approval_response(self.approval_id, approved=approved)
         if approved and self.long_running:
-            self._send_input()
+            self._send_input(self._input)
             self.await_client()
 
     def await_client(self) -> None:
@@ -405,7 +313,7 @@ class ToolCall:
     def _next(self, event: CallEvent) -> CallState:
         """The state that follows. Raises ``StreamProtocolError`` if this can't happen to the call now."""
         state = TRANSITIONS[self.state].get(event)
-        if state is None or (event in _NOT_SHOWN and self.is_shown):
+        if state is None or (event in NOT_SHOWN and self.is_shown):
             call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"
             raise StreamProtocolError(f"The tool call {call} is {self.state.name}: it can't {event!r}")
         return state

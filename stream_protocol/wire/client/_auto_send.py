@@ -1,11 +1,13 @@
-"""Whether the client sends the message again by itself: what apps give to ``sendAutomaticallyWhen``.
+"""Decides whether the client sends the message again by itself: the predicates that apps pass as
+``sendAutomaticallyWhen``.
 
 Mirrors ``last-assistant-message-is-complete-with-tool-calls.ts`` and ``…-with-approval-responses.ts`` of ``vercel/ai``,
-read at ``ai@6.0.326`` and ``ai@7.0.173``: these two helpers are the same in both, and look only at the parts after the
-last ``step-start``. Apps also join them with ``||``. Vercel's chatbot template has a predicate of its own (``vercel/
-chatbot``, ``hooks/use-active-chat.tsx``): it sends as soon as any part of the message has an approval response.
+read at ``ai@6.0.326`` and ``ai@7.0.173``. These two helpers are the same in both versions, and look only at the parts
+after the last ``step-start``. Apps also join them with ``||``. Vercel's chatbot template has its own predicate
+(``vercel/chatbot``, ``hooks/use-active-chat.tsx``). It sends as soon as any part of the message has an approval
+response.
 
-The client asks when a response has ended without an error, and when an answer is given on the page.
+The client calls the predicate when a response has ended without an error, and when the user or the app answers a call.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +27,7 @@ _DELTAS: Final = tuple(f'data: {{"type":"{kind}-delta"'.encode() for kind in ("t
 _FINISH: Final = b'data: {"type":"finish"'
 _CHANGES_NOTHING: Final = (b'data: {"type":"start-step"', b'data: {"type":"finish-step"', b'data: {"type":"abort"')
 _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"')
-"""What every event has that can change whether the client sends."""
+"""Bytes that are in every event that can change the decision."""
 
 
 def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
@@ -63,13 +65,13 @@ def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
 
 
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
-    """Whether a client with some of these predicates sends again by itself when this response has ended.
+    """Returns True if a client with some of these predicates sends again by itself when this response has ended.
 
     ``response``: its SSE events, one chunk each. ``continued``: the message that the response continues, as the client
-    sent it. So what the client would send holds nothing that it has not sent before, and it would go on for ever.
+    sent it. The client would then send nothing new, and the loop would never end.
 
-    Only calls and steps are folded: texts are not parsed, and no value is kept. A step at the end counts if the client
-    has stored it, which it does with the next change of the message.
+    Only calls and steps are folded: texts are not parsed, and values are dropped. A step at the end counts if the
+    client has stored it, which happens with the next change of the message.
     """
     chunks: list[dict[str, Any]] = []
     step_is_stored = True
@@ -130,5 +132,5 @@ def _without_values(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_settled(call: ToolPart) -> bool:
-    """Whether the call has a final output or an error. To the client, a denied call has neither."""
+    """Returns True if the call has a final output or an error. To the client, a denied call has neither."""
     return call["state"] == "output-error" or (call["state"] == "output-available" and not call.get("preliminary"))

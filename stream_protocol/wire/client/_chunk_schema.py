@@ -1,8 +1,8 @@
 """The schema with which the client checks every chunk before its reducer gets it.
 
 Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, as zod
-4.4 and later apply it: a key without ``?`` there must be present, also where any value will do; ``null`` is a value;
-keys that are not named are kept. This is all that the clients accept; ``wire/_chunks.py`` types what we send.
+4.4 and later apply it. A key without ``?`` there must be present, even if any value is allowed. ``null`` is a value.
+Keys that are not named are kept. This is all that the clients accept; ``wire/_chunks.py`` types what we send.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,16 +19,16 @@ from stream_protocol.wire._json_values import json_value
 _MAX_SAFE_INTEGER: Final = 2**53 - 1
 
 Check = Callable[[Any], bool]
-"""Whether a value is accepted."""
+"""Returns True if a value is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the schema refuses a chunk: the first reason, if there are several."""
+    """The reason why the schema refuses a chunk: the first one, if there are several."""
 
     why: Literal["no chunk", "unknown type", "missing", "null", "value"]
     key: str = ""
-    """The key that is missing, that is ``null``, or that has a value which is not allowed."""
+    """The key that is missing, is ``null``, or has a forbidden value."""
 
 
 def refusal(chunk: object, *, ai_sdk: AiSdkVersion) -> Refusal | None:
@@ -75,7 +75,7 @@ def _texts(value: Any) -> bool:
 
 
 def _index(value: Any) -> bool:
-    """Whether it is a whole number that JavaScript can count to."""
+    """Returns True for a whole number that JavaScript can count to."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_SAFE_INTEGER:
         return False
     return isinstance(value, int) or value.is_integer()
@@ -112,7 +112,9 @@ class _ObjectSchema:
         return all(check(value[key]) for key, check in self._checks.items() if key in value)
 
     def refusal(self, value: Mapping[str, Any]) -> Refusal:
-        """Why the schema refuses this object. Raises ``ValueError`` for an object that it accepts."""
+        """Returns the reason why the schema refuses this object. Raises ``ValueError`` for an object that it
+        accepts.
+        """
         for key, check in self._checks.items():
             if key not in value:
                 if key in self._needed:

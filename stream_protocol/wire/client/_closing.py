@@ -1,6 +1,6 @@
-"""Closing a stream whose writer is gone: what must follow so that no page waits for more.
+"""Closes a stream whose writer is gone, so that no client waits for more.
 
-What is open is found with the client's reducer, since the page waits for what the reducer holds open.
+The client's reducer finds the open parts, since a client waits for the parts that its reducer has open.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,8 @@ _SETTLED: Final = ("output-available", "output-error", "output-denied", "approva
 
 
 def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
-    """Writes the ends of all that is open after ``chunks``. Returns whether the stream has its last chunk already.
+    """Writes the ends of all parts that are open after ``chunks``. Returns True if the stream has its last chunk
+    already.
 
     Texts, reasoning and the step are ended. The calls that the lost run would have answered get ``unanswered`` as their
     error. ``past``: chunks that make the message as it was before the response; its calls that wait for the client go
@@ -45,7 +46,7 @@ def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unan
 
 
 class _UnfinishedStream:
-    """A stream, folded to find what is open in it."""
+    """A stream, folded to find its open parts."""
 
     def __init__(self) -> None:
         self.ended = False

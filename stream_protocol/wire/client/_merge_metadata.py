@@ -1,4 +1,6 @@
-"""How the client merges several ``messageMetadata`` into one: mirrors ``util/merge-objects.ts`` of ``vercel/ai``."""
+"""Merges several ``messageMetadata`` into one, as the client does: mirrors ``util/merge-objects.ts`` of
+``vercel/ai``.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,8 +1,8 @@
 """The inverse of the client's reducer: a message -> chunks from which a client makes that message.
 
 The chunks are valid for every client of the major version. So keys that only later clients accept are left out: the
-metadata of a result, ``toolMetadata``, ``inputEncoding``, ``citations``, and of an approval all but its id and its
-answer. No chunk can express a file's name, a text without a ``state`` (it becomes ``done``), or a part of an unknown
+metadata of a result, ``toolMetadata``, ``inputEncoding`` and ``citations``. Of an approval only its id and its answer
+remain. No chunk can express a file's name, a text without a ``state`` (it becomes ``done``), or a part of an unknown
 type.
 
 For v6 no chunk can express an answered approval. It is left out: the part is ``input-available`` where it was
@@ -18,15 +18,14 @@ from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk
 from stream_protocol.wire._errors import StreamProtocolError
 from stream_protocol.wire._json_values import json_value
 from stream_protocol.wire._messages import ToolPart, UIMessage, is_tool_part, tool_name
-from stream_protocol.wire._sinks import ChunkSink, WriteDelta
+from stream_protocol.wire._sinks import ChunkSink, DeltaWriter
 
 
 def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[AnyChunk]:
     """Returns chunks from which ``reduce_chunks``, and a client, make this message out of nothing.
 
     They begin with ``start``. There is no ``finish``: more may follow, such as the rest of a response. Steps are
-    closed, parts that still stream are left open. Raises ``StreamProtocolError`` for a message that is not the
-    assistant's.
+    closed, parts that still stream are left open. Raises ``StreamProtocolError`` unless the message is the assistant's.
     """
     check_mapping("message", message)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
@@ -101,7 +100,7 @@ def _tool(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
         return
     _input(sink, part)
     if _approval(sink, part, ai_sdk) and state in ("input-streaming", "input-available"):
-        _input(sink, part)  # the call was made anew after the question, which stays on the part
+        _input(sink, part)  # the call was made again after the question, which stays on the part
     match state:
         case "output-available":
             sink.tool_output_available(call_id, part.get("output"), preliminary=part.get("preliminary", False))
@@ -132,7 +131,7 @@ def _input(sink: ChunkSink, part: ToolPart) -> None:
         write(orjson.dumps(part["input"]).decode())
 
 
-def _input_start(sink: ChunkSink, part: ToolPart) -> WriteDelta:
+def _input_start(sink: ChunkSink, part: ToolPart) -> DeltaWriter[AnyChunk]:
     return sink.tool_input_start(
         part["toolCallId"],
         tool_name(part),

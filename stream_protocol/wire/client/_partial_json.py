@@ -1,6 +1,6 @@
 """A tool call's input while it streams: the client closes what is open in the text so far, and parses the result.
 
-We have a parser of our own because a page shows exactly what the client's parser makes of an unfinished text. General
+We have our own parser because the user sees exactly the result of the client's parser for an unfinished text. General
 parsers of partial JSON cut the text elsewhere. Mirrors ``util/fix-json.ts`` and ``util/parse-partial-json.ts`` of
 ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
 
@@ -39,7 +39,9 @@ _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 def parse_partial_json(text: str, *, ai_sdk: AiSdkVersion) -> Any:
-    """Returns what the client shows for this beginning of a JSON text. Raises ``ValueError`` where it shows nothing."""
+    """Returns the value that the client shows for this beginning of a JSON text. Raises ``ValueError`` if it shows
+    nothing.
+    """
     try:
         return parse_client_json(text)
     except ValueError:
@@ -61,7 +63,7 @@ class _Scan:
         self.end = 0
         self.literal_start = 0
         self.hex_digits = 0
-        # ai@6 keeps the first character after "[" whatever it is; ai@7 waits until it begins a value
+        # ai@6 keeps any first character after "["; ai@7 waits until it begins a value
         self.keeps_array_start = ai_sdk == 6
 
     def closed(self) -> str:
@@ -109,7 +111,7 @@ class _Scan:
         self.begin_value(char, index, "finish")
 
     def finish(self, char: str, index: int) -> None:
-        """Ignores what comes after the value."""
+        """Ignores the text after the value."""
 
     def string(self, char: str, index: int) -> None:
         if char == '"':

@@ -1,4 +1,4 @@
-"""The client's reducer: it folds chunks into the message that the page shows, or refuses them as the client does.
+"""The client's reducer: it folds chunks into the message that the user sees, or refuses them as the client does.
 
 Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, after the
 schema check of ``ui/default-chat-transport.ts``. Where the client writes ``undefined`` the key is absent here.
@@ -22,8 +22,9 @@ from stream_protocol.wire.client._merge_metadata import merge_metadata
 from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, MutablePart, ToolParts, out_of_order
 
 PageUpdate = Literal["nothing", "message", "streaming"]
-"""What a chunk does to the page. ``"message"``: the chat's list gets the message as it is now. ``"streaming"``: that,
-and the chat's status becomes ``streaming``."""
+"""The effect of a chunk on the client. ``"message"``: the chat's list gets the message in its present state.
+``"streaming"``: the chat's status also becomes ``streaming``.
+"""
 
 
 def reduce_chunks(
@@ -37,8 +38,8 @@ def reduce_chunks(
     """Returns the message that a client of this version folds the chunks into.
 
     The arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` where the client does: for a chunk that
-    it refuses, for an ``error`` chunk, and if ``chunks`` is a ``parse_sse`` that raises. Its ``message`` holds what had
-    been received. Raises ``TypeError`` for bytes: ``parse_sse`` makes chunks of them.
+    it refuses, for an ``error`` chunk, and if ``chunks`` is a ``parse_sse`` that raises. Its ``message`` is the message
+    as received so far. Raises ``TypeError`` for bytes: ``parse_sse`` makes chunks of them.
     """
     _check_chunks(chunks)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
@@ -68,7 +69,7 @@ def _check_chunks(chunks: object) -> None:
 
 
 def _check_json(chunk: object) -> None:
-    """Raises ``TypeError`` for what no stream can hold, and for a whole SSE event."""
+    """Raises ``TypeError`` for a value that is not JSON, and for a whole SSE event."""
     if not isinstance(chunk, _JSON_TYPES) or (isinstance(chunk, str) and chunk.startswith("data:")):
         raise _takes_chunks(chunk)
 
@@ -126,7 +127,7 @@ class MessageReducer:
         self.finish_reason: str | None = None
         """The finish reason of the last ``finish`` chunk that had one."""
         self.data: list[DataChunk] = []
-        """Every ``data-*`` chunk so far, transient ones too: what the page's ``onData`` receives."""
+        """Every ``data-*`` chunk so far, transient ones too. The client's ``onData`` receives them."""
         if message is not None and message["role"] == "assistant":
             self._begin(json_value(message, lossy=True))
         else:
@@ -307,7 +308,9 @@ def _set_provider(part: MutablePart, chunk: Mapping[str, Any]) -> None:
 
 
 def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
-    """The citation with the keys that the schema names. The schema strips all others, which it keeps in a chunk."""
+    """The citation with the keys that the schema names. The schema removes all other keys, though it allows them in a
+    chunk.
+    """
     source = citation["source"]
     own = ("url",) if source["sourceType"] == "url" else ("mediaType", "filename")
     keys = ("type", "sourceType", "id", "title", "providerMetadata", *own)

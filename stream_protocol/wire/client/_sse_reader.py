@@ -1,10 +1,10 @@
 """The bytes of a response -> chunks, by the client's framing rules.
 
-We have a reader of our own because it reads exactly what the client reads, and gives the line number of each event.
-Mirrors ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` over ``eventsource-parser@3.1.1``. Comments and
-other fields are skipped, lines end in LF, CR or both, several ``data`` lines are joined, ``[DONE]`` is skipped
-wherever it stands, bad UTF-8 becomes U+FFFD. An event without a blank line after it is dropped, and so is one that
-ends in a bare CR at the very end: the client waits for the LF.
+We have our own reader because it must read exactly as the client does, and give the line number of each event. Mirrors
+``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` over ``eventsource-parser@3.1.1``. Comments and other
+fields are skipped. Lines end in LF, CR or both. Several ``data`` lines are joined. ``[DONE]`` is skipped anywhere. Bad
+UTF-8 becomes U+FFFD. An event without a blank line after it is dropped. So is a last event that ends in a bare CR: the
+client waits for the LF.
 """
 
 import codecs
@@ -37,7 +37,7 @@ class SseEvent(NamedTuple):
     """The number of the first line with data."""
     data: str
     complete: bool
-    """Whether a blank line follows. Only the last event of a stream can lack it: the client drops that one."""
+    """True if a blank line follows. Only the last event of a stream can lack it: the client drops that event."""
 
 
 class OverlongLineError(ValueError):
@@ -51,8 +51,8 @@ class OverlongLineError(ValueError):
 def parse_sse(body: bytes | bytearray | Iterable[bytes]) -> Iterator[AnyChunk]:
     """Returns the chunks of a response body, whole or in pieces split anywhere. They are JSON, not checked any further.
 
-    Raises ``ClientStreamError`` (``AI_JSONParseError``) at the event that the client would die of. Raises ``TypeError``
-    for a body that is not bytes.
+    Raises ``ClientStreamError`` (``AI_JSONParseError``) at the event on which the client would fail. Raises
+    ``TypeError`` for a body that is not bytes.
     """
     pieces = [bytes(body)] if isinstance(body, bytes | bytearray) else body
     _check_pieces(pieces)

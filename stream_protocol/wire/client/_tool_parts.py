@@ -1,11 +1,11 @@
-"""The reducer's tool calls: which part of the message a chunk belongs to, and how the chunk changes it.
+"""The reducer's tool calls: finds the part of the message that a chunk belongs to, and changes the part.
 
 Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. A key that is
 ``undefined`` there is absent here.
 
-A chunk with a call's input looks for the call in the current step, static and dynamic calls apart, and adds a part if
-there is none. A result, a denial or a request for approval looks for any part of the call, in the current step first,
-then backwards through the message; there must be one.
+A chunk with a call's input looks for the call in the current step, and adds a part if there is none. Static and dynamic
+calls are separate. A result, a denial or a request for approval needs a part of the call. It looks in the current step
+first, then backwards through the message.
 """
 
 from bisect import bisect_left
@@ -72,7 +72,7 @@ class _StaleInput:
     part: MutablePart
     call: _PartialCall
     shows_text: bool
-    """Whether the client shows the text itself, too, as ``rawInput``."""
+    """True if the client also shows the text itself, as ``rawInput``."""
 
 
 class ToolParts:
@@ -90,7 +90,7 @@ class ToolParts:
         self._places: dict[str, list[int]] = {}
         """The indexes of the parts of each call. See ``_places_of``."""
         self._placed = 0
-        """How many parts have been looked at for that."""
+        """The number of parts that are indexed."""
         self._step = 0
         """The index of the first part of the current step, among these."""
         for part in parts[step_start(parts) :]:
@@ -100,7 +100,7 @@ class ToolParts:
                 self._calls[part["toolCallId"]] = _PartialCall(_tool_name(part), _is_dynamic(part), keys, [text])
 
     def compute_inputs(self) -> None:
-        """Computes the inputs whose text has grown. To be called when a step begins, and before a part is read."""
+        """Computes the inputs whose text has grown. Call it when a step begins, and before a part is read."""
         for stale in self._stale.values():
             self._compute_input(stale)
         self._stale.clear()
@@ -203,7 +203,7 @@ class ToolParts:
         self._part_of_call(chunk["toolCallId"])["state"] = "output-denied"
 
     def _places_of(self, call_id: str) -> list[int]:
-        """The indexes of the call's parts. Each part is looked at once: a step may have thousands of calls."""
+        """The indexes of the call's parts. Each part is visited once: a step may have thousands of calls."""
         for index in range(self._placed, len(self._parts)):
             part = self._parts[index]
             if part["type"] == "step-start":
@@ -272,7 +272,8 @@ TOOL_HANDLERS: Final[Mapping[str, Callable[[ToolParts, JsonObject], None]]] = Ma
         "tool-output-denied": ToolParts.output_denied,
     }
 )
-"""What each tool chunk does. Every one of them changes what the page shows."""
+"""The handler of each tool chunk. Each chunk changes the message that the user sees.
+"""
 
 
 def _is_dynamic(part: JsonObject) -> bool:

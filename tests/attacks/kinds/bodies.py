@@ -18,7 +18,7 @@ REFUSED: Final = (400, 413, 422, 429, 503)
 ANY: Final = (200, *REFUSED)
 
 BODY_MEMORY: Final = 512
-"""MiB for one body: its bytes, what is parsed of them, and what the allocator keeps."""
+"""MiB for one body: its bytes, the parsed values, and the allocator's reserve."""
 
 MANY_MEMORY: Final = 1024
 """MiB for many at once: the bodies in flight are bounded to 256 MiB."""

@@ -34,7 +34,7 @@ IDS: Final = (
 
 
 NO_TEXT: Final = ("%ff", "%ed%a0%80")
-"""Ids of bytes that are no UTF-8: for the server each is one character that no chat's id holds."""
+"""Ids of bytes that are not UTF-8: for the server each is one character that no chat's id has."""
 
 FOREIGN_REQUESTS: Final = 1500
 """More than the requests of a user in a minute."""

@@ -1,4 +1,4 @@
-"""No attack: what the figures are without one."""
+"""The figures without an attack."""
 
 import time
 from functools import partial

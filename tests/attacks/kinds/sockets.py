@@ -1,4 +1,4 @@
-"""What comes before a request is there."""
+"""Attacks before a request is complete."""
 
 import socket
 import time
@@ -12,7 +12,7 @@ DEADLINE: Final = 30.0
 """Seconds in which a half request must be gone: the server's own deadline is 20."""
 
 SECONDS: Final = 4.0
-"""How long connections come back again and again."""
+"""Seconds during which connections come back again and again."""
 
 HALVES: Final = 15
 """Connections of each kind."""
@@ -48,7 +48,7 @@ def half_requests(attacker: Attacker) -> None:
 
 
 def _end(connection: socket.socket) -> Answer:
-    """What the server said before it closed. Raises ``TimeoutError`` if it did not."""
+    """The bytes that the server sent before it closed. Raises ``TimeoutError`` if it did not close."""
     received = b""
     with suppress(ConnectionResetError):
         while piece := connection.recv(4096):

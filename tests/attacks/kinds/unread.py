@@ -1,4 +1,4 @@
-"""Responses that nobody reads: histories with large files, and stored responses that are asked for again."""
+"""Unread responses: histories with large files, and stored responses that are requested again."""
 
 from base64 import b64encode
 from contextlib import ExitStack

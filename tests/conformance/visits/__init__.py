@@ -1,4 +1,4 @@
-"""Chats as people hold them with ``useChat``: what the model says, what is done on the page, what must come of it."""
+"""Chats with ``useChat``: the model's answers, the actions on the page, and the expected results."""
 
 from tests.conformance.visits.answers import APPROVALS, EAGER, PAGE_TOOLS, SAME_IDS
 from tests.conformance.visits.ends import BROKEN, CUT, INTERRUPTED, TAKEN_BACK, WITH_WORDS

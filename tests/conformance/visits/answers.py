@@ -1,6 +1,6 @@
 """Visits with calls that the page answers: approvals, tools of the page, equal ids, answers sent too early."""
 
-from stream_protocol.serving.runs._loop_guard import NOTHING_NEW_TEXT
+from stream_protocol.serving.runs._auto_resend import NOTHING_NEW_TEXT
 from stream_protocol.testing import Call
 from tests.conformance.visits.visit import (
     ASKED,

@@ -1,4 +1,4 @@
-"""Visits in which the user or a failure ends what goes on: edits, stops, new words, histories that were cut."""
+"""Visits in which the user or a failure ends a run: edits, stops, new messages, truncated histories."""
 
 from stream_protocol.serving import ServiceLimits
 from stream_protocol.testing import Call

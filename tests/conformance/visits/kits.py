@@ -1,6 +1,6 @@
 """Visits as the kits make them: Vercel's chatbot template and AI Elements."""
 
-from tests.conformance.chat_desk import HELD
+from tests.conformance.tool_agent import HELD
 from tests.conformance.visits.visit import (
     ASKED,
     FAILED,

@@ -1,4 +1,4 @@
-"""A visit: what the model says, what is done on the page, and what must come of it."""
+"""A visit: the model's answers, the actions on the page, and the expected results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from tests.frontends.actions import Action
 TOO_LONG = "The answer became too long and was ended. Ask for less at once."
 
 FAILED = "An error occurred."
-"""What the page is told of a run that failed, by default."""
+"""The page's default text for a failed run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``do`` as in ``visit-chats.mjs``, then what there is at the end of it.
+    """A step: ``do`` as in ``visit-chats.mjs``, then the state at its end.
 
-    ``shows``: the messages on the page, each as its texts and the states of its calls. ``posts``: how many requests it
-    took. ``ran``: all tools that have run by then. ``kept``: how many of the messages before keep their ids and places;
-    by default all of them. ``error``: what the page says. ``stored``: what the server has, where it cannot be what the
-    page shows: of answers that it refused or was not sent, and of the rest of a response that the page did not read.
+    ``shows``: the messages on the page, each as its texts and the states of its calls. ``posts``: the number of
+    requests. ``ran``: all tools that have run by then. ``kept``: how many earlier messages keep their ids and places;
+    by default all. ``error``: the page's error text. ``stored``: the server's messages, if they differ from the page.
+    The causes are refused or unsent answers, and the rest of a response that the page did not read.
     """
 
     do: Mapping[str, Any]
@@ -60,7 +60,7 @@ class Visit:
 
     @property
     def is_template(self) -> bool:
-        """Whether it sends as Vercel's chatbot template does, which says neither `trigger` nor `messageId`."""
+        """True if it sends as Vercel's chatbot template does, without `trigger` and `messageId`."""
         return self.sends in ("template", "adapted")
 
 

@@ -1,4 +1,4 @@
-"""What a person or a page answers: tools that take long, questions of the agent, credentials."""
+"""Answers of a user or a page: tools that take long, questions of the agent, credentials."""
 
 from typing import Any
 
@@ -19,11 +19,11 @@ KEY = AuthConfig(
 
 
 def ask_manager(amount: int) -> None:
-    """Is answered by somebody on the page."""
+    """A call that a user answers on the page."""
 
 
 def order_parts(part: str) -> dict[str, str]:
-    """Takes days, and says so at once."""
+    """Takes days, and returns a placeholder at once."""
     return {"status": "ordered", "part": part}
 
 

@@ -1,4 +1,4 @@
-"""What an app has around its agent: artifacts, memory, compaction, resumability; and agents written by hand."""
+"""Parts of an app around its agent: artifacts, memory, compaction, resumability; and agents written by hand."""
 
 from collections.abc import AsyncGenerator
 
@@ -24,7 +24,7 @@ NOTE = {"type": "file", "mediaType": "text/plain", "filename": "note.txt", "url"
 
 
 async def draw(name: str, tool_context: ToolContext) -> dict[str, str]:
-    """Draws, and keeps the picture."""
+    """Draws, and saves the picture."""
     picture = types.Part.from_bytes(data=b"\x89PNG", mime_type="image/png")
     version = await tool_context.save_artifact(f"{name}.png", picture)
     return {"saved": f"{name}.png", "version": str(version)}
@@ -43,7 +43,7 @@ def artifacts(_at: str) -> LlmAgent:
 
 
 def uploads(_at: str) -> App:
-    """What the user sends is kept as artifacts."""
+    """The user's messages are saved as artifacts."""
     root = scripted("root", "A note.", "Again.", "Bye.")
     return App(name="app", root_agent=root, plugins=[SaveFilesAsArtifactsPlugin()])
 
@@ -124,7 +124,7 @@ class Counter(BaseAgent):
 
 
 class Router(BaseAgent):
-    """Chooses by itself who answers, and says nothing."""
+    """Chooses the answering agent by itself, without a text."""
 
     @override
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:

@@ -1,4 +1,4 @@
-"""Callbacks and plugins that answer instead, change what is said, and go on after an error."""
+"""Callbacks and plugins that answer instead, change texts, and continue after an error."""
 
 from typing import Any
 
@@ -126,7 +126,7 @@ def tool_error(_at: str) -> LlmAgent:
 
 
 def model_error(_at: str) -> LlmAgent:
-    """A fallback: before anything was said, and after half an answer."""
+    """A fallback: before any text, and after half an answer."""
 
     def fall_back(callback_context: CallbackContext, llm_request: LlmRequest, error: Exception) -> LlmResponse | None:
         return response("Sorry, later.")
@@ -156,7 +156,7 @@ def after_agent(_at: str) -> LlmAgent:
 
 
 class Translator(BasePlugin):
-    """Changes what the user says, and answers a run by itself."""
+    """Changes the user's message, and answers a run by itself."""
 
     def __init__(self) -> None:
         super().__init__("translator")

@@ -50,7 +50,7 @@ DELETED = "delete_account output-available, Delete ada?, I have asked., Gone."
 KEPT = "delete_account output-denied, Delete ada?, I have asked., adk-denial, Kept."
 
 THREE_REFUNDS = [refund_call(1), "Refunded.", refund_call(2), "Not refunded.", refund_call(3), "Refunded."]
-"""What a model says of three that are asked for; the second is denied."""
+"""A model's calls for three refunds; the second one is denied."""
 
 
 def three_refunds(before: str = "", after: str = "") -> list[Turn]:
@@ -111,7 +111,7 @@ def in_agent_tool(_at: str) -> LlmAgent:
 
 
 def of_agent_tool(_at: str) -> LlmAgent:
-    """The agent that is a tool is itself what is asked for."""
+    """The agent tool itself needs the approval."""
 
     def consult(question: str) -> str:
         """Asks a clerk."""
@@ -123,7 +123,7 @@ def of_agent_tool(_at: str) -> LlmAgent:
 
 
 def in_sequence(_at: str) -> App:
-    """Only a resumable app goes on with the next agent."""
+    """Only a resumable app continues with the next agent."""
     clerk = scripted("clerk", *THREE_REFUNDS, tools=[ALWAYS])
     writer = scripted("writer", "Noted.", "Noted.", "Noted.")
     root = SequentialAgent(name="root", sub_agents=[clerk, writer])

@@ -16,14 +16,14 @@ from tests.samples.sample import Sample, Turn, answer, approve, deny, scripted
 
 
 def words_of(node_input: Any) -> str:
-    """Of what the user said, which a first node is given as ``Content``."""
+    """The user's text, which a first node gets as ``Content``."""
     if isinstance(node_input, types.Content):
         return "".join(part.text or "" for part in node_input.parts or [])
     return str(node_input)
 
 
 def event(**fields: Any) -> Event:
-    """ADK has short names for what a node says, which its type does not tell."""
+    """ADK has short names for a node's outputs, which its type does not list."""
     return Event(**fields)
 
 
@@ -189,7 +189,7 @@ def nested(_at: str) -> Workflow:
 
 
 def streaming_node(_at: str) -> Workflow:
-    """A node that tells of its progress, and keeps state."""
+    """A node that reports its progress, and stores state."""
 
     async def work(ctx: Context) -> AsyncIterator[Any]:
         yield event(message="Begun. ")

@@ -1,4 +1,4 @@
-"""What a model says besides text: plans, code, data in a schema, sources, pictures."""
+"""A model's output besides text: plans, code, data in a schema, sources, pictures."""
 
 from typing import Any
 

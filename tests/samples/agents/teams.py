@@ -78,7 +78,7 @@ def single_turns(_at: str) -> LlmAgent:
 
 
 def task(_at: str) -> LlmAgent:
-    """Talks with the user until it has what it needs."""
+    """Talks with the user until it has all details."""
     finish = Call("finish_task", {"day": "Monday", "people": 2})
     booker = scripted("booker", "For which day?", "How many?", ["I book. ", finish], mode="task", output_schema=Table)
     return scripted("root", Call("booker", {"request": "a table"}), "Booked.", sub_agents=[booker])

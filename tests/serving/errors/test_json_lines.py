@@ -1,4 +1,4 @@
-"""The log in JSON: what is written of a record, and what is left out."""
+"""The log in JSON: the fields of a record, and the omitted ones."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from google.adk.agents import LlmAgent
 
 from stream_protocol.server import log_to_terminal
 from stream_protocol.server._json_lines import JsonLines
-from stream_protocol.server._lost_errors import log_lost_errors
+from stream_protocol.server._terminal_log import log_lost_errors
 from stream_protocol.serving import ChatIdFilter, create_app, explain_error
 from stream_protocol.serving.errors import Quoting
 from stream_protocol.testing import ScriptedLlm
@@ -27,14 +27,14 @@ from tests.serving.support import chat, said, stream
 SECRET = "xylophone"
 OTHER = logging.getLogger("another_library")
 HOOKS = ((threading, "excepthook"), (sys, "unraisablehook"), (sys, "excepthook"))
-"""Where Python tells of errors that nobody has caught."""
+"""Hooks through which Python reports uncaught errors."""
 
 OURS = logging.getLogger("stream_protocol.serving.some_module")
 
 
 @pytest.fixture(autouse=True)
 def printed(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
-    """What has come to stderr, of a process whose log is JSON."""
+    """The output on stderr of a process whose log is JSON."""
     err = io.StringIO()
     monkeypatch.setattr(sys, "stderr", err)
     for module, name in HOOKS:
@@ -128,7 +128,7 @@ def test_a_trusted_record_whose_arguments_do_not_fit_is_a_line_without_them() ->
 
 @pytest.fixture
 def pythons_own_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a process that nobody tests."""
+    """The hooks of a normal process."""
     for module, name in HOOKS:
         monkeypatch.setattr(module, name, getattr(module, f"__{name}__"))
     log_lost_errors()
@@ -200,7 +200,7 @@ def test_the_ids_are_there_for_any_format() -> None:
 async def test_a_log_of_ones_own_has_the_ids(capsys: pytest.CaptureFixture[str]) -> None:
     app = create_app(LlmAgent(name="root", model=ScriptedLlm(turns=[RuntimeError("no sky")])))
     with terminal():
-        exec(block("docs/operations.md", "ChatIdFilter()"), {})
+        exec(block("docs/monitoring.md", "ChatIdFilter()"), {})
         await stream(app, chat(said("hi")))
     assert re.search(r"^ERROR c1 [0-9a-f]{32} local  The model scripted raised", capsys.readouterr().err, re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""What is logged of a failure: one sentence, and the traceback at debug level."""
+"""The log of a failure: one sentence, and the traceback at debug level."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ def terminal(*handlers: logging.Handler) -> Iterator[None]:
 
 @pytest.fixture
 def printed(capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
-    """What has come to stderr since it was asked last."""
+    """The output on stderr since the last call."""
     return lambda: capsys.readouterr().err
 
 

@@ -1,6 +1,6 @@
-"""What a developer reads, by the exceptions that the providers' own libraries make of real answers.
+"""The developer's error text, for the exceptions that the providers' own libraries raise for real responses.
 
-How google-genai's and litellm's adapters fail is in ``tests/conformance``.
+The errors of google-genai's and litellm's adapters are in ``tests/conformance``.
 """
 
 from collections.abc import Callable
@@ -199,7 +199,7 @@ def test_an_error_is_a_sentence_with_its_cause_and_remedy(case: str) -> None:
 
 
 async def shown(agent: LlmAgent) -> str:
-    """What the page shows of this agent's failure."""
+    """The page's text for this agent's failure."""
     service = ChatService(agent, on_error=explain_error)
     answer = await stream(create_app(service), chat(said("hi")))
     await service.aclose()

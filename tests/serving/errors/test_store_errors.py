@@ -1,4 +1,4 @@
-"""Which errors say that a store cannot serve just now: by the codes of the drivers that are in use."""
+"""Errors that mean that a store cannot serve just now: by the codes of the drivers in use."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -179,7 +179,7 @@ def test_a_file_of_sqlite_is_judged_by_its_code(state: str, tmp_path: Path) -> N
 
 
 async def failure(url: str, *statements: str) -> Exception:
-    """What SQLAlchemy raises, with the driver of this URL."""
+    """The error that SQLAlchemy raises with the driver of this URL."""
     engine = create_async_engine(url)
     try:
         async with engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""Which host names a server answers to."""
+"""The host names that a server answers to."""
 
 import socket
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def listener(host: str) -> socket.socket:
 async def asked(
     hosts: Sequence[str], *, bound: str = "127.0.0.1", allowed: Sequence[str] = (), behind_proxy: bool = False
 ) -> tuple[int, str]:
-    """The status and the words of the answer to a request with these ``Host`` headers."""
+    """The status and the text of the response to a request with these ``Host`` headers."""
     with listener(bound) as sock:
         app = only_allowed_hosts(PlainTextResponse("Hello."), sock, allowed, behind_proxy=behind_proxy)
     headers = [(b"host", host.encode("latin-1")) for host in hosts]

@@ -1,4 +1,4 @@
-"""A chat id in a path is held to what one in a body is, on every route of the chat endpoint and of a replay server."""
+"""A chat id in a path follows the rules of one in a body: on all routes of the chat endpoint and of a replay server."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -36,7 +36,7 @@ REFUSED = {
     "%2E%2E": "The chat id must not be a path or hold control characters.",
     "x" * 129: "The chat id is longer than 128 characters.",
 }
-"""As it stands in a path -> what the refusal says."""
+"""The id in a path -> the error text."""
 
 ROUTES = [
     ("GET", ""),

@@ -1,4 +1,4 @@
-"""``chat_router`` in FastAPI apps, and the end of runs when a server that somebody else started is told to end."""
+"""``chat_router`` in FastAPI apps, and the end of runs when a foreign server is stopped."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""Pages of other origins: what a browser asks before it sends, and what it lets a page read."""
+"""Pages of other origins: a browser's preflight requests, and the responses that a page can read."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence

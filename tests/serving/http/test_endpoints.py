@@ -17,7 +17,14 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from stream_protocol import ChatRequest
-from stream_protocol.serving import ChatEndpoints, ChatService, RunOverrides, UIMessageStreamResponse, response_body
+from stream_protocol.serving import (
+    ChatEndpoints,
+    ChatService,
+    RunOverrides,
+    ServiceLimits,
+    UIMessageStreamResponse,
+    response_body,
+)
 from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.serving.run_logs import EventBuffer, LogBounds
 from stream_protocol.testing import Call, ScriptedLlm, Wait
@@ -225,7 +232,7 @@ def posted(body: dict[str, Any]) -> Request:
 
 
 async def test_closing_the_body_of_a_stream_is_a_disconnect() -> None:
-    chats = service(["Well. ", Wait(asyncio.Event())], "Again.", disconnect_grace=0)
+    chats = service(["Well. ", Wait(asyncio.Event())], "Again.", limits=ServiceLimits(disconnect_grace=0))
     endpoints = ChatEndpoints(chats, keep_alive=0.01)
     body = response_body(await endpoints.respond(posted(chat(said("hi"))), user_id="ann"))
     async with asyncio.timeout(HANG):

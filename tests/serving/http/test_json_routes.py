@@ -1,4 +1,4 @@
-"""A route that answers JSON says in JSON what is wrong: a page reads it with ``response.json()`` in any case."""
+"""A route with JSON responses also sends errors as JSON: a page reads both with ``response.json()``."""
 
 from pathlib import Path
 from typing import Any, Final

@@ -28,7 +28,7 @@ POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
 
 
 class Transport(asyncio.Transport):
-    """Keeps what is written. ``unread`` of it waits for the client."""
+    """Collects the written bytes. ``unread``: the bytes that wait for the client."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class Transport(asyncio.Transport):
 
 
 class Connection:
-    """What a client does, and what it gets."""
+    """A client's connection: it sends bytes, and reads responses."""
 
     def __init__(self, protocol: LimitedHttp) -> None:
         self.protocol = protocol

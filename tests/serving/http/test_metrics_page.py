@@ -1,4 +1,4 @@
-"""``/metrics``: who may read it, and how often it is made."""
+"""``/metrics``: its readers, and the number of times that it is made."""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ PAGE = "https://page.example"
 
 
 class Numbers:
-    """What is read; it says how often."""
+    """Metrics that count their reads."""
 
     def __init__(self) -> None:
         self.read = 0

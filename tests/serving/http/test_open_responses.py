@@ -1,4 +1,4 @@
-"""Responses that nobody reads: what they hold in memory is bounded, and dropped when the client leaves."""
+"""Unread responses: their memory is bounded, and freed when the client leaves."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Server:
                 await asyncio.sleep(0.01)
 
 
-class House(Server):
+class ChatServer(Server):
     """A server of the chat endpoint."""
 
     def __init__(self, service: ChatService, server: Server) -> None:
@@ -113,7 +113,7 @@ class House(Server):
         return await reader.rest()
 
     def room(self, user: str = "ann") -> bool:
-        """Whether nothing is counted: not a byte more would be taken."""
+        """True if the budget is empty: every byte was returned."""
         limit = 256 * MIB
         with self.service.hold_memory(user) as share, self.service.hold_memory("another") as other:
             share.take(limit // 2)
@@ -165,7 +165,7 @@ async def listening(app: ASGIApp) -> AsyncIterator[Server]:
 
 
 @asynccontextmanager
-async def opened(limits: ServiceLimits | None = None, **times: float) -> AsyncIterator[House]:
+async def opened(limits: ServiceLimits | None = None, **times: float) -> AsyncIterator[ChatServer]:
     runner = Runner(
         app_name="app",
         agent=LlmAgent(name="root", model=ScriptedLlm(respond=answer), tools=[save]),
@@ -174,7 +174,7 @@ async def opened(limits: ServiceLimits | None = None, **times: float) -> AsyncIt
     )
     service = ChatService(runner, limits=limits, times=ServiceTimes(**times))
     async with listening(Starlette(routes=chat_routes(service, identify=who))) as server:
-        yield House(service, server)
+        yield ChatServer(service, server)
     await service.aclose()
 
 
@@ -197,20 +197,20 @@ def without_collection() -> Iterator[Callable[[], int]]:
         gc.enable()
 
 
-async def history(house: House) -> tuple[str, Any]:
-    await (await house.asks("/api/chat", chat(attached(), chat_id="big"), receive=MIB)).rest()
+async def history(chat_server: ChatServer) -> tuple[str, Any]:
+    await (await chat_server.asks("/api/chat", chat(attached(), chat_id="big"), receive=MIB)).rest()
     return "/api/chat/big", None
 
 
-async def artifact(house: House) -> tuple[str, Any]:
-    await house.says("file")
+async def artifact(chat_server: ChatServer) -> tuple[str, Any]:
+    await chat_server.says("file")
     return "/api/chat/big/artifacts/big.pdf", None
 
 
-async def stored_response(house: House) -> tuple[str, Any]:
-    whole = await house.says("text")
+async def stored_response(chat_server: ChatServer) -> tuple[str, Any]:
+    whole = await chat_server.says("text")
     body = chat(said("text"), chat_id="big", trigger="submit-message")
-    again = await (await house.asks("/api/chat", body, receive=MIB)).rest()
+    again = await (await chat_server.asks("/api/chat", body, receive=MIB)).rest()
     assert len(again) > FILE
     assert answered_runs(whole) == answered_runs(again)
     return "/api/chat", body
@@ -226,28 +226,28 @@ KINDS = [history, artifact, stored_response]
 
 @pytest.mark.parametrize("prepare", KINDS)
 async def test_a_response_drops_what_it_holds_when_its_client_leaves(prepare: Any) -> None:
-    async with opened() as house:
-        path, body = await prepare(house)
-        (await house.asks(path, body)).leaves()  # loads modules, fills caches
-        await house.has_ended_all()
+    async with opened() as chat_server:
+        path, body = await prepare(chat_server)
+        (await chat_server.asks(path, body)).leaves()  # loads modules, fills caches
+        await chat_server.has_ended_all()
         with without_collection() as allocated:
             before = allocated()
-            readers = [await house.asks(path, body) for _ in range(3)]
+            readers = [await chat_server.asks(path, body) for _ in range(3)]
             assert [reader.status for reader in readers] == [200] * 3
             for reader in readers:
                 reader.leaves()
-            await house.has_ended_all()
+            await chat_server.has_ended_all()
             assert allocated() - before < FILE
-        assert house.room()
+        assert chat_server.room()
 
 
 async def test_the_memory_of_histories_that_nobody_reads_is_that_of_the_budget() -> None:
     limit = 4 * IN_BASE64 + MIB
-    async with opened(ServiceLimits(max_response_bytes=limit)) as house:
-        path, _ = await history(house)
+    async with opened(ServiceLimits(max_response_bytes=limit)) as chat_server:
+        path, _ = await history(chat_server)
         with without_collection() as allocated, ExitStack() as leaving:
             before = allocated()
-            readers = await asyncio.gather(*(house.asks(path) for _ in range(40)))
+            readers = await asyncio.gather(*(chat_server.asks(path) for _ in range(40)))
             for reader in readers:
                 leaving.callback(reader.leaves)
             statuses = sorted(reader.status for reader in readers)
@@ -255,69 +255,69 @@ async def test_the_memory_of_histories_that_nobody_reads_is_that_of_the_budget()
             assert b"retry-after: 5" in await readers[[one.status for one in readers].index(429)].rest()
             _, peak = tracemalloc.get_traced_memory()
             assert peak - before < limit + 2 * IN_BASE64
-        await house.has_ended_all()
-        assert len(await (await house.asks(path, receive=MIB)).rest()) > IN_BASE64
+        await chat_server.has_ended_all()
+        assert len(await (await chat_server.asks(path, receive=MIB)).rest()) > IN_BASE64
 
 
 async def test_no_user_takes_the_room_of_another_and_small_chats_are_served_at_any_time() -> None:
-    async with opened(ServiceLimits(max_response_bytes=2 * IN_BASE64 + MIB), response_patience=0) as house:
+    async with opened(ServiceLimits(max_response_bytes=2 * IN_BASE64 + MIB), response_patience=0) as chat_server:
         for user in ("ann", "bob", "eve"):
-            await (await house.asks("/api/chat", chat(attached(), chat_id="big"), user=user, receive=MIB)).rest()
-            await house.says("hi", "small", user)
-        slow = [await house.asks("/api/chat/big", user=user) for user in ("ann", "bob")]
+            await (await chat_server.asks("/api/chat", chat(attached(), chat_id="big"), user=user, receive=MIB)).rest()
+            await chat_server.says("hi", "small", user)
+        slow = [await chat_server.asks("/api/chat/big", user=user) for user in ("ann", "bob")]
         assert [reader.status for reader in slow] == [200, 200]
         for user, status in {"ann": 429, "eve": 503}.items():
-            refused = await house.asks("/api/chat/big", user=user, receive=MIB)
+            refused = await chat_server.asks("/api/chat/big", user=user, receive=MIB)
             assert (refused.status, b"retry-after: 5" in await refused.rest()) == (status, True)
-            small = await house.asks("/api/chat/small", user=user, receive=MIB)
+            small = await chat_server.asks("/api/chat/small", user=user, receive=MIB)
             assert json.loads((await small.rest()).partition(b"\r\n\r\n")[2].split(b"\r\n")[1])["messages"]
         for reader in slow:
             reader.leaves()
-        await house.has_ended_all()
-        whole = await (await house.asks("/api/chat/big", user="eve", receive=MIB)).rest()
+        await chat_server.has_ended_all()
+        whole = await (await chat_server.asks("/api/chat/big", user="eve", receive=MIB)).rest()
         assert len(whole) > IN_BASE64
 
 
 async def test_two_tabs_that_open_a_large_chat_get_it_one_after_the_other() -> None:
-    async with opened(ServiceLimits(max_response_bytes=2 * IN_BASE64 + MIB)) as house:
-        path, _ = await history(house)
-        tabs = [await house.asks(path, receive=MIB)]
-        second = asyncio.create_task(house.asks(path, receive=MIB))
+    async with opened(ServiceLimits(max_response_bytes=2 * IN_BASE64 + MIB)) as chat_server:
+        path, _ = await history(chat_server)
+        tabs = [await chat_server.asks(path, receive=MIB)]
+        second = asyncio.create_task(chat_server.asks(path, receive=MIB))
         read = [len(await tabs[0].rest()), len(await (await second).rest())]
         assert min(read) > IN_BASE64
 
 
 async def test_a_chat_that_is_larger_than_the_budget_is_served_while_no_other_is_open() -> None:
-    async with opened(ServiceLimits(max_response_bytes=MIB), response_patience=0) as house:
-        path, _ = await history(house)
-        first = await house.asks(path)
-        refused = await house.asks(path)
+    async with opened(ServiceLimits(max_response_bytes=MIB), response_patience=0) as chat_server:
+        path, _ = await history(chat_server)
+        first = await chat_server.asks(path)
+        refused = await chat_server.asks(path)
         assert (refused.status, b"retry-after: 5" in await refused.rest()) == (429, True)
         assert len(await first.rest()) > IN_BASE64
-        await house.has_ended_all()
-        assert len(await (await house.asks(path, receive=MIB)).rest()) > IN_BASE64
+        await chat_server.has_ended_all()
+        assert len(await (await chat_server.asks(path, receive=MIB)).rest()) > IN_BASE64
 
 
 async def test_head_holds_nothing() -> None:
-    async with opened() as house:
+    async with opened() as chat_server:
         for prepare in (history, artifact):
-            path, _ = await prepare(house)
-            head = await (await house.asks(path, method="HEAD")).rest()
+            path, _ = await prepare(chat_server)
+            head = await (await chat_server.asks(path, method="HEAD")).rest()
             assert head.startswith(b"HTTP/1.1 200")
             assert head.endswith(b"\r\n\r\n")
-        await house.has_ended_all()
-        assert house.room()
+        await chat_server.has_ended_all()
+        assert chat_server.room()
 
 
 @pytest.mark.parametrize("prepare", KINDS)
 async def test_a_client_that_leaves_writes_nothing_into_the_log(prepare: Any, caplog: pytest.LogCaptureFixture) -> None:
-    async with opened() as house:
-        path, body = await prepare(house)
+    async with opened() as chat_server:
+        path, body = await prepare(chat_server)
         caplog.clear()
         with caplog.at_level(logging.WARNING):
             for _ in range(3):
-                (await house.asks(path, body)).leaves()
-                await house.has_ended_all()
+                (await chat_server.asks(path, body)).leaves()
+                await chat_server.has_ended_all()
     assert caplog.messages == []
 
 
@@ -383,7 +383,7 @@ def ended(size: int) -> EventBuffer:
 
 
 class SlowClient:
-    """Takes the head of a response, and then a piece whenever it is told to."""
+    """Reads the head of a response, and then one piece for each call."""
 
     def __init__(self) -> None:
         self.sent: list[Message] = []

@@ -1,4 +1,4 @@
-"""The files of the page: compressed, and kept by a browser as long as they are the same."""
+"""The files of the page: compressed, and cached by a browser until they change."""
 
 import gzip
 from pathlib import Path

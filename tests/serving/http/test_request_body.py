@@ -1,4 +1,4 @@
-"""The bodies of all requests together: what they take, who is refused, and that all of it is given back."""
+"""The memory of all request bodies together: its limit, the refusals, and its release."""
 
 import asyncio
 import json

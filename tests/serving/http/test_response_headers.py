@@ -1,4 +1,4 @@
-"""What a browser may do with what it is sent."""
+"""Response headers limit the browser's use of a response."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a request gets that is not a plain chat message."""
+"""Responses to requests that are not plain chat messages."""
 
 import json
 from collections.abc import Mapping

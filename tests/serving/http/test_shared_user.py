@@ -1,4 +1,4 @@
-"""An app that does not say who its visitors are, before visitors from other machines."""
+"""An app that does not identify its users, with users from other machines."""
 
 import logging
 from typing import Any
@@ -18,7 +18,7 @@ from stream_protocol.testing import ScriptedLlm
 from tests.served import served
 
 REMOTE = {"x-forwarded-for": "203.0.113.7"}
-"""What uvicorn takes from a proxy on its own machine for the client's address."""
+"""A header that uvicorn takes from a local proxy as the client's address."""
 
 
 def app_of(kind: str, **options: Any) -> ASGIApp:

@@ -19,7 +19,9 @@ def chunk(data: bytes) -> bytes:
 
 
 def sent(pieces: Iterable[bytes]) -> list[h11.Event]:
-    """What the server makes of these pieces, each of which arrives by itself. Raises what ``next_event`` raises."""
+    """The server's events for these pieces, each of which arrives by itself. Raises the exceptions of
+    ``next_event``.
+    """
     connection, events = StrictConnection(), list[h11.Event]()
     for piece in pieces:
         connection.receive_data(piece)

@@ -1,4 +1,4 @@
-"""What a page of another site may have done: ``fetch`` with ``no-cors`` asks no server before it posts."""
+"""Effects that a page of another site may have: ``fetch`` with ``no-cors`` posts without asking a server first."""
 
 import json
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ async def begun(app: ASGIApp) -> None:
 
 
 async def changed(app: ASGIApp, headers: Mapping[str, str]) -> list[tuple[int, str]]:
-    """What each request that changes something is answered."""
+    """The response to each request that changes something."""
     async with client(app) as http:
         done = [await http.request(method, path, json=body, headers=headers) for method, path, body in CHANGES]
     return [

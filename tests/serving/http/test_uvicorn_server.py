@@ -5,12 +5,14 @@ import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 
 import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from stream_protocol.server._uvicorn_server import (
+    ACCEPTED_AT_ONCE,
     BROKEN_OFF,
     ChatServer,
     RareRecords,
@@ -82,6 +84,25 @@ async def test_a_server_without_files_logs_one_line(caplog: pytest.LogCaptureFix
             assert [record.name for record in caplog.records] == [SERVER, "asyncio"]
         finally:
             loop.set_exception_handler(None)
+            await server.shutdown(sockets=[listener])
+
+
+async def test_hundreds_of_connections_may_wait_to_be_accepted() -> None:
+    config = uvicorn.Config(_app, lifespan="off", ws="none", log_config=None, backlog=ACCEPTED_AT_ONCE)
+    config.load()
+    server = ChatServer(config, _Service())
+    server.lifespan = config.lifespan_class(config)
+    with ExitStack() as clients, bind_socket("127.0.0.1", 0) as listener:
+        address = listener.getsockname()
+        try:
+            await server.startup(sockets=[listener])  # from here on nothing gives the loop a turn to accept one
+            waiting = [clients.enter_context(socket.socket()) for _ in range(3 * ACCEPTED_AT_ONCE)]
+            for client in waiting:
+                client.setblocking(False)
+                client.connect_ex(address)
+            assert all(client.connect_ex(address) in (0, errno.EISCONN) for client in waiting)
+        finally:
+            asyncio.get_running_loop().set_exception_handler(None)
             await server.shutdown(sockets=[listener])
 
 
@@ -167,7 +188,7 @@ async def _nothing() -> None:
 
 
 class _Busy:
-    """A service that writes streams until it is told that they have ended, and may hang when it is closed."""
+    """A service that writes streams until a test ends them, and may hang when it is closed."""
 
     def __init__(self, happened: list[str], *, hangs: bool = False) -> None:
         self.ended, self.drained = asyncio.Event(), asyncio.Event()

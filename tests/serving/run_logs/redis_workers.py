@@ -25,14 +25,14 @@ ROOMY = 3 * LEASE
 
 
 class Wire(Redis):
-    """A worker's way to Redis, which a test holds up or cuts. It knows what has gone over it."""
+    """A worker's connection to Redis, which a test can delay or cut. It records all commands."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.answered = Counter[Any]()
-        """How often each command was answered, and each script, by its SHA-1 hash."""
+        """The number of answers to each command, and to each script, by its SHA-1 hash."""
         self.waiting = Counter[Any]()
-        """How many of them wait for their answers, those that are held up among them."""
+        """The number of commands that wait for their answers, including delayed ones."""
         self.last: dict[Any, tuple[Any, ...]] = {}
         """The words of the last of each."""
         self._cut = False

@@ -115,13 +115,13 @@ async def test_a_long_response_is_joined_once_and_a_part_at_a_time_however_many_
 ) -> None:
     added: list[int] = []
 
-    class Watched(JoinedStream):
+    class LeaseView(JoinedStream):
         def add(self, events: Iterable[bytes]) -> None:
             listed = list(events)
             added.append(len(listed))
             super().add(listed)
 
-    monkeypatch.setattr(_event_list, "JoinedStream", Watched)
+    monkeypatch.setattr(_event_list, "JoinedStream", LeaseView)
     log = EventBuffer()
     count = 3 * JOIN_AT_ONCE
     log.append(START, *[delta("w")] * (count - 1))
@@ -310,11 +310,11 @@ async def test_a_late_reader_is_not_behind_by_what_was_there_before() -> None:
 
 async def test_what_somebody_still_copies_is_not_joined_for_him() -> None:
     log = EventBuffer(LogBounds(coalesce_above=1))
-    log.mark_copied(1)
+    log.ack(1)
     log.append(b"a", b"b", b"c")
     assert log.since(0) is None
     assert list(log.since(1) or ()) == [b"b", b"c"]
-    log.mark_copied(None)
+    log.ack(None)
     log.append(b"d" * 9)
     assert log.since(1) is None
     assert b"".join(log.whole()) == b"abc" + b"d" * 9

@@ -1,4 +1,4 @@
-"""What a lease leaves behind in its worker when it is released, and what it says while its store is away."""
+"""The traces of a released lease in its worker, and its behaviour while its store is unreachable."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""What only a run log in PostgreSQL can suffer, and what becomes of its runs."""
+"""Failures that only a run log in PostgreSQL has, and their effects on runs."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from stream_protocol.serving import LogBounds, PostgresRunLog
-from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _copier, _run_store
-from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, Entry, Piece, RunIdentity
+from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _log_writer, _run_store
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, Entry, LogBatch, RunIdentity
 from stream_protocol.serving.run_logs.postgres import _batches, _connections
 from stream_protocol.serving.run_logs.postgres._batches import Batches
 from stream_protocol.serving.run_logs.postgres._connections import STATEMENTS_AT_ONCE
@@ -67,7 +67,7 @@ async def logs(url: str, count: int = 2, **options: Any) -> AsyncIterator[list[P
 
 
 def store(log: PostgresRunLog) -> PostgresStore:
-    """What a worker that is behind the times may still ask of it."""
+    """The calls that an outdated worker may still make."""
     found = log._store  # noqa: SLF001 - no run does that by itself
     assert isinstance(found, PostgresStore)
     return found
@@ -220,14 +220,15 @@ async def test_a_worker_has_few_connections_however_many_read(url: str, admin: A
     chats = [f"c{number}" for number in range(30)]
     async with logs(url) as [one, two]:
         runs = await asyncio.gather(*(begin(one, chat=chat) for chat in chats))
-        readers = []
+        readers, reading = [], []
         for chat in chats:
             found = await two.read(chat, (await running(two, chat)).run_id)
             assert found is not None
             readers.append(found)
+            reading.append(asyncio.create_task(until(found, b"all")))  # a run that nobody reads is left after a second
         for owner, _ in runs:
             owner.say("all")
-        await asyncio.gather(*(until(each, b"all") for each in readers))
+        await asyncio.gather(*reading)
         assert await connections(admin) <= 2 * (STATEMENTS_AT_ONCE + 1)
         for owner, lease in runs:
             owner.finish()
@@ -296,7 +297,7 @@ async def test_a_chat_of_a_dead_worker_is_had_after_its_lease_and_the_dead_write
 
             await eventually(claimed)
         identity = RunIdentity(chat=CHAT, run_id=old.run_id, worker=one_worker.worker, idempotency_key="request")
-        piece = Piece(entry=Entry(2, 3, b"data: {}\n\n"), past=b"")
+        piece = LogBatch(entry=Entry(2, 3, b"data: {}\n\n"), past=b"")
         assert await one_worker.append(identity, token, piece) is None
         assert await one_worker.renew(identity, token, "open") is None
         assert (await running(two)).idempotency_key == "another"
@@ -403,7 +404,7 @@ async def test_a_pooler_that_loses_notifications_is_found_out_at_the_start(
 
 async def test_the_chunks_of_many_runs_are_one_statement(url: str, admin: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_batches, "GATHER_SECONDS", 0.2)
-    monkeypatch.setattr(_copier, "UNREAD_GATHER_SECONDS", 0.0)
+    monkeypatch.setattr(_log_writer, "UNREAD_GATHER_SECONDS", 0.0)
     async with logs(url, 1) as [one]:
         runs = [await begin(one, chat=f"c{number}") for number in range(20)]
 
@@ -483,7 +484,7 @@ async def test_a_log_that_is_closed_leaves_no_connection_to_those_who_still_ask_
 
 
 async def test_a_burst_waits_for_its_turn_and_renewals_go_first(url: str) -> None:
-    """Statements that keep all connections for longer than one statement may take, together."""
+    """Statements that together block all connections for longer than one statement may take."""
     async with logs(url, 1, lease=LEASE) as [log]:
         await log.ping()
         connections_of = store(log)._connections  # noqa: SLF001 - as above

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.fleet  # half of their time they wait for leases to end
 SLOTS = 16384
 
 LEASES = "*:lease"
-"""What the keys look like that tell who has a chat."""
+"""The pattern of the keys of leases."""
 
 
 class Cluster:

@@ -1,4 +1,4 @@
-"""Two deployments with one Redis, each with a session store of its own: neither reads nor ends what the other runs."""
+"""Two deployments with one Redis, each with its own session store: neither reads nor ends the other's runs."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.adk.sessions import InMemorySessionService, Session
 
-from stream_protocol.serving import RedisRunLog
+from stream_protocol.serving import RedisRunLog, ServiceLimits
 from stream_protocol.testing import Wait
 from stream_protocol.wire import StreamProtocolError
 from tests.batch import batch
@@ -21,7 +21,7 @@ async def test_what_another_deployment_runs_under_the_same_prefix_is_not_here(
 ) -> None:
     go_on = asyncio.Event()
     theirs = Worker(shared_redis.url, InMemorySessionService(), ["Half ", Wait(go_on), "and whole."])
-    ours = Worker(shared_redis.url, InMemorySessionService(), "Mine.", stopping_wait=0.05)
+    ours = Worker(shared_redis.url, InMemorySessionService(), "Mine.", limits=ServiceLimits(stop_timeout=0.05))
     body = chat(said("hi"), chat_id="foreign")
     async with fleet(theirs, ours), begin(theirs.app, body) as run, client(ours.app) as http:
         await run.status()

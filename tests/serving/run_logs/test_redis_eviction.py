@@ -1,4 +1,4 @@
-"""A Redis that removes keys of its own when its memory is full: the operator is told at the start."""
+"""A Redis that evicts keys when its memory is full: the operator gets a warning at the start."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""A primary with a replica behind one address, and what becomes of runs when the replica takes over."""
+"""A primary with a replica behind one address, and its runs when the replica takes over."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ READERS_FIRST = 0.4
 
 
 class Address:
-    """Where whichever server is the primary is found. Its connections break when that changes."""
+    """The address of the present primary. Its connections break when the primary changes."""
 
     def __init__(self, primary: RedisServer) -> None:
         self._primary: RedisServer | None = primary
@@ -113,7 +113,7 @@ class Pair:
             await address.aclose()
 
     async def replicated(self) -> None:
-        """Waits until the replica holds what the primary does."""
+        """Waits until the replica has the primary's data."""
 
         async def linked() -> bool:
             async with Redis.from_url(self._replica.url) as client:
@@ -126,7 +126,7 @@ class Pair:
             assert await client.wait(1, 10_000) == 1
 
     async def detach(self) -> None:
-        """The replica hears no more of the primary, which goes on."""
+        """Cuts the replica off from the primary, which continues."""
         await self.replicated()
         await self._promote()
 
@@ -135,7 +135,7 @@ class Pair:
         await self._addresses[0].lead_to(None)
 
     async def fail_over(self) -> None:
-        """The primary dies, and the replica takes its place with what it has. Readers find it first."""
+        """The primary dies, and the replica takes its place with its data. Readers find it first."""
         self._primary.kill()
         await self._promote()
         writing, reading = self._addresses

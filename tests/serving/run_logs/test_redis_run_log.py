@@ -1,4 +1,4 @@
-"""What only a run log in Redis can suffer, and what becomes of its runs."""
+"""Failures that only a run log in Redis has, and their effects on runs."""
 
 import asyncio
 import threading
@@ -12,7 +12,7 @@ import pytest
 from redis.asyncio import Redis
 
 from stream_protocol.serving import LogBounds, RedisRunLog
-from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _copier
+from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _log_writer
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._run_store import RENEWALS
 from stream_protocol.serving.run_logs.redis._redis_store import COMMANDS_AT_ONCE
@@ -97,7 +97,7 @@ async def happens(event: asyncio.Event) -> None:
 
 
 def die(end: Wire, lease: Lease) -> None:
-    """What is left of a worker that was killed: nothing is said any more."""
+    """Leaves a run as a killed worker does: without its end."""
     end.cut()
     lease.release()
 
@@ -498,7 +498,7 @@ async def test_who_comes_to_a_response_after_its_worker_died_is_told_the_same(en
 async def test_the_readers_of_a_run_that_its_worker_leaves_are_cut_off_where_another_takes_it_up(wired: Logs) -> None:
     owner, lease = await begin(wired[0])
     owner.say("word")
-    elsewhere = await wired[1].read(CHAT, (await running(wired[1])).run_id, recovers=True)
+    elsewhere = await wired[1].read(CHAT, (await running(wired[1])).run_id, runs_are_recovered=True)
     assert elsewhere is not None
     await until(elsewhere, b"word")
     lease.release()  # though the response has no end
@@ -511,8 +511,8 @@ async def test_who_comes_while_a_run_is_left_follows_it_anew(wired: Logs) -> Non
     owner.say("word")
     info = await running(wired[1])
     await until(await reader(wired[1]), b"word")
-    (follower,) = wired[1]._followers.values()  # noqa: SLF001 - the moment between two steps of it
-    follower._unwanted.set()  # noqa: SLF001 - nobody has read here for a while
+    (tail,) = wired[1]._tails.values()  # noqa: SLF001 - the moment between two steps of it
+    tail._unwanted.set()  # noqa: SLF001 - nobody has read here for a while
     late = await wired[1].read(CHAT, info.run_id)
     assert late is not None
     await until(late, b"word")
@@ -751,7 +751,7 @@ async def test_a_command_that_is_cancelled_never_goes_on(redis: RedisServer) -> 
 async def test_what_nobody_reads_elsewhere_is_copied_in_few_pieces_and_what_somebody_reads_at_once(
     ends: list[Wire], wired: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_copier, "UNREAD_GATHER_SECONDS", HANG)
+    monkeypatch.setattr(_log_writer, "UNREAD_GATHER_SECONDS", HANG)
     append = ends[0].register_script(APPEND).sha
 
     async def sent() -> bool:
@@ -760,7 +760,7 @@ async def test_what_nobody_reads_elsewhere_is_copied_in_few_pieces_and_what_some
     owner, lease = await begin(wired[0])
     await eventually(sent)
     for word in "abcdefgh":
-        await asyncio.sleep(2 * _copier.GATHER_SECONDS)
+        await asyncio.sleep(2 * _log_writer.GATHER_SECONDS)
         owner.log.append(delta(word))
     assert ends[0].answered[append] == 1
     async with aclosing(await reader(wired[1])) as elsewhere:
@@ -780,7 +780,7 @@ async def test_what_nobody_reads_elsewhere_is_copied_in_few_pieces_and_what_some
 async def test_the_end_of_what_nobody_reads_elsewhere_is_copied_at_once(
     wired: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_copier, "UNREAD_GATHER_SECONDS", 10 * HANG)
+    monkeypatch.setattr(_log_writer, "UNREAD_GATHER_SECONDS", 10 * HANG)
     owner, lease = await begin(wired[0])
     run_id = (await running(wired[0])).run_id
     owner.log.append(END)

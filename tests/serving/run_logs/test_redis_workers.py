@@ -12,6 +12,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types as genai
 
+from stream_protocol.serving import ServiceLimits
 from stream_protocol.testing import Call, Wait
 from stream_protocol.testing.run_log_conformance import eventually
 from stream_protocol.wire import AiSdkVersion, parse_chat_request
@@ -255,7 +256,7 @@ async def test_words_for_the_run_of_a_worker_that_hangs_get_503_and_later_an_ans
     sessions = InMemorySessionService()
     async with wires(shared_redis.url, 1) as [wire]:
         one = Worker(wire, sessions, ["Half ", Wait(asyncio.Event())], lease=LEASE)
-        two = Worker(shared_redis.url, sessions, "Whole.", lease=LEASE, stopping_wait=0.1)
+        two = Worker(shared_redis.url, sessions, "Whole.", lease=LEASE, limits=ServiceLimits(stop_timeout=0.1))
         body = chat(said("and?", "u2"), chat_id="hangs")
         async with fleet(one, two):
             first = await one.service.respond(parse_chat_request(chat(said("hi"), chat_id="hangs")), user_id="local")
@@ -361,7 +362,7 @@ async def test_a_chat_is_renamed_at_another_worker_while_it_is_answered_and_afte
 async def test_without_grace_a_run_that_is_read_elsewhere_goes_on(shared_redis: RedisServer) -> None:
     go_on, sessions = asyncio.Event(), InMemorySessionService()
     turns = ["Half ", Wait(go_on), "and whole."]
-    one = Worker(shared_redis.url, sessions, turns, disconnect_grace=0, lease=LEASE)
+    one = Worker(shared_redis.url, sessions, turns, limits=ServiceLimits(disconnect_grace=0), lease=LEASE)
     two = Worker(shared_redis.url, sessions, lease=LEASE)
     async with fleet(one, two), begin(one.app, chat(said("hi"), chat_id="grace")) as first:
         await first.status()

@@ -1,4 +1,4 @@
-"""Chats of all kinds in a process that records them, and what an operator sees of these chats.
+"""Chats of all kinds in a process with telemetry, and the operator's view of these chats.
 
 OpenTelemetry's providers are set once for a whole process: other tests are those of a process where none is.
 """
@@ -30,17 +30,17 @@ from starlette.types import ASGIApp
 from stream_protocol import ChatRequestError, parse_chat_request
 from stream_protocol.server import log_to_terminal, only_allowed_hosts
 from stream_protocol.serving import ChatService, LogBounds, MemoryRunLog, ServiceLimits, SyncChatService, create_app
-from stream_protocol.serving.run_logs import Lease, Owner
+from stream_protocol.serving.run_logs import Lease, RunHandle
 from stream_protocol.serving.telemetry import export_for_prometheus
 from stream_protocol.testing import Call, ScriptedLlm, Wait, token_usage
 from tests.processes import FORKS, HANG
 from tests.serving.http.test_allowed_hosts import listener
 from tests.serving.http.test_limited_http import Server
-from tests.serving.keeping_engine import KeepingEngine, Kept
+from tests.serving.keeping_engine import KeepingEngine, StoredRuns
 from tests.serving.support import JSON_TYPE, Exchange, begin, chat, client, post, said, stream
 
 SECRET: Final = "xylophone"
-"""A word that is in all that is said, asked for, called, answered and raised."""
+"""A word that is in all messages, calls, answers and errors."""
 
 CALLER_TRACE: Final = "0af7651916cd43dd8448eb211c80319c"
 CALLER_SPAN: Final = "b7ad6b7169203331"
@@ -48,7 +48,7 @@ CALLER_SPAN: Final = "b7ad6b7169203331"
 
 @dataclass(frozen=True)
 class Observed:
-    """What was recorded."""
+    """The recorded spans, metrics and log records."""
 
     spans: list[dict[str, Any]]
     metrics: str
@@ -147,9 +147,9 @@ class LosingLog(MemoryRunLog):
 
     def __init__(self) -> None:
         super().__init__()
-        self.owners: list[Owner] = []
+        self.owners: list[RunHandle] = []
 
-    async def claim(self, chat: str, request: str, owner: Owner) -> Any:
+    async def claim(self, chat: str, request: str, owner: RunHandle) -> Any:
         self.owners.append(owner)
         lease: Lease = await super().claim(chat, request, owner)
         return lease
@@ -229,7 +229,7 @@ async def _interrupted_stopped_and_lost() -> None:
 
 
 async def _recovered_and_given_up() -> None:
-    kept, stores = Kept(), {"session_service": InMemorySessionService(), "run_log": MemoryRunLog()}
+    kept, stores = StoredRuns(), {"session_service": InMemorySessionService(), "run_log": MemoryRunLog()}
     for turn in (HALF, "Whole."):
         service = _service(turn, **stores, engine=KeepingEngine(kept))
         await stream_until(create_app(service), _words("recovered"), "text-delta" if turn is HALF else "finish")

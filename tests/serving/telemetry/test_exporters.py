@@ -1,4 +1,4 @@
-"""Where a server sends its numbers, and when it cannot."""
+"""The destination of a server's telemetry, and its errors."""
 
 import sys
 

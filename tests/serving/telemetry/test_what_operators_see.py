@@ -205,7 +205,7 @@ def test_what_asyncio_says_of_a_lost_error_is_told_without_it(observed: Observed
 
 
 DASHBOARD = ROOT / "examples/operations/grafana-dashboard.json"
-TABLE = ROOT / "docs/operations.md"
+TABLE = ROOT / "docs/monitoring.md"
 OURS = ("adk_ui_stream_", "http_server_")
 
 
@@ -217,7 +217,7 @@ def panels() -> Iterator[dict[str, Any]]:
 
 
 def names_in(expression: str) -> set[str]:
-    """The metrics that a query in PromQL reads: all that stands before a selector."""
+    """The metrics that a query in PromQL reads: all names before a selector."""
     return set(re.findall(r"([a-z_:]+)\{", re.sub(r'"[^"]*"', '""', expression)))
 
 

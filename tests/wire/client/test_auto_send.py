@@ -56,7 +56,7 @@ def test_a_message_is_sent_again_if_all_calls_of_its_last_step_are_settled(
 
 
 def again(*chunks: Any, onto: list[Any] | None = None) -> bool:
-    """Whether a client sends again after a response of these chunks, to a message with these parts."""
+    """True if a client sends again after a response of these chunks, to a message with these parts."""
     message: UIMessage | None = None if onto is None else {"id": "m", "role": "assistant", "parts": onto}
     return is_sent_again(map(encode_sse, chunks), message)
 

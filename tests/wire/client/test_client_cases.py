@@ -1,4 +1,4 @@
-"""What the real client made of these streams, v6 and v7: recorded once, and our reducer must make the same of them."""
+"""Recorded messages of the real client, v6 and v7, for these streams: our reducer must fold the same messages."""
 
 import json
 from pathlib import Path

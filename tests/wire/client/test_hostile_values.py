@@ -1,4 +1,6 @@
-"""What no writer of ours sends, but anybody may: the client in Python takes or refuses it, and never fails."""
+"""Values that none of our writers sends, but anybody may: the client in Python accepts or refuses them, and never
+fails.
+"""
 
 import math
 from contextlib import suppress

@@ -167,7 +167,7 @@ def test_only_the_assistants_message_becomes_chunks() -> None:
 
 
 def sayable(message: Any) -> Any:
-    """The message without what the documentation says is lost."""
+    """The message without the parts that are lost according to the documentation."""
     parts = []
     for part in message["parts"]:
         kept = {key: value for key, value in part.items() if key not in NEVER_SAID}
@@ -189,8 +189,8 @@ def sayable(message: Any) -> Any:
 
 
 def tangled(message: Any) -> bool:
-    """Whether a call has two parts in one step, or an approval two calls, or a call streams on in a later step than it
-    began in. No server does that.
+    """True if a call has two parts in one step, an approval has two calls, or a call streams on in a later step. No
+    server does that.
     """
     seen: set[str] = set()
     approvals = [part["approval"]["id"] for part in message["parts"] if "approval" in part]

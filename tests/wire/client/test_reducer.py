@@ -1,4 +1,6 @@
-"""What the recorded cases leave open. The random comparison with the real client is in ``tests/conformance``."""
+"""Cases that are not among the recorded ones. The random comparison with the real client is in
+``tests/conformance``.
+"""
 
 import json
 import subprocess

@@ -8,7 +8,7 @@ CALLS = 300
 STEP = {"type": "step-start"}
 
 
-class Watched(list[dict[str, Any]]):
+class CountingList(list[dict[str, Any]]):
     """A list that counts the parts that are read of it."""
 
     looks = 0
@@ -21,7 +21,7 @@ class Watched(list[dict[str, Any]]):
 
 @pytest.mark.parametrize("between", [[], [STEP]], ids=["of one step", "of earlier steps"])
 def test_each_of_many_calls_is_found_without_a_look_at_the_others(between: list[dict[str, Any]]) -> None:
-    parts = Watched()
+    parts = CountingList()
     tools = ToolParts(parts, ai_sdk=7)
     for number in range(CALLS):
         tools.input_available({"toolCallId": f"call-{number}", "toolName": "w", "input": {}})

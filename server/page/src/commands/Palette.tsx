@@ -1,10 +1,10 @@
 import { Command as List } from "cmdk";
 import { MessageSquare } from "lucide-react";
 import { useState } from "react";
-import { openChat } from "../chat/chat-id";
-import { useChats } from "../sidebar/chat-list";
-import { Dialog } from "../ui/dialog";
-import { Keys } from "../ui/keys";
+import { openChat } from "../layout/chat-id";
+import { useChats } from "../components/sidebar/chat-list";
+import { Dialog } from "../components/ui/dialog";
+import { Keys } from "../components/ui/keys";
 import type { Command } from "./commands";
 
 type PaletteProps = { onClose: () => void; commands: Command[] };

@@ -1,5 +1,5 @@
-import { Dialog } from "../ui/dialog";
-import { Keys } from "../ui/keys";
+import { Dialog } from "../components/ui/dialog";
+import { Keys } from "../components/ui/keys";
 import type { Command } from "./commands";
 
 const IN_A_CHAT = [

@@ -1,7 +1,7 @@
 import { Keyboard, type LucideIcon, Monitor, Moon, PanelLeft, ScanSearch, Search, SquarePen, Sun } from "lucide-react";
 import { useEffect, useEffectEvent } from "react";
-import { openNewChat } from "../chat/chat-id";
-import type { Theme } from "../layout/theme";
+import { openNewChat } from "../layout/chat-id";
+import type { Theme } from "../components/layout/theme";
 
 /** What can be done from the keyboard, here and in the palette. `keys` as `Mod+Shift+O`; `Mod` is ⌘ or Ctrl. */
 export type Command = { name: string; icon: LucideIcon; keys?: string; opensPalette?: true; run: () => void };

@@ -1,6 +1,6 @@
 import { CircleCheck, CircleX, TriangleAlert } from "lucide-react";
-import { Badge } from "../ui/badge";
-import { Button } from "../ui/button";
+import { Badge } from "../components/ui/badge";
+import { Button } from "../components/ui/button";
 import type { Finding, Findings } from "./inspector-api";
 
 type CheckProps = Findings & { onShow: (number: number) => void };
@@ -11,7 +11,7 @@ export function Check({ findings, unchecked = 0, onShow }: CheckProps) {
     <>
       {findings.length === 0 && (
         <Badge tone="good" className="text-sm">
-          <CircleCheck aria-hidden /> Nothing is wrong with the stream.
+          <CircleCheck aria-hidden /> No findings: the stream is valid for the client.
         </Badge>
       )}
       {unchecked > 0 && (
@@ -37,7 +37,7 @@ function Found({ finding, onShow }: { finding: Finding; onShow: (number: number)
         <Badge tone={bad ? "bad" : "waiting"}>
           {bad ? <CircleX aria-hidden /> : <TriangleAlert aria-hidden />} {severity}
         </Badge>
-        <code className="text-xs">{rule}</code>
+        <Rule name={rule} />
         <span className="text-xs text-muted-foreground">
           chunk {chunk}
           {line !== undefined && `, line ${line}`}, {versions.map((version) => `v${version}`).join(" and ")}
@@ -48,8 +48,31 @@ function Found({ finding, onShow }: { finding: Finding; onShow: (number: number)
           </Button>
         )}
       </span>
-      <span className="wrap-anywhere">{text}</span>
-      <span className="text-xs text-muted-foreground">{effect}</span>
+      <span className="wrap-anywhere">
+        <Words text={text} />
+      </span>
+      <span className="text-xs text-muted-foreground">
+        <Words text={effect} />
+      </span>
     </li>
   );
+}
+
+/** The address of the rules in the documentation, where the page knows it. */
+const RULES = document.querySelector<HTMLMetaElement>("meta[name=rules]")?.content;
+
+/** The name of a rule, as a link to what the documentation says of it. */
+function Rule({ name }: { name: string }) {
+  const code = <code className="text-xs">{name}</code>;
+  if (RULES === undefined) return code;
+  return (
+    <a href={`${RULES}#${name}`} target="_blank" rel="noopener" className="text-primary underline underline-offset-2">
+      {code}
+    </a>
+  );
+}
+
+/** Words with code between back-quotes. */
+function Words({ text }: { text: string }) {
+  return text.split(/`([^`]+)`/).map((piece, index) => (index % 2 === 1 ? <code key={index}>{piece}</code> : piece));
 }

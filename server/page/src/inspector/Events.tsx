@@ -1,6 +1,6 @@
 import { ChevronDown, X } from "lucide-react";
 import { memo, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { IconButton } from "../ui/icon-button";
+import { IconButton } from "../components/ui/icon-button";
 import { askedBy, detailOf, type Entry, inBytes, inSeconds, kindOf, type Row, wordsOf } from "./entries";
 import { Filter } from "./Filter";
 import { chunkCounts, COLOURS, countFamilies, familyOfChunk, familyOfEvent, type Family, filtered, isRun, type Item, type Run, whyNothing, withRuns } from "./runs";

@@ -1,5 +1,5 @@
 import { Search } from "lucide-react";
-import { Input } from "../ui/field";
+import { Input } from "../components/ui/field";
 import { COLOURS, FAMILIES, type Family } from "./runs";
 
 type FilterProps = {

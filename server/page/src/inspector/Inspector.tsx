@@ -2,10 +2,10 @@ import { type Chat, useChat } from "@ai-sdk/react";
 import { ArrowLeft, Download, FlaskConical, FolderOpen, X } from "lucide-react";
 import { Tabs } from "radix-ui";
 import { type CSSProperties, type DragEvent, type FormEvent, type ReactNode, startTransition, useEffect, useMemo, useRef, useState } from "react";
-import type { ChatMessage } from "../chat/message-types";
-import { Button } from "../ui/button";
-import { Field, Input } from "../ui/field";
-import { IconButton } from "../ui/icon-button";
+import type { ChatMessage } from "../components/chat/message-types";
+import { Button } from "../components/ui/button";
+import { Field, Input } from "../components/ui/field";
+import { IconButton } from "../components/ui/icon-button";
 import { Check } from "./Check";
 import { addToRows, type Row } from "./entries";
 import { Events } from "./Events";
@@ -176,7 +176,8 @@ function ChatCheck({ id, busy, onShow }: { id: string; busy: boolean; onShow: (n
   return found && <Check {...found} onShow={onShow} />;
 }
 
-function FileView({ opened }: { opened: OpenedFile }) {
+/** `saves`: a server can make a recording and a test of it. */
+export function FileView({ opened, saves = true }: { opened: OpenedFile; saves?: boolean }) {
   const rows = useMemo(() => addToRows([], opened.entries), [opened]);
   return (
     <View
@@ -185,6 +186,7 @@ function FileView({ opened }: { opened: OpenedFile }) {
       messages={opened.messages}
       request={<NextRequest id={opened.name} messages={opened.messages} payloads={{}} busy={false} />}
       source={opened.recordable ? opened : undefined}
+      saves={saves}
       empty="There is nothing in it."
       check={(show) => <Check findings={opened.findings} onShow={show} />}
     />
@@ -202,12 +204,13 @@ type ViewProps = {
   request: ReactNode;
   /** What a recording can be made of. */
   source: Source | undefined;
+  saves?: boolean;
   /** What is said where there are no rows. */
   empty: string;
   check: (show: (number: number) => void) => ReactNode;
 };
 
-function View({ rows, live, messages, request, source, empty, check }: ViewProps) {
+function View({ rows, live, messages, request, source, saves = true, empty, check }: ViewProps) {
   const [tab, setTab] = useState<TabName>("events");
   const [target, setTarget] = useState<number>();
   const show = (number: number) => {
@@ -238,7 +241,7 @@ function View({ rows, live, messages, request, source, empty, check }: ViewProps
         <State rows={rows} live={live} />
       </TabPage>
       <TabPage name="check">{check(show)}</TabPage>
-      <Exports source={source} />
+      {saves && <Exports source={source} />}
     </Tabs.Root>
   );
 }

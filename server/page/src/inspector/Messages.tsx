@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../chat/message-types";
+import type { ChatMessage } from "../components/chat/message-types";
 import { Shown } from "./Shown";
 
 /** The messages as the client has folded them, the newest one open. */

@@ -1,6 +1,6 @@
 import { isToolUIPart } from "ai";
-import { requestBody } from "../chat/chat-api";
-import type { ChatMessage } from "../chat/message-types";
+import { requestBody } from "../components/chat/chat-api";
+import type { ChatMessage } from "../components/chat/message-types";
 import { Shown } from "./Shown";
 
 const WAITING = new Set(["input-available", "approval-requested"]);
@@ -23,11 +23,11 @@ export function NextRequest({ id, messages, payloads, busy }: NextRequestProps) 
     <>
       {waiting && (
         <>
-          <p className="text-sm">When the calls that wait have their answers, the message with the answers in it:</p>
+          <p className="text-sm">After all pending calls are answered, the client sends the message with the answers:</p>
           <Shown value={posted(requestBody({ ...asked, messageId: last.id, messages }, payloads))} label="Request with the answers" />
         </>
       )}
-      <p className="text-sm">{busy ? "When the user says something, which ends what is being answered:" : "When the user says something:"}</p>
+      <p className="text-sm">{busy ? "With the next user message, which interrupts the run:" : "With the next user message:"}</p>
       <Shown value={posted(requestBody({ ...asked, messages: [...messages, words] }, payloads))} label="Request with the user's words" />
       <p className="text-xs text-muted-foreground">POST api/chat</p>
     </>

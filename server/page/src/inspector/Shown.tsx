@@ -1,6 +1,6 @@
 import { Copy } from "lucide-react";
 import { useMemo } from "react";
-import { IconButton } from "../ui/icon-button";
+import { IconButton } from "../components/ui/icon-button";
 
 /** The most characters of one text in JSON: a picture has a million of them. */
 const LONGEST = 4000;

@@ -1,12 +1,12 @@
 import { useEffect, useState } from "react";
-import { Json } from "../tools/Json";
+import { Json } from "../components/tools/Json";
 import type { Row } from "./entries";
 import { type InspectedAgent, loadAgents } from "./inspector-api";
 import { stateOf } from "./runs";
 
 /** The session's state as the events have changed it, and which agents there are. */
 export function State({ rows, live }: { rows: Row[]; live: boolean }) {
-  const [agent, setAgent] = useState<InspectedAgent>();
+  const [agent, setAgent] = useState<InspectedAgent | null>(null);
   const [problem, setProblem] = useState("");
   useEffect(() => {
     if (live) loadAgents().then(setAgent, (error: Error) => setProblem(error.message));

@@ -80,7 +80,7 @@ export function kindOf({ partial, content, errorCode, actions = {} }: AdkEvent):
     const action = actions[key];
     if (action && (typeof action !== "object" || Object.keys(action).length > 0)) kinds.push(name);
   }
-  return [...new Set(kinds)].filter(Boolean).join(", ") || "nothing to show";
+  return [...new Set(kinds)].filter(Boolean).join(", ") || "empty";
 }
 
 const ACTIONS = {
@@ -127,7 +127,8 @@ export function askedBy({ request }: NonNullable<Entry["turn"]>): string {
 }
 
 export function inSeconds(at: number | undefined): string {
-  return at === undefined ? "" : `${at.toFixed(at < 10 ? 3 : 1)} s`;
+  if (at === undefined) return "";
+  return at < 1 ? `${Math.round(at * 1000)} ms` : `${at.toFixed(2)} s`;
 }
 
 export function inBytes(bytes: number): string {

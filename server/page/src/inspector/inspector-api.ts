@@ -1,6 +1,6 @@
 import type { Entry } from "./entries";
-import { refusal } from "../chat/chat-api";
-import type { ChatMessage } from "../chat/message-types";
+import { refusal } from "../components/chat/chat-api";
+import type { ChatMessage } from "../components/chat/message-types";
 
 export type Finding = {
   severity: "error" | "warning";
@@ -61,7 +61,8 @@ export type InspectedAgent = {
   agents: InspectedAgent[];
 };
 
-export async function loadAgents(): Promise<InspectedAgent> {
+/** The tree of agents; `null` for recordings, which do not tell it. */
+export async function loadAgents(): Promise<InspectedAgent | null> {
   return (await ask("api/inspect/agents")).json();
 }
 

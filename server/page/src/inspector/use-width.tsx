@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef } from "react";
-import { useSetting } from "../layout/setting";
+import { useSetting } from "../components/layout/setting";
 
 /** Of the window, in percent. */
 const [NARROWEST, WIDEST, STEP] = [25, 75, 5];

@@ -1,24 +1,28 @@
 import { Direction } from "radix-ui";
 import { lazy, Suspense, useState } from "react";
-import { Chat } from "../chat/Chat";
-import { isBegunHere, useChatId } from "../chat/chat-id";
-import { Problem } from "../chat/Problem";
-import { useHistory } from "../chat/use-history";
+import { Chat } from "../components/chat/Chat";
+import { HostContext } from "../components/chat/host";
+import { isBegunHere, nameInUrl, useChatId } from "./chat-id";
+import { Problem } from "../components/chat/Problem";
+import { useHistory } from "./use-history";
 import { pageCommands, useShortcuts } from "../commands/commands";
 import { Shortcuts } from "../commands/Shortcuts";
-import { Sidebar } from "../sidebar/Sidebar";
-import { Button } from "../ui/button";
-import { TooltipProvider } from "../ui/tooltip";
-import { Header } from "./Header";
-import { useTheme } from "./theme";
-import { useNarrow } from "./use-narrow";
+import { Sidebar } from "../components/sidebar/Sidebar";
+import { Boundary } from "../components/ui/boundary";
+import { Button } from "../components/ui/button";
+import { TooltipProvider } from "../components/ui/tooltip";
+import { Header } from "../components/layout/Header";
+import { useTheme } from "../components/layout/theme";
+import { useNarrow } from "../components/layout/use-narrow";
+import { HOST } from "./host";
 import { usePageInfo } from "./use-page-info";
-import { useSetting } from "./setting";
+import { useSetting } from "../components/layout/setting";
 
 function focusField(): void {
   document.querySelector<HTMLElement>("main textarea[aria-label=Message]")?.focus();
 }
 
+const Inspector = lazy(() => import("../inspector/Inspector"));
 const Palette = lazy(() => import("../commands/Palette"));
 
 export function App() {
@@ -46,51 +50,61 @@ export function App() {
   useShortcuts(commands);
 
   return (
-    <Direction.Provider dir={document.dir === "rtl" ? "rtl" : "ltr"}>
-      <TooltipProvider delayDuration={400}>
-        <Button look="primary" className="fixed start-2 top-2 z-50 not-focus:sr-only" onClick={focusField}>
-          Skip to the message field
-        </Button>
-        <div className="flex h-dvh overflow-hidden">
-          <Sidebar current={id} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
-          <div className="flex min-w-0 flex-1 flex-col">
-            <Header
-              agent={info?.agent}
-              sidebar={sidebar}
-              inspecting={inspecting}
-              theme={theme}
-              onSidebar={toggleSidebar}
-              onInspect={toggleInspector}
-              onPalette={openPalette}
-              onShortcuts={openShortcuts}
-              onTheme={chooseTheme}
-            />
-            {history.error !== undefined && history.retry && (
-              <div className="m-auto w-full max-w-3xl p-4">
-                <Problem text={history.error} onRetry={history.retry} />
-              </div>
-            )}
-            {history.messages && (
-              <Chat
-                key={id}
-                id={id}
-                messages={history.messages}
-                info={info}
-                missing={history.missing ?? false}
-                resume={!isBegunHere(id) && !history.missing}
+    <HostContext value={HOST}>
+      <Direction.Provider dir={document.dir === "rtl" ? "rtl" : "ltr"}>
+        <TooltipProvider delayDuration={400}>
+          <Button look="primary" className="fixed start-2 top-2 z-50 not-focus:sr-only" onClick={focusField}>
+            Skip to the message field
+          </Button>
+          <div className="flex h-dvh overflow-hidden">
+            <Sidebar current={id} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
+            <div className="flex min-w-0 flex-1 flex-col">
+              <Header
+                agent={info?.agent}
+                sidebar={sidebar}
                 inspecting={inspecting}
-                onCloseInspector={() => showInspector(false)}
+                theme={theme}
+                onSidebar={toggleSidebar}
+                onInspect={toggleInspector}
+                onPalette={openPalette}
+                onShortcuts={openShortcuts}
+                onTheme={chooseTheme}
               />
-            )}
+              {history.error !== undefined && history.retry && (
+                <div className="m-auto w-full max-w-3xl p-4">
+                  <Problem text={history.error} onRetry={history.retry} />
+                </div>
+              )}
+              {history.messages && (
+                <Chat
+                  key={id}
+                  id={id}
+                  messages={history.messages}
+                  about={info}
+                  missing={history.missing ?? false}
+                  resume={!isBegunHere(id) && !history.missing}
+                  onSend={nameInUrl}
+                  beside={({ state, payloads }) =>
+                    inspecting && (
+                      <Boundary of={id} otherwise={<p className="m-auto p-4 text-sm">The Inspector cannot show this chat.</p>}>
+                        <Suspense>
+                          <Inspector id={id} state={state} payloads={payloads} onClose={() => showInspector(false)} />
+                        </Suspense>
+                      </Boundary>
+                    )
+                  }
+                />
+              )}
+            </div>
           </div>
-        </div>
-        {finding && (
-          <Suspense>
-            <Palette onClose={() => setFinding(false)} commands={commands} />
-          </Suspense>
-        )}
-        <Shortcuts open={explaining} onOpenChange={setExplaining} commands={commands} />
-      </TooltipProvider>
-    </Direction.Provider>
+          {finding && (
+            <Suspense>
+              <Palette onClose={() => setFinding(false)} commands={commands} />
+            </Suspense>
+          )}
+          <Shortcuts open={explaining} onOpenChange={setExplaining} commands={commands} />
+        </TooltipProvider>
+      </Direction.Provider>
+    </HostContext>
   );
 }

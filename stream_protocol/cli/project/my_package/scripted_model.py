@@ -1,4 +1,4 @@
-"""What answers without a key, and in tests: a model from a script, which knows four sentences."""
+"""The model without a key, and in tests: a script that knows four sentences."""
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai.types import Part

@@ -1,4 +1,4 @@
-"""What the page gets, held by a recording: without a key, without a network."""
+"""Compares the client's stream with a recording: without a key, without a network."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ SAID = ("Put milk on the list", "What is on the list?")
 
 
 async def talk() -> bytes:
-    """The streams that the page gets, one after the other."""
+    """The streams that the client gets, one after the other."""
     server = httpx.ASGITransport(make_app(shopping_agent(scripted_model())))
     streams = []
     async with httpx.AsyncClient(transport=server, base_url="http://localhost") as page:

@@ -8,4 +8,4 @@ Where to change what:
 - ``_batches``: one statement for many runs.
 """
 
-from stream_protocol.serving.run_logs.postgres._postgres_run_log import PostgresRunLog
+from stream_protocol.serving.run_logs.postgres._postgres_store import PostgresRunLog

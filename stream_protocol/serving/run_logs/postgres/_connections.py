@@ -13,9 +13,9 @@ from contextlib import suppress
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
+from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._run_log import RunLogError
-from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, reason_of
 from stream_protocol.serving.run_logs.postgres import _statements as statements
 from stream_protocol.serving.run_logs.postgres._turns import NoTurnError, Turns
 from stream_protocol.wire import StreamProtocolError, check_text
@@ -166,7 +166,7 @@ class Connections:
             if isinstance(error, TimeoutError) and self._answered_at < begun:
                 self._is_silent = True  # no statement was answered meanwhile: nobody need wait to find that out
                 self._turns.refuse_all()
-            raise RunLogError(f"{self._where}: {_reason(error)}") from error
+            raise RunLogError(f"{self._where}: {reason_of(error)}") from error
         self._answered_at, self._is_silent = now(), False
         return rows
 
@@ -237,7 +237,9 @@ class Connections:
             async with connection.transaction():
                 await connection.execute(statements.named(statements.SCHEMA, self._prefix))
         except (asyncpg.InsufficientPrivilegeError, asyncpg.InvalidSchemaNameError) as error:
-            raise RunLogError(f"{self._where}: the tables {self._prefix}_… cannot be made: {_reason(error)}") from error
+            raise RunLogError(
+                f"{self._where}: the tables {self._prefix}_… cannot be made: {reason_of(error)}"
+            ) from error
 
     async def _begin_to_listen(self, pool: Pool) -> None:
         """Listens, and finds out whether messages arrive: a pooler may give the connection to others."""
@@ -278,7 +280,7 @@ class Connections:
                 except FAILURES as error:
                     if not failing:
                         text = "%s: messages of other workers are not received just now: %s"
-                        logger.warning(text, self._where, _reason(error))
+                        logger.warning(text, self._where, reason_of(error))
                     failing = True
                 if self._listening is not None:
                     self._listening.terminate()
@@ -313,9 +315,3 @@ async def _in_pool(pool: Pool, work: Callable[[Connection], Awaitable[Result]]) 
         raise
     finally:
         await pool.release(connection)
-
-
-def _reason(error: BaseException) -> str:
-    """One line that says why PostgreSQL cannot be reached."""
-    line = next(iter(str(error).splitlines()), "")
-    return line or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)

@@ -7,30 +7,38 @@ import logging
 import random
 from contextlib import suppress
 from contextvars import Context
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from stream_protocol.serving.run_logs._cancel import cancel_and_wait
+from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenError, RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import (
     Entry,
-    Head,
     LeaseTimes,
-    Piece,
+    LeaseView,
+    LogBatch,
     Renewal,
     RunIdentity,
-    Watched,
+    Snapshot,
     chat_key,
+    run_info,
+)
+from stream_protocol.serving.run_logs._shared_run_log import (
+    EXPIRY_SECONDS,
+    LEASE_SECONDS,
+    MAX_PATIENCE,
+    SharedRunLog,
+    lease_times,
 )
 from stream_protocol.serving.run_logs.postgres import _statements as statements
 from stream_protocol.serving.run_logs.postgres._batches import Batches
 from stream_protocol.serving.run_logs.postgres._connections import Connections
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
+    from stream_protocol.serving.run_logs._log_bounds import LogBounds
     from stream_protocol.serving.run_logs._run_log import Phase
 
 logger = logging.getLogger(__name__)
@@ -50,7 +58,7 @@ SWEEP_ROWS: Final = 1000
 class _Append(NamedTuple):
     run: RunIdentity
     token: int
-    piece: Piece
+    piece: LogBatch
 
 
 class PostgresStore:
@@ -121,13 +129,13 @@ class PostgresStore:
         renewed = await self._connections.row(statements.RENEW, *arguments, *lifetimes, urgent=True)
         return None if renewed is None else Renewal(stop=renewed["stop"], readers=renewed["readers"])
 
-    async def append(self, run: RunIdentity, token: int, piece: Piece) -> int | None:
+    async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Adds a piece to the run's log, in one statement with those of other runs."""
         return await self._appends.add(_Append(run, token, piece))
 
-    async def replace(self, run: RunIdentity, token: int, head: Head) -> int | None:
+    async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
         """Replaces the first entries by joined events."""
-        arguments = (chat_key(run.chat), run.run_id, token, head.joined, head.events, head.past)
+        arguments = (chat_key(run.chat), run.run_id, token, snapshot.compacted, snapshot.events, snapshot.past)
         replaced = await self._connections.row(statements.REPLACE, *arguments, self._times.log_ttl_ms)
         return None if replaced is None else int(replaced["stored"])
 
@@ -136,18 +144,18 @@ class PostgresStore:
         arguments = (chat_key(run.chat), run.run_id, self._connections.channels, self._times.log_retention_ms)
         await self._connections.rows(statements.FREE, *arguments)
 
-    async def watch(self, chat: str, run_id: str, *, reads: bool) -> Watched:
+    async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
         """Notes who reads a run."""
         until_ms = self._times.lease_ms if reads else 0
         row = await self._connections.row(statements.WATCH, chat_key(chat), run_id, self.worker, until_ms)
         if row is None:
             raise RunLogError("PostgreSQL says nothing")
-        return Watched(row["holder"], row["worker"], row["token"], row["available"])
+        return LeaseView(row["holder"], row["worker"], row["token"], row["available"])
 
-    async def head(self, chat: str, run_id: str) -> Head:
+    async def snapshot(self, chat: str, run_id: str) -> Snapshot:
         """What is before the first entry."""
         row = await self._connections.row(statements.HEAD, run_id)
-        return Head(0, b"", b"") if row is None else Head(row["joined"], row["events"], row["past"])
+        return Snapshot(0, b"", b"") if row is None else Snapshot(row["joined"], row["events"], row["past"])
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
         """The entries of the run, in one statement with those of other runs."""
@@ -227,7 +235,7 @@ class PostgresStore:
 
     def _run_info(self, row: Any) -> RunInfo:
         healthy = row["left_ms"] > self._times.healthy_ms
-        return RunInfo(run_id=row["run"], idempotency_key=row["request"], phase=_PHASES[row["phase"]], healthy=healthy)
+        return run_info(row["run"], row["request"], row["phase"], healthy=healthy)
 
     def _begin_to_sweep(self) -> None:
         if self._sweep_task is None:
@@ -245,9 +253,6 @@ class PostgresStore:
                 logger.warning("Old logs are not removed just now: %s", error)
 
 
-_PHASES: Final[Mapping[str, Phase]] = MappingProxyType({"claimed": "claimed", "open": "open", "closed": "closed"})
-
-
 def _entries(row: Any) -> list[Entry]:
     """A row as entries: its events, and the end of the log if it has that, too."""
     after, count, events, end = row["after"], row["count"], row["events"], row["ending"]
@@ -255,3 +260,36 @@ def _entries(row: Any) -> list[Entry]:
         *([Entry(after, count, events)] if count > after else ()),
         *([Entry(count, count, end=end)] if end else ()),
     ]
+
+
+class PostgresRunLog(SharedRunLog):
+    """Keeps responses in PostgreSQL while they are written: every worker can resume and stop every run.
+
+    ``url``: as asyncpg takes it, ``postgresql://user:password@host:5432/database``; that of ADK's
+    ``DatabaseSessionService``, ``postgresql+asyncpg://…``, is taken, too. It must lead to the server itself, or to a
+    pooler that keeps a session's connection: through PgBouncer in transaction mode no ``NOTIFY`` arrives. PostgreSQL
+    12 or later.
+    ``prefix``: begins the names of all tables and channels. Deployments that share a database need one each: with the
+    same, equal ids of an app, a user and a chat are one chat. Up to 24 lower-case ASCII letters, digits and ``_``.
+    ``lease``: seconds until a worker that does not renew its leases loses its chats. A run that cannot renew its lease
+    for two thirds of that ends in an error. Must be the same for all workers.
+    ``expiry``: seconds that a log is kept after its run has ended, for readers at other workers.
+    ``bounds``: how large each log may become.
+
+    The tables are made when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have
+    started survive an outage of less than two thirds of a lease. Raises ``StreamProtocolError`` for times that are not
+    positive, and for an unusable URL or prefix.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        prefix: str = DEFAULT_PREFIX,
+        lease: float = LEASE_SECONDS,
+        expiry: float = EXPIRY_SECONDS,
+        bounds: LogBounds | None = None,
+    ) -> None:
+        times = lease_times(lease, expiry)
+        store = PostgresStore(url, prefix=prefix, patience=min(MAX_PATIENCE, lease), times=times)
+        super().__init__(store, times, bounds)

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import re
 from contextlib import asynccontextmanager, nullcontext
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -19,13 +18,15 @@ from stream_protocol.serving.run_logs._run_log import STOP_SECONDS, ChatTakenErr
 from stream_protocol.serving.run_logs._run_store import (
     BROKEN,
     Entry,
-    Head,
     LeaseTimes,
-    Piece,
+    LeaseView,
+    LogBatch,
     Renewal,
     RunIdentity,
-    Watched,
+    Snapshot,
     chat_key,
+    reason_of,
+    run_info,
 )
 from stream_protocol.serving.run_logs.redis import _scripts as scripts
 from stream_protocol.wire import StreamProtocolError, check_instance, check_text
@@ -45,7 +46,7 @@ except ImportError as error:
     raise ImportError("RedisRunLog needs the extra `redis`: pip install 'adk-ui-stream[redis]'.") from error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from stream_protocol.serving.run_logs._run_log import Phase
 
@@ -116,7 +117,7 @@ class ChatKeys:
         return f"{self._tag}:log:{run_id}"
 
     def head(self, run_id: str) -> str:
-        """A hash: the number of events, and what comes before the stream (see ``Head``)."""
+        """A hash: the number of events, and what comes before the stream (see ``Snapshot``)."""
         return f"{self._tag}:head:{run_id}"
 
     def readers(self, run_id: str) -> str:
@@ -217,15 +218,15 @@ class RedisStore:
         current, *wanted = await self._script(scripts.RENEW, (keys.lease, keys.token, *of_run), *arguments)
         return Renewal(stop=bool(wanted[0]), readers=wanted[1]) if current else None
 
-    async def append(self, run: RunIdentity, token: int, piece: Piece) -> int | None:
+    async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Adds a piece to the run's log."""
         entry, past = piece.entry, b"" if piece.entry.after else piece.past
         arguments = (run.run_id, token, entry.after, entry.count, entry.events, past, entry.end, self._times.log_ttl_ms)
         return _held(await self._script(scripts.APPEND, self._log_keys(run), *arguments))
 
-    async def replace(self, run: RunIdentity, token: int, head: Head) -> int | None:
+    async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
         """Replaces the first entries by joined events."""
-        arguments = (run.run_id, token, head.joined, head.events, head.past, self._times.log_ttl_ms)
+        arguments = (run.run_id, token, snapshot.compacted, snapshot.events, snapshot.past, self._times.log_ttl_ms)
         return _held(await self._script(scripts.REPLACE, self._log_keys(run), *arguments))
 
     async def free(self, run: RunIdentity) -> None:
@@ -235,13 +236,13 @@ class RedisStore:
         lifetimes = (self._times.token_ms, self._times.log_retention_ms)
         await self._script(scripts.FREE, keys, run.run_id, *lifetimes, BROKEN)
 
-    async def watch(self, chat: str, run_id: str, *, reads: bool) -> Watched:
+    async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
         """Notes who reads a run."""
         keys = self._keys(chat)
         redis_keys = (keys.lease, keys.head(run_id), keys.readers(run_id))
         until_ms = self._times.lease_ms if reads else 0
         holder, worker, token, count = await self._script(scripts.WATCH, redis_keys, run_id, self.worker, until_ms)
-        return Watched(holder.decode(), worker.decode(), int(token), None if count == NO_LOG else count)
+        return LeaseView(holder.decode(), worker.decode(), int(token), None if count == NO_LOG else count)
 
     async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
         """Asks a run to stop."""
@@ -275,10 +276,10 @@ class RedisStore:
             except FAILURES:
                 await asyncio.sleep(LISTEN_SECONDS)
 
-    async def head(self, chat: str, run_id: str) -> Head:
+    async def snapshot(self, chat: str, run_id: str) -> Snapshot:
         """What is before the stream's first entry."""
         joined, events, past = await self._call("HMGET", self._keys(chat).head(run_id), "joined", "events", "past")
-        return Head(int(joined or 0), events or b"", past or b"")
+        return Snapshot(int(joined or 0), events or b"", past or b"")
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
         """The entries of the run's stream: an entry's id begins with the number of events up to its end."""
@@ -327,11 +328,9 @@ class RedisStore:
 
         ``reply``: its id, the idempotency key, its phase, and the milliseconds that are left of its lease.
         """
-        run_id, idempotency_key, phase, left = reply
-        healthy = int(left) > self._times.healthy_ms
-        return RunInfo(
-            run_id=run_id.decode(), idempotency_key=idempotency_key.decode(), phase=_PHASES[phase], healthy=healthy
-        )
+        *texts, left = reply
+        run_id, idempotency_key, phase = (text.decode() for text in texts)
+        return run_info(run_id, idempotency_key, phase, healthy=int(left) > self._times.healthy_ms)
 
     def _channel(self, worker: str) -> str:
         return f"{self._prefix}:worker:{worker}"
@@ -358,7 +357,7 @@ class RedisStore:
         return reply
 
     def _error(self, error: BaseException | None = None) -> RunLogError:
-        reason = "the run log is closed" if self._closed or error is None else _reason(error)
+        reason = "the run log is closed" if self._closed or error is None else reason_of(error)
         return RunLogError(f"{self._where}: {reason}")
 
     @asynccontextmanager
@@ -375,9 +374,6 @@ class RedisStore:
                     self._idle.set()
 
 
-_PHASES: Final[Mapping[bytes, Phase]] = MappingProxyType({b"claimed": "claimed", b"open": "open", b"closed": "closed"})
-
-
 def _held(stored: int) -> int | None:
     return None if stored == NOT_HELD else stored
 
@@ -386,12 +382,6 @@ def _cancellations() -> int:
     """How often this task was cancelled."""
     task = asyncio.current_task()
     return task.cancelling() if task else 0
-
-
-def _reason(error: BaseException) -> str:
-    """One line that says why Redis cannot be reached."""
-    line = next(iter(str(error).splitlines()), "")
-    return line or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 def _connect(url: str, patience: float) -> Client:

@@ -1,0 +1,55 @@
+"use client";
+
+import Link from "next/link";
+import { useParams, useRouter } from "next/navigation";
+import { type ReactNode, useMemo, useState } from "react";
+import { type Host, HostContext } from "@/components/chat/host";
+import { Header } from "@/components/layout/Header";
+import { useSetting } from "@/components/layout/setting";
+import { useTheme } from "@/components/layout/theme";
+import { useNarrow } from "@/components/layout/use-narrow";
+import { Sidebar } from "@/components/sidebar/Sidebar";
+import { TooltipProvider } from "@/components/ui/tooltip";
+import { clientTools, dataParts } from "./agent-parts";
+
+/** The list of chats and the header around the open chat. */
+export function Shell({ children }: { children: ReactNode }) {
+  const router = useRouter();
+  const open = decodeURIComponent(useParams<{ id?: string }>().id ?? "");
+  const narrow = useNarrow();
+  const [theme, chooseTheme] = useTheme();
+  const [beside, setBeside] = useSetting("sidebar", "open");
+  const [over, setOver] = useState(false);
+  const sidebar = narrow ? over : beside === "open";
+  const showSidebar = (open: boolean) => (narrow ? setOver(open) : setBeside(open ? "open" : "closed"));
+  const host = useMemo<Host>(
+    () => ({
+      api: "/api",
+      chatHref: (id) => `/chat/${encodeURIComponent(id)}`,
+      openNewChat: () => router.push("/"),
+      Link: (props) => <Link prefetch={false} {...props} />, // each page of a chat asks the agent's server
+      clientTools,
+      dataParts,
+    }),
+    [router],
+  );
+  return (
+    <HostContext value={host}>
+      <TooltipProvider delayDuration={400}>
+        <div className="flex h-dvh overflow-hidden">
+          <Sidebar current={open} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
+          <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+            <Header
+              agent="Chat"
+              sidebar={sidebar}
+              theme={theme}
+              onSidebar={() => showSidebar(!sidebar)}
+              onTheme={chooseTheme}
+            />
+            {children}
+          </div>
+        </div>
+      </TooltipProvider>
+    </HostContext>
+  );
+}

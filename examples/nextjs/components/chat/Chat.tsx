@@ -1,0 +1,106 @@
+import "../without-eval";
+import { type ReactNode, useRef } from "react";
+import { Composer } from "../composer/Composer";
+import { useAttachments } from "../composer/use-attachments";
+import { Message } from "../messages/Message";
+import { Drafts } from "../tools/drafts";
+import { Announcer } from "./Announcer";
+import { Conversation } from "./Conversation";
+import { type ChatMessage, speakerOf } from "./message-types";
+import { Problem } from "./Problem";
+import { type AgentChat, useAgentChat } from "./use-agent-chat";
+import { useEscape } from "./use-escape";
+import { useTabTitle } from "./use-tab-title";
+import { Waiting } from "./Waiting";
+import { type About, Welcome } from "./Welcome";
+
+/** Opens the user's last message, as its own button does. */
+function editLast(): boolean {
+  const buttons = document.querySelectorAll<HTMLElement>("article[aria-label=You] button[aria-label=Edit]");
+  buttons.item(buttons.length - 1)?.click();
+  return buttons.length > 0;
+}
+
+type ChatProps = {
+  id: string;
+  messages: ChatMessage[];
+  /** `undefined` until it is known. */
+  about: About | undefined;
+  /** The URL names a chat that the server does not have. */
+  missing?: boolean;
+  /** The server may be writing an answer in the chat. */
+  resume: boolean;
+  /** A message is being sent. */
+  onSend?: (id: string) => void;
+  /** What stands beside the chat. */
+  beside?: (chat: AgentChat) => ReactNode;
+};
+
+/** A chat with its field. Give it `key={id}`: another chat is another component. */
+export function Chat({ id, messages: stored, about, missing = false, resume, onSend, beside }: ChatProps) {
+  const chat = useAgentChat({ id, messages: stored, resume, onSend });
+  const { messages, busy } = chat;
+  const field = useRef<HTMLTextAreaElement>(null);
+  const attachments = useAttachments(() => field.current?.focus());
+  const root = messages.flatMap(({ parts }) => parts).map(speakerOf).find((name) => name !== undefined);
+  const model = messages.findLast(({ metadata }) => metadata?.modelId)?.metadata?.modelId ?? about?.models?.join(", ");
+  const stop = () => {
+    field.current?.focus();
+    void chat.stop();
+  };
+  useEscape(busy, stop);
+  useTabTitle(messages, busy, about?.agent);
+
+  return (
+    <div className="flex min-h-0 flex-1">
+      <main className="relative flex min-h-0 min-w-0 flex-1 flex-col" {...attachments.dropTarget}>
+        {messages.length === 0 && !busy && !chat.error ? (
+          <Welcome about={about} missing={missing} onPick={(text) => void chat.send({ text, files: [] })} />
+        ) : (
+          <Conversation busy={busy} sent={messages.filter(({ role }) => role === "user").length}>
+            <Drafts value={chat.drafts}>
+              {messages.map((message, index) => (
+                <Message
+                  key={message.id}
+                  message={message}
+                  root={root}
+                  agent={about?.agent}
+                  live={busy && index === messages.length - 1}
+                  answerable={!busy && index === messages.length - 1}
+                  passed={index < messages.length - 1}
+                  stopped={chat.stopped.has(message.id)}
+                  busy={busy}
+                  onApproval={chat.approve}
+                  onOutput={chat.output}
+                  onEdit={chat.edit}
+                  onRegenerate={chat.regenerate}
+                />
+              ))}
+            </Drafts>
+            {chat.status === "submitted" && <Waiting />}
+            {chat.error && (
+              <Problem text={chat.error.message} onRetry={chat.retry} onDismiss={chat.clearError} />
+            )}
+          </Conversation>
+        )}
+        <Composer
+          field={field}
+          attachments={attachments}
+          model={model}
+          agent={about?.agent}
+          busy={busy}
+          onSend={chat.send}
+          onStop={stop}
+          onEditLast={editLast}
+        />
+        {attachments.over && (
+          <p className="pointer-events-none absolute inset-3 z-20 grid place-items-center rounded-2xl border-2 border-dashed border-ring bg-background/85">
+            Drop files to attach them
+          </p>
+        )}
+        <Announcer status={chat.status} messages={messages} />
+      </main>
+      {beside?.(chat)}
+    </div>
+  );
+}

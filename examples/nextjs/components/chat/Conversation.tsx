@@ -1,0 +1,50 @@
+import { ArrowDown } from "lucide-react";
+import { type ReactNode, useEffect, useRef } from "react";
+import { StickToBottom, useStickToBottomContext } from "use-stick-to-bottom";
+import { IconButton } from "../ui/icon-button";
+
+const STILL = typeof window !== "undefined" && window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** `sent`: how many messages are the user's. */
+type ConversationProps = { busy: boolean; sent: number; children: ReactNode };
+
+/** The messages. What is new stays in view, until the reader scrolls up; what is sent always. */
+export function Conversation({ busy, sent, children }: ConversationProps) {
+  return (
+    <StickToBottom className="relative min-h-0 flex-1" initial="instant" resize={STILL ? "instant" : "smooth"}>
+      <StickToBottom.Content
+        role="log"
+        aria-live="off" // every word would be read: the announcer says what matters
+        aria-label="Conversation"
+        aria-busy={busy}
+        className="mx-auto flex min-h-full w-full max-w-3xl flex-col gap-4 px-4 pt-6 pb-8"
+      >
+        {children}
+      </StickToBottom.Content>
+      <ToEnd sent={sent} />
+    </StickToBottom>
+  );
+}
+
+function ToEnd({ sent }: { sent: number }) {
+  const { isAtBottom, scrollToBottom } = useStickToBottomContext();
+  const before = useRef(sent);
+  useEffect(() => {
+    if (sent > before.current) void scrollToBottom("instant");
+    before.current = sent;
+  }, [sent, scrollToBottom]);
+  if (isAtBottom) return null;
+  return (
+    <div className="absolute inset-x-0 bottom-3 flex justify-center">
+      <IconButton
+        label="Scroll to the end"
+        look="outline"
+        size="round"
+        className="shadow-md"
+        onClick={() => void scrollToBottom(STILL ? "instant" : "smooth")}
+      >
+        <ArrowDown />
+      </IconButton>
+    </div>
+  );
+}

@@ -1,0 +1,96 @@
+import { Fragment, useState } from "react";
+import { Button } from "../ui/button";
+import { Mark } from "../ui/mark";
+
+/** Suggestions that are shown at first. */
+const FIRST = 6;
+
+/** What is sent, and what it shows. */
+export type Suggestion = { title?: string; prompt: string };
+
+/** What is known of the agent before anything is said. */
+export type About = {
+  agent?: string;
+  description?: string;
+  models?: string[];
+  /** What the agent can do, where nothing is suggested. */
+  tools?: { name: string; description: string }[];
+  suggestions?: Suggestion[];
+};
+
+type WelcomeProps = {
+  about: About | undefined;
+  /** The URL names a chat that the server does not have. */
+  missing: boolean;
+  onPick: (text: string) => void;
+};
+
+/** Before the first words: who answers them, and what they may be. */
+export function Welcome({ about, missing, onPick }: WelcomeProps) {
+  const { agent, models = [], description, tools = [], suggestions = [] } = about ?? {};
+  const [all, showAll] = useState(false);
+  const shown = all || suggestions.length <= FIRST + 2 ? suggestions : suggestions.slice(0, FIRST);
+  return (
+    <section className="flex min-h-0 flex-1 flex-col overflow-y-auto" aria-label="Welcome">
+      <div className="mx-auto my-auto flex w-full max-w-3xl flex-col gap-6 px-4 py-6">
+        <div className="text-center">
+          <Mark className="mx-auto mb-4 size-10" />
+          <h2 className="text-[1.75rem] leading-tight font-semibold tracking-tight text-balance">What can I do for you?</h2>
+          {description && (
+            <p dir="auto" className="mx-auto mt-2 max-w-prose text-balance">
+              {description}
+            </p>
+          )}
+          <p className="mt-2 text-muted-foreground">
+            {agent !== undefined && (
+              <>
+                Chatting with <bdi className="font-medium text-foreground">{agent}</bdi>
+                {models.length > 0 && <> ({models.join(", ")})</>}.{" "}
+              </>
+            )}
+            {about && hint(suggestions, missing)}
+          </p>
+        </div>
+        {suggestions.length === 0 && tools.length > 0 && (
+          <dl className="mx-auto grid max-w-xl gap-x-4 gap-y-1.5 text-sm sm:grid-cols-[auto_1fr]" aria-label="Tools">
+            {tools.map(({ name, description: does }) => (
+              <Fragment key={name}>
+                <dt className="font-mono text-xs leading-5 wrap-anywhere">{name}</dt>
+                <dd dir="auto" className="text-muted-foreground max-sm:mb-2">
+                  {does}
+                </dd>
+              </Fragment>
+            ))}
+          </dl>
+        )}
+        {suggestions.length > 0 && (
+          <ul className="grid gap-2 sm:grid-cols-2" aria-label="Suggestions">
+            {shown.map(({ title, prompt }) => (
+              <li key={prompt}>
+                <button
+                  type="button"
+                  dir="auto"
+                  onClick={() => onPick(prompt)}
+                  className="size-full rounded-xl border bg-card px-4 py-3 text-start text-sm transition-colors hover:bg-accent"
+                >
+                  {title !== undefined && <span className="block text-xs text-muted-foreground">{title}</span>}
+                  {prompt}
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+        {shown.length < suggestions.length && (
+          <Button look="ghost" size="small" className="self-center" onClick={() => showAll(true)}>
+            Show all {suggestions.length}
+          </Button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function hint(suggestions: Suggestion[], missing: boolean): string {
+  if (missing) return "This chat doesn't exist. Send a message to start a new one.";
+  return suggestions.length > 0 ? "Try one of these, or ask anything." : "Send a message to start.";
+}

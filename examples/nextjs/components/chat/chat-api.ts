@@ -1,0 +1,75 @@
+import "../without-eval";
+import { DefaultChatTransport } from "ai";
+import { chatPath } from "./host";
+import type { ChatMessage } from "./message-types";
+
+/** What the server has stored of the chat; `undefined` if it has no such chat. Throws if it can't be asked. */
+export async function loadMessages(api: string, id: string): Promise<ChatMessage[] | undefined> {
+  const response = await fetch(chatPath(api, id));
+  if (response.status === 404) return undefined;
+  if (!response.ok) throw await refusal(response);
+  return (await response.json()).messages;
+}
+
+/** More than this many characters are no sentence for the user. */
+const LONGEST_REASON = 500;
+
+/**
+ * Why a request was refused. The server says it as plain text, the Inspector's routes as `error` in JSON; a proxy before
+ * it answers in HTML or in JSON of its own, of which only the status is told.
+ */
+export async function refusal(response: Response): Promise<Error> {
+  const text = await response.text();
+  return new Error(reasonOf(text, response.headers.get("content-type") ?? "") ?? sentenceOf(response.status));
+}
+
+function reasonOf(text: string, type: string): string | undefined {
+  if (type.startsWith("text/plain") && text !== "" && text.length <= LONGEST_REASON) return text;
+  if (!type.startsWith("application/json")) return undefined;
+  try {
+    const { error } = JSON.parse(text);
+    return typeof error === "string" && error.includes(" ") ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function sentenceOf(status: number): string {
+  if (status === 401 || status === 403) return "You may not do this. Sign in again, then retry.";
+  if (status === 413) return "This message is too large for the server.";
+  if (status === 429) return "There are too many requests. Wait a moment, then retry.";
+  return `The server cannot answer now (status ${status}). Try again later.`;
+}
+
+/** `stop()` of the client only leaves the stream, as a reload does; the server is told that the run shall end. */
+export async function stopRun(api: string, id: string): Promise<void> {
+  await fetch(`${chatPath(api, id)}/stop`, { method: "POST" }).catch(() => undefined);
+}
+
+type Sent = { id: string; messages: ChatMessage[]; trigger: string; messageId: string | undefined };
+
+/** What a request says: the one message that it is about. The server has the others, and their files. */
+export function requestBody({ id, messages, trigger, messageId }: Sent, approvalPayloads: Record<string, unknown>) {
+  const message = messages.find((one) => one.id === messageId) ?? messages.at(-1);
+  return { id, trigger, messageId, message, approvalPayloads };
+}
+
+/**
+ * `approvalPayloads`: what approved calls get, by the approval's id, as it is when a request is sent.
+ * `onAccepted`: the server has taken a request, and its response begins.
+ */
+export function chatTransport(api: string, approvalPayloads: Record<string, unknown>, onAccepted: () => void) {
+  return new DefaultChatTransport<ChatMessage>({
+    api: `${api}/chat`,
+    prepareSendMessagesRequest: (sent) => ({ body: requestBody(sent, approvalPayloads) }),
+    fetch: async (input, init) => {
+      const response = await fetch(input, init).catch((error: unknown) => {
+        // By this word the client knows that a connection was lost: each browser has another for it.
+        throw error instanceof TypeError ? new TypeError("Couldn't reach the server. Check your network connection and try again.") : error;
+      });
+      if (!response.ok) throw await refusal(response);
+      if (init?.method === "POST") onAccepted();
+      return response;
+    },
+  });
+}

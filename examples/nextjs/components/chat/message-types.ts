@@ -1,0 +1,67 @@
+import { type FileUIPart, isDataUIPart, type UIDataTypes, type UIMessage, type UIMessagePart, type UITools } from "ai";
+
+/** What the server puts on `finish`. */
+export type ChatMetadata = {
+  modelId?: string;
+  usage?: {
+    inputTokens?: number;
+    outputTokens?: number;
+    totalTokens?: number;
+    outputTokenDetails?: { reasoningTokens?: number };
+  };
+};
+
+export type ChatMessage = UIMessage<ChatMetadata>;
+export type ChatPart = UIMessagePart<UIDataTypes, UITools>;
+
+/** The agent that wrote a text or reasoning part. */
+export function speakerOf(part: ChatPart): string | undefined {
+  if (part.type !== "text" && part.type !== "reasoning") return undefined;
+  const author = part.providerMetadata?.["adk"]?.["author"];
+  return typeof author === "string" ? author : undefined;
+}
+
+/** The agent that makes a call: the last one that spoke, or was handed over to, before it in the message. */
+export function callerOf(message: ChatMessage, call: ChatPart): string | undefined {
+  const before = message.parts.slice(0, message.parts.indexOf(call));
+  return before.map((part) => speakerOf(part) ?? handedOverTo(part)).findLast((name) => name !== undefined);
+}
+
+function handedOverTo(part: ChatPart): string | undefined {
+  return part.type === "data-adk-agent" ? (part.data as { agent?: string }).agent : undefined;
+}
+
+/** What a tool says when it asks for approval by itself, and the payload that it would like back. */
+export type Confirmation = { toolCallId: string; hint?: string; payload?: unknown };
+
+export const CONFIRMATION = "data-adk-confirmation";
+
+/** What the tool of this call has said, if it has asked by itself. */
+export function confirmationOf(message: ChatMessage, toolCallId: string): Confirmation | undefined {
+  return message.parts
+    .filter(isDataUIPart)
+    .filter((part) => part.type === CONFIRMATION)
+    .map((part) => part.data as Confirmation)
+    .find((confirmation) => confirmation.toolCallId === toolCallId);
+}
+
+/** What the tool of a denied call has returned, if it ran to hear that. */
+export function denialOf(message: ChatMessage, toolCallId: string): unknown {
+  return message.parts
+    .filter(isDataUIPart)
+    .filter((part) => part.type === "data-adk-denial")
+    .map((part) => part.data as { toolCallId: string; output: unknown })
+    .find((denial) => denial.toolCallId === toolCallId)?.output;
+}
+
+/** What is typed and attached, before it is sent. */
+export type Draft = { text: string; files: FileUIPart[] };
+
+/** What was written in a message, without its files, thoughts and calls. */
+export function textOf(message: ChatMessage): string {
+  return message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+}
+
+export function filesOf(message: ChatMessage): FileUIPart[] {
+  return message.parts.filter((part) => part.type === "file");
+}

@@ -1,0 +1,130 @@
+import { Chat as ChatState, useChat } from "@ai-sdk/react";
+import {
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+} from "ai";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { CHATS_CHANGED } from "../sidebar/chat-list";
+import type { OnApproval } from "../tools/Approval";
+import type { OnOutput } from "../tools/Answer";
+import { chatTransport, loadMessages, stopRun } from "./chat-api";
+import { GivenAnswers } from "./given-answers";
+import { useHost } from "./host";
+import { type ChatMessage, type Draft, filesOf } from "./message-types";
+import { rememberStopped, stoppedAnswers } from "./stopped-answers";
+
+/** True when every pending call of the last step is settled, be it by an approval, a refusal or an answer. */
+function isAnswered(chat: { messages: ChatMessage[] }): boolean {
+  return (
+    lastAssistantMessageIsCompleteWithApprovalResponses(chat) || lastAssistantMessageIsCompleteWithToolCalls(chat)
+  );
+}
+
+/** Takes up a response whose connection broke, or what became of it; asks anew for one that never began. */
+async function reconnect(api: string, state: ChatState<ChatMessage>): Promise<void> {
+  const shown = state.messages;
+  await state.resumeStream();
+  if (state.messages !== shown || state.error !== undefined) return;
+  const stored = (await loadMessages(api, state.id)) ?? [];
+  if (stored.length < shown.length) await state.regenerate();
+  else state.messages = stored;
+}
+
+export type AgentChat = ReturnType<typeof useAgentChat>;
+
+type AgentChatOptions = {
+  id: string;
+  messages: ChatMessage[];
+  /** The server may be writing an answer in the chat. */
+  resume: boolean;
+  /** A message is being sent. */
+  onSend?: ((id: string) => void) | undefined;
+};
+
+/** The chat, and what can be done in it. */
+export function useAgentChat({ id, messages, resume, onSend }: AgentChatOptions) {
+  const { api } = useHost();
+  const [{ state, payloads, drafts, given, connection }] = useState(() => {
+    const payloads: Record<string, unknown> = {};
+    const drafts = new Map<string, unknown>();
+    const given = new GivenAnswers();
+    const connection = { lost: false };
+    const onAccepted = () => {
+      drafts.clear();
+      given.settle();
+    };
+    // A state of our own: with a mere transport `useChat` of v6 forgets that a resumed response begins anew.
+    const state = new ChatState<ChatMessage>({
+      id,
+      messages,
+      transport: chatTransport(api, payloads, onAccepted),
+      sendAutomaticallyWhen: isAnswered,
+      onFinish: ({ isDisconnect }) => {
+        connection.lost = isDisconnect;
+      },
+      onError: () => given.takeBack(state),
+    });
+    return { state, payloads, drafts, given, connection };
+  });
+  const chat = useChat<ChatMessage>({ chat: state, resume, experimental_throttle: 30 });
+  const { sendMessage, regenerate, addToolApprovalResponse, addToolOutput } = chat;
+  const told = useRef(chat.status);
+  useEffect(() => {
+    if (told.current === chat.status) return; // the list is loaded anyway when the page opens
+    told.current = chat.status;
+    window.dispatchEvent(new Event(CHATS_CHANGED));
+  }, [chat.status]);
+
+  const [stopped, setStopped] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => setStopped(new Set(stoppedAnswers())), []);
+  /** The answer that is being written, if there is one, ends in the middle: it is marked. */
+  const markStopped = useCallback(() => {
+    const last = state.messages.at(-1);
+    const busy = state.status === "submitted" || state.status === "streaming";
+    if (!busy || last?.role !== "assistant") return;
+    rememberStopped(last.id);
+    setStopped((marked) => new Set([...marked, last.id]));
+  }, [state]);
+
+  /** Words that come in the middle of an answer end it: the server stops what runs, and answers them. */
+  const send = useCallback(
+    async ({ text, files }: Draft, messageId?: string) => {
+      markStopped();
+      await state.stop();
+      given.settle();
+      onSend?.(id);
+      await sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
+    },
+    [id, state, given, sendMessage, markStopped, onSend],
+  );
+  const edit = useCallback(
+    (messageId: string, text: string) => {
+      const edited = state.messages.find((message) => message.id === messageId);
+      void send({ text, files: edited ? filesOf(edited) : [] }, messageId);
+    },
+    [state, send],
+  );
+  const stop = useCallback(async () => {
+    markStopped();
+    await stopRun(api, id);
+    await state.stop();
+  }, [api, id, state, markStopped]);
+  const retry = useCallback(
+    () => given.giveAgain(state) || void (connection.lost ? reconnect(api, state) : regenerate()),
+    [api, connection, state, given, regenerate],
+  );
+  const approve: OnApproval = useCallback(
+    (answer, payload) => {
+      if (payload === undefined) delete payloads[answer.id];
+      else payloads[answer.id] = payload;
+      given.give(state, () => void addToolApprovalResponse(answer));
+    },
+    [state, payloads, given, addToolApprovalResponse],
+  );
+  const output: OnOutput = useCallback(
+    (answer) => given.give(state, () => void addToolOutput(answer)),
+    [state, given, addToolOutput],
+  );
+  const busy = chat.status === "submitted" || chat.status === "streaming";
+  return { ...chat, state, payloads, drafts, stopped, busy, send, edit, stop, retry, approve, output };
+}

@@ -1,0 +1,33 @@
+import { Check, Copy } from "lucide-react";
+import { type ReactNode, useState, useSyncExternalStore } from "react";
+import { IconButton } from "../ui/icon-button";
+
+/** Seen when the pointer or the focus is on the message; always where there is no pointer. */
+export function Actions({ children }: { children: ReactNode }) {
+  return (
+    <div className="-my-1 flex min-h-7 items-center gap-0.5 transition-opacity pointer-fine:opacity-0 pointer-fine:group-focus-within/message:opacity-100 pointer-fine:group-hover/message:opacity-100 pointer-fine:group-last-of-type/message:opacity-100">
+      {children}
+    </div>
+  );
+}
+
+/** The clipboard is there in secure contexts only. */
+function useClipboard(): boolean {
+  return useSyncExternalStore(() => () => undefined, () => navigator.clipboard !== undefined, () => true);
+}
+
+export function CopyText({ text }: { text: string }) {
+  const copies = useClipboard();
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
+  };
+  if (text === "" || !copies) return null;
+  return (
+    <IconButton label={copied ? "Copied" : "Copy"} size="small icon" onClick={() => void copy()}>
+      {copied ? <Check /> : <Copy />}
+    </IconButton>
+  );
+}

@@ -1,0 +1,88 @@
+import { ExternalLink } from "lucide-react";
+import { createContext, type ReactNode, useContext, useState } from "react";
+import { Dialog } from "../ui/dialog";
+
+/** What a model, a tool or a file names, by a URL that may lead anywhere: nothing of it is fetched without a click. */
+
+const OPENED = ["http:", "https:", "mailto:"];
+const IN_THE_PAGE = ["data:", "blob:"];
+const LINK = "font-medium text-primary underline underline-offset-2 wrap-anywhere";
+
+/** True in a link: a link in a link is torn apart by the parser of HTML. */
+const InLink = createContext(false);
+
+type ElsewhereProps = { url: string | undefined; className?: string; download?: string; children: ReactNode };
+
+/** A link that tells the other side nothing of this page; only its words if the URL is not one to open. */
+export function Elsewhere({ url, className = LINK, download, children }: ElsewhereProps) {
+  const schemes = download === undefined ? OPENED : [...OPENED, ...IN_THE_PAGE];
+  if (!schemes.includes(parsed(url)?.protocol ?? "")) return children;
+  return (
+    <InLink value={true}>
+      <a className={className} href={url} download={download} target="_blank" rel="noopener noreferrer">
+        {children}
+      </a>
+    </InLink>
+  );
+}
+
+type PictureProps = { url: string | undefined; alt: string | undefined; className?: string };
+
+/** An image that the page has or its own server gives; of any other a link, and its words in a link. */
+export function Picture({ url, alt, className = "max-w-full rounded-lg" }: PictureProps) {
+  const at = parsed(url);
+  const inLink = useContext(InLink);
+  if (at === undefined) return alt;
+  if (inLink) return isOwn(url) ? <img className={className} src={url} alt={alt} data-picture /> : alt || "Image";
+  if (isOwn(url)) return <OwnPicture className={className} url={url} alt={alt} />;
+  return (
+    <Elsewhere className={`${LINK} inline-flex items-center gap-1.5 text-sm`} url={url}>
+      <ExternalLink className="size-3.5 shrink-0" aria-hidden />
+      <span>
+        Show image from {at.host}
+        {alt ? `: ${alt}` : ""}
+      </span>
+    </Elsewhere>
+  );
+}
+
+/** An image that opens in its own size. */
+function OwnPicture({ url, alt, className }: PictureProps) {
+  const [open, setOpen] = useState(false);
+  const name = alt || "Image";
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={setOpen}
+      title={name}
+      place="whole"
+      trigger={
+        <button
+          type="button"
+          aria-label={`Enlarge: ${name}`}
+          className="w-fit max-w-full cursor-zoom-in self-start rounded-xl in-[[aria-label=You]]:self-end"
+        >
+          <img className={className} src={url} alt={alt} data-picture />
+        </button>
+      }
+    >
+      <div className="grid min-h-0 flex-1 place-items-center overflow-auto p-4" tabIndex={0}>
+        <img className="size-full object-contain" src={url} alt={alt} />
+      </div>
+    </Dialog>
+  );
+}
+
+/** Stands for this app: a server that draws the page does not know by which name the browser found it. */
+const HERE = "http://here.invalid";
+
+/** True if the app or the message itself has what the URL names, so that nobody else hears of a request. */
+export function isOwn(url: string | undefined): boolean {
+  const at = parsed(url);
+  return at !== undefined && (IN_THE_PAGE.includes(at.protocol) || at.origin === HERE);
+}
+
+/** The URL, relative to this app; `undefined` for what is none. */
+function parsed(url: string | undefined): URL | undefined {
+  return url && URL.canParse(url, HERE) ? new URL(url, HERE) : undefined;
+}

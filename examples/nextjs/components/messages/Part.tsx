@@ -1,0 +1,48 @@
+import { getToolName, isDataUIPart, isToolUIPart, type TextUIPart } from "ai";
+import { type ChatMessage, type ChatPart, callerOf, confirmationOf, denialOf, speakerOf } from "../chat/message-types";
+import { gatedByCredential } from "../tools/Credential";
+import { type Answers, ToolCard } from "../tools/ToolCard";
+import { Data } from "./data/Data";
+import { File } from "./File";
+import { Markdown } from "./Markdown";
+import { Reasoning } from "./Reasoning";
+import { Speaker } from "./Speaker";
+
+type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
+
+/** What ADK calls its own ways to ask. */
+const TITLES: Record<string, string> = { adk_request_credential: "Sign-in", adk_request_input: "Question" };
+
+/** One part of what an agent says. */
+export function Part({ part, message, root, agent, live, ...answers }: PartProps) {
+  if (isToolUIPart(part)) {
+    const confirmation = confirmationOf(message, part.toolCallId);
+    const gated = gatedByCredential(message.parts).has(part.toolCallId);
+    const name = part.title ?? TITLES[getToolName(part)] ?? getToolName(part);
+    const caller = callerOf(message, part) ?? root ?? agent;
+    const denial = denialOf(message, part.toolCallId);
+    return <ToolCard part={part} name={name} confirmation={confirmation} denial={denial} gated={gated} agent={caller} {...answers} />;
+  }
+  if (isDataUIPart(part)) return <Data type={part.type} data={part.data} />;
+  switch (part.type) {
+    case "text":
+      return <Text part={part} root={root} live={live} />;
+    case "reasoning":
+      return <Reasoning part={part} live={live && part.state === "streaming"} />;
+    case "file":
+      return <File part={part} />;
+    default:
+      return null; // sources stand together at the end; where a step begins is not shown
+  }
+}
+
+function Text({ part, root, live }: { part: TextUIPart; root: string | undefined; live: boolean }) {
+  if (part.text === "") return null;
+  const speaker = speakerOf(part);
+  return (
+    <div data-text={part.state ?? "done"}>
+      {speaker !== undefined && speaker !== root && <Speaker name={speaker} />}
+      <Markdown text={part.text} live={live && part.state === "streaming"} />
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import { Pencil } from "lucide-react";
+import { useState } from "react";
+import { filesOf, textOf } from "../chat/message-types";
+import { IconButton } from "../ui/icon-button";
+import { Actions, CopyText } from "./Actions";
+import { EditMessage } from "./EditMessage";
+import { File } from "./File";
+import type { MessageProps } from "./Message";
+
+export function UserMessage({ message, onEdit }: MessageProps) {
+  const [editing, setEditing] = useState(false);
+  const text = textOf(message);
+  const save = (changed: string) => {
+    setEditing(false);
+    onEdit?.(message.id, changed);
+  };
+  return (
+    <article aria-label="You" className="group/message flex flex-col items-end gap-2">
+      <h2 className="sr-only">You</h2>
+      {filesOf(message).map((file, index) => (
+        <File key={index} part={file} />
+      ))}
+      {editing && <EditMessage text={text} onSave={save} onCancel={() => setEditing(false)} />}
+      {!editing && (
+        // The buttons stand below the words for a finger, and beside them for a mouse.
+        <div className="flex max-w-full flex-col items-end gap-2 pointer-fine:flex-row-reverse">
+          {text !== "" && <Words text={text} />}
+          <Actions>
+            <CopyText text={text} />
+            {onEdit && (
+              <IconButton label="Edit" size="small icon" onClick={() => setEditing(true)}>
+                <Pencil />
+              </IconButton>
+            )}
+          </Actions>
+        </div>
+      )}
+    </article>
+  );
+}
+
+/** More than this is folded: the answer is what the reader looks for. */
+const LONG = { lines: 12, characters: 1200 };
+
+function Words({ text }: { text: string }) {
+  const [whole, showWhole] = useState(false);
+  const long = text.length > LONG.characters || text.split("\n").length > LONG.lines;
+  return (
+    <div className="flex max-w-[85%] min-w-0 flex-col items-start rounded-2xl rounded-ee-md bg-accent px-4 py-2.5">
+      <p dir="auto" className={`w-full whitespace-pre-wrap wrap-anywhere ${long && !whole ? "line-clamp-10" : ""}`}>
+        {text}
+      </p>
+      {long && (
+        <button type="button" aria-expanded={whole} onClick={() => showWhole(!whole)} className="mt-1 text-sm text-muted-foreground hover:text-foreground">
+          {whole ? "Show less" : "Show all"}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+import { LoaderCircle } from "lucide-react";
+import { useState } from "react";
+import { useHost } from "../chat/host";
+import { ChatMenu } from "./ChatMenu";
+import type { Changes, ListedChat } from "./chat-list";
+
+type ChatItemProps = {
+  chat: ListedChat;
+  current: boolean;
+  onPick: () => void;
+  onUpdate: (changes: Changes) => void;
+  onDelete: () => void;
+};
+
+export function ChatItem({ chat, current, onPick, onUpdate, onDelete }: ChatItemProps) {
+  const { chatHref, Link } = useHost();
+  const [renaming, setRenaming] = useState(false);
+  const title = chat.title || "Untitled";
+  const rename = (text: string) => {
+    setRenaming(false);
+    if (text !== (chat.title ?? "")) onUpdate({ title: text || null });
+  };
+  if (renaming) {
+    return (
+      <li>
+        <TitleField title={chat.title ?? ""} onSave={rename} onCancel={() => setRenaming(false)} />
+      </li>
+    );
+  }
+  return (
+    <li className="group/chat relative flex items-center rounded-lg hover:bg-accent has-aria-[current]:bg-accent">
+      <Link
+        href={chatHref(chat.id)}
+        dir="auto"
+        onClick={onPick}
+        aria-current={current ? "page" : undefined}
+        className="min-w-0 flex-1 truncate rounded-lg px-2.5 py-1.5 text-start text-sm aria-[current]:font-medium pointer-fine:group-focus-within/chat:pe-9 pointer-fine:group-hover/chat:pe-9"
+      >
+        {title}
+      </Link>
+      {chat.running && (
+        <span role="img" aria-label="Answering" className="me-1 text-muted-foreground">
+          <LoaderCircle className="size-4 animate-spin" aria-hidden />
+        </span>
+      )}
+      <ChatMenu
+        title={title}
+        archived={chat.archived}
+        onRename={() => setRenaming(true)}
+        onArchive={() => onUpdate({ archived: !chat.archived })}
+        onDelete={onDelete}
+      />
+    </li>
+  );
+}
+
+type TitleFieldProps = { title: string; onSave: (title: string) => void; onCancel: () => void };
+
+function TitleField({ title, onSave, onCancel }: TitleFieldProps) {
+  return (
+    <input
+      aria-label="Title"
+      dir="auto"
+      autoFocus
+      defaultValue={title}
+      maxLength={200}
+      onFocus={(event) => event.target.select()}
+      onBlur={(event) => onSave(event.target.value.trim())}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && !event.nativeEvent.isComposing) event.currentTarget.blur();
+        if (event.key !== "Escape") return;
+        event.preventDefault(); // it stops no answer
+        event.stopPropagation(); // nor closes the sidebar
+        onCancel();
+      }}
+      className="w-full rounded-lg border bg-background px-2.5 py-1.5 text-sm"
+    />
+  );
+}

@@ -1,0 +1,101 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import { chatPath, useHost } from "../chat/host";
+
+/** An event of the window: an answer has begun or ended, or a chat was changed, so that the list may be another. */
+export const CHATS_CHANGED = "chats-changed";
+
+const PAGE_SIZE = 30;
+/** Milliseconds between two looks at the list while an answer is being written. */
+const LOOK_AGAIN = 3000;
+/** Milliseconds that are waited for another letter before the chats are searched. */
+const TYPING = 200;
+
+export type ListedChat = { id: string; title: string | null; updatedAt: string; archived: boolean; running: boolean };
+export type Changes = { title?: string | null; archived?: boolean };
+type ChatList = { chats: ListedChat[]; nextCursor: string | null };
+
+/** The user's chats, newest first; `more` loads the next page. */
+export function useChats(search: string, archived: boolean) {
+  const { api } = useHost();
+  const filter = JSON.stringify([search, archived]);
+  const [list, setList] = useState<ChatList & { filter: string }>({ filter, chats: [], nextCursor: null });
+  const [loaded, setLoaded] = useState(false);
+  const [failure, setFailure] = useState<string>();
+  const newest = useRef(0); // a later request may be answered before an earlier one
+
+  const load = useCallback(
+    async (cursor: string | null, join: (shown: ChatList, page: ChatList) => ChatList) => {
+      const request = ++newest.current;
+      const query = new URLSearchParams({ limit: String(PAGE_SIZE), search, archived: String(archived) });
+      if (cursor) query.set("cursor", cursor);
+      const response = await fetch(`${api}/chats?${query}`).catch(() => undefined);
+      if (!response?.ok) return setFailure("The chats could not be loaded.");
+      setFailure(undefined);
+      setLoaded(true);
+      const page: ChatList = await response.json();
+      if (request !== newest.current) return;
+      setList((shown) => ({ filter, ...(shown.filter === filter ? join(shown, page) : page) }));
+    },
+    [api, filter, search, archived],
+  );
+  const reload = useCallback(() => load(null, onTop), [load]);
+  const change = (id: string, to: ListedChat[]) => {
+    newest.current++; // what is on its way may be older
+    setList((shown) => ({ ...shown, chats: shown.chats.flatMap((chat) => (chat.id === id ? to : [chat])) }));
+  };
+
+  useEffect(() => {
+    const timer = setTimeout(reload, search ? TYPING : 0);
+    return () => clearTimeout(timer);
+  }, [reload, search]);
+  useEffect(() => {
+    window.addEventListener(CHATS_CHANGED, reload);
+    return () => window.removeEventListener(CHATS_CHANGED, reload);
+  }, [reload]);
+  const running = list.chats.some((chat) => chat.running);
+  useEffect(() => {
+    if (!running) return;
+    const timer = setInterval(reload, LOOK_AGAIN);
+    return () => clearInterval(timer);
+  }, [running, reload]);
+
+  return {
+    chats: list.chats,
+    /** The server has answered once: an empty list is one. */
+    loaded,
+    /** What the server did not do. */
+    failure,
+    reload: () => void reload(),
+    more: list.nextCursor && list.filter === filter ? () => void load(list.nextCursor, atEnd) : undefined,
+    update: async (id: string, changes: Changes) => {
+      const headers = { "content-type": "application/json" };
+      const body = JSON.stringify(changes);
+      const response = await fetch(chatPath(api, id), { method: "PATCH", headers, body }).catch(() => undefined);
+      if (!response?.ok) return setFailure("The chat could not be changed.");
+      const changed: ListedChat = await response.json();
+      change(id, changed.archived === archived ? [changed] : []);
+    },
+    remove: async (id: string) => {
+      const response = await fetch(chatPath(api, id), { method: "DELETE" }).catch(() => undefined);
+      if (response?.ok) change(id, []);
+      else setFailure("The chat could not be deleted.");
+      return response?.ok ?? false;
+    },
+  };
+}
+
+/** The newest page over what is shown: the pages below it stay. */
+function onTop(shown: ChatList, page: ChatList): ChatList {
+  if (page.nextCursor === null || shown.chats.length <= page.chats.length) return page;
+  return { chats: [...page.chats, ...without(shown.chats, page.chats)], nextCursor: shown.nextCursor };
+}
+
+/** The next page. It may have chats that are newer than what is shown, and came on top of it in the meantime. */
+function atEnd(shown: ChatList, page: ChatList): ChatList {
+  return { chats: [...shown.chats, ...without(page.chats, shown.chats)], nextCursor: page.nextCursor };
+}
+
+function without(chats: ListedChat[], others: ListedChat[]): ListedChat[] {
+  const ids = new Set(others.map(({ id }) => id));
+  return chats.filter(({ id }) => !ids.has(id));
+}

@@ -1,0 +1,69 @@
+import { getToolName, isToolUIPart } from "ai";
+import type { ChatPart } from "../chat/message-types";
+import { Elsewhere } from "../messages/Elsewhere";
+import { Button } from "../ui/button";
+import { Field, Input } from "../ui/field";
+import { useDraft } from "./drafts";
+import { Pending } from "./Pending";
+import { isObject, type Values } from "./schema";
+
+/** The tool under whose name ADK asks for a credential. */
+export const CREDENTIAL = "adk_request_credential";
+
+/** What the server takes, by the kind of scheme. */
+const TAKEN: Record<string, string[]> = {
+  apiKey: ["apiKey"],
+  http: ["username", "password", "token"],
+  oauth2: ["authResponseUri"],
+  openIdConnect: ["authResponseUri"],
+};
+
+const LABELS: Record<string, string> = {
+  apiKey: "API key",
+  username: "User name",
+  password: "Password",
+  token: "Token",
+  authResponseUri: "Address where the sign-in ended",
+};
+
+const PLAIN = ["username", "authResponseUri"];
+
+type Asked = { schemeType?: string; authUri?: string; message?: string };
+
+/** Signs in elsewhere, or gives a key. The server's answer puts `provided` in the place of what was given. */
+export function Credential({ id, asked, onOutput }: { id: string; asked: Asked; onOutput: (output: Values) => void }) {
+  const [values, setValues] = useDraft<Record<string, string>>(id, () => ({}));
+  const given = Object.entries(values).filter(([, value]) => value !== "");
+  const link = /^https?:\/\//.test(asked.authUri ?? "") ? asked.authUri : undefined;
+  return (
+    <Pending label="Credential" question={asked.message ?? "The agent needs you to sign in."} onSubmit={() => onOutput(Object.fromEntries(given))}>
+      {link && (
+        <p>
+          <Elsewhere className="font-medium text-primary underline underline-offset-2" url={link}>
+            Sign in
+          </Elsewhere>
+          , then paste the address where that ends.
+        </p>
+      )}
+      {(TAKEN[asked.schemeType ?? "oauth2"] ?? []).map((name) => (
+        <Field key={name} label={LABELS[name] ?? name}>
+          <Input
+            type={PLAIN.includes(name) ? "text" : "password"}
+            autoComplete="off"
+            value={values[name] ?? ""}
+            onChange={({ target }) => setValues({ ...values, [name]: target.value })}
+          />
+        </Field>
+      ))}
+      <Button type="submit" look="primary" className="self-start" disabled={given.length === 0}>
+        Send
+      </Button>
+    </Pending>
+  );
+}
+
+/** The calls that wait for a credential that is asked for in the same message: nobody can answer these themselves. */
+export function gatedByCredential(parts: ChatPart[]): Set<unknown> {
+  const requests = parts.filter(isToolUIPart).filter((part) => getToolName(part) === CREDENTIAL);
+  return new Set(requests.map(({ input }) => (isObject(input) ? input["functionCallId"] : undefined)));
+}

@@ -1,0 +1,135 @@
+import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
+import { Wrench } from "lucide-react";
+import { useState } from "react";
+import type { Confirmation } from "../chat/message-types";
+import { Collapsible } from "../ui/collapsible";
+import { useSeconds } from "../ui/use-seconds";
+import { Answer, type OnOutput } from "./Answer";
+import { Approval, type OnApproval } from "./Approval";
+import { CREDENTIAL } from "./Credential";
+import { Json } from "./Json";
+import { Output } from "./Output";
+import { isObject } from "./schema";
+import { ToolState } from "./ToolState";
+
+export type Answers = {
+  /** The response is over and the message is the last one: pending calls can be answered. */
+  answerable: boolean;
+  /** There is a later message: what is still open stays so. */
+  passed: boolean;
+  onApproval: OnApproval;
+  onOutput: OnOutput;
+};
+
+export type ToolPart = ToolUIPart | DynamicToolUIPart;
+
+/** The tool under whose name ADK asks the user. */
+const QUESTION = "adk_request_input";
+
+type ToolCardProps = Answers & {
+  part: ToolPart;
+  name: string;
+  confirmation: Confirmation | undefined;
+  /** What the tool returned although it was denied. */
+  denial: unknown;
+  /** It waits for a credential, which is another call's output. */
+  gated: boolean;
+  /** The agent that makes the call. */
+  agent: string | undefined;
+};
+
+/** A call: it is open while it runs, fails or asks, then folded, unless the reader says otherwise. */
+export function ToolCard({ part, name, confirmation, denial, gated, agent, answerable, passed, onApproval, onOutput }: ToolCardProps) {
+  const [chosen, choose] = useState<boolean>();
+  const waits = part.state === "input-available" && !part.providerExecuted && answerable;
+  const asks = part.state === "approval-requested" && answerable;
+  const seconds = useSeconds(part.state === "input-available" && !answerable && !passed);
+  const open = chosen ?? !isOver(part, passed);
+  return (
+    <section
+      data-tool={getToolName(part)}
+      data-state={part.state}
+      aria-label={`Tool ${name}`}
+      className="min-w-0 overflow-hidden rounded-xl border bg-card text-sm"
+    >
+      <Collapsible
+        open={open}
+        onOpenChange={choose}
+        summaryClassName="w-full min-w-0 px-3.5 py-2.5 -outline-offset-2"
+        summary={
+          <>
+            <Wrench className="size-4 shrink-0 text-muted-foreground" aria-hidden />
+            <bdi className="min-w-0 shrink-0 truncate font-medium max-sm:shrink">{name}</bdi>
+            {!open && <FirstArgument part={part} />}
+            <ToolState part={part} waiting={waits ? (gated ? "credential" : "user") : undefined} passed={passed} seconds={seconds} />
+          </>
+        }
+      >
+        <div className="flex flex-col gap-3 px-3.5 pb-3.5 empty:hidden">
+          {!asks && !(waits && (isQuestion(part) || getToolName(part) === CREDENTIAL)) && <Input part={part} />}
+          {part.state === "output-available" && <Result part={part} />}
+          {part.state === "output-denied" && denial !== undefined && <Output value={denial} />}
+          {part.state === "output-error" && (
+            <p role="alert" dir="auto" className="whitespace-pre-wrap text-destructive wrap-anywhere">
+              {part.errorText}
+            </p>
+          )}
+          {part.approval?.reason && (
+            <p dir="auto" className="text-muted-foreground wrap-anywhere">
+              {part.approval.approved ? "You said" : "Your reason"}: {part.approval.reason}
+            </p>
+          )}
+        </div>
+      </Collapsible>
+      {part.state === "approval-requested" && answerable && (
+        <Approval
+          id={part.approval.id}
+          agent={agent}
+          tool={name}
+          input={part.input}
+          confirmation={confirmation}
+          onApproval={onApproval}
+        />
+      )}
+      {waits && !gated && <Answer part={part} onOutput={onOutput} />}
+    </section>
+  );
+}
+
+/** Nothing more is to be seen of the call but what it did: it has an output, or other words came first. */
+export function isOver(part: ToolPart, passed: boolean): boolean {
+  if (part.state === "output-available") return part.preliminary !== true;
+  return passed && ["input-available", "approval-requested"].includes(part.state);
+}
+
+/** What tells two calls of one tool apart while they are folded: the first value that goes into each. */
+function FirstArgument({ part }: { part: ToolPart }) {
+  const values = isObject(part.input) && !isQuestion(part) && getToolName(part) !== CREDENTIAL ? Object.values(part.input) : [];
+  const first = values.find((value) => (typeof value === "string" && value !== "") || typeof value === "number");
+  if (first === undefined) return null;
+  return (
+    <bdi className="min-w-0 truncate text-muted-foreground" data-argument>
+      {String(first)}
+    </bdi>
+  );
+}
+
+/** What came out: of a sign-in only that it was given. */
+function Result({ part }: { part: ToolPart }) {
+  if (getToolName(part) === CREDENTIAL) return <p>Signed in</p>;
+  return <Output value={part.output} />;
+}
+
+/** The arguments, growing while they stream. */
+function Input({ part }: { part: ToolPart }) {
+  const input = part.input ?? ("rawInput" in part ? part.rawInput : undefined);
+  if (input === undefined || (isObject(input) && Object.keys(input).length === 0)) return null;
+  if (getToolName(part) === CREDENTIAL) return null; // its keys are ADK's own
+  if (isQuestion(part) && isObject(input)) return <Json value={input["message"]} label="question" />;
+  return <Json value={input} label="input" live={part.state === "input-streaming"} />;
+}
+
+/** The agent asks the user by this call: the form says what, and by which schema. */
+function isQuestion(part: ToolPart): boolean {
+  return getToolName(part) === QUESTION && isObject(part.input) && typeof part.input["message"] === "string";
+}

@@ -1,0 +1,57 @@
+import { Ban, CircleAlert, CircleCheck, Hand, Loader, PencilLine } from "lucide-react";
+import type { ComponentType } from "react";
+import { Badge, type Tone } from "../ui/badge";
+import type { ToolPart } from "./ToolCard";
+
+type Look = { label: string; tone: Tone; Icon: ComponentType<{ className?: string; "aria-hidden"?: boolean }> };
+
+const LOOKS: Record<ToolPart["state"], Look> = {
+  "input-streaming": { label: "writing arguments…", tone: "quiet", Icon: PencilLine },
+  "input-available": { label: "running…", tone: "quiet", Icon: Loader },
+  "approval-requested": { label: "needs approval", tone: "waiting", Icon: Hand },
+  "approval-responded": { label: "approved", tone: "good", Icon: CircleCheck },
+  "output-available": { label: "done", tone: "good", Icon: CircleCheck },
+  "output-error": { label: "failed", tone: "bad", Icon: CircleAlert },
+  "output-denied": { label: "denied", tone: "bad", Icon: Ban },
+};
+
+type ToolStateProps = {
+  part: ToolPart;
+  waiting: "user" | "credential" | undefined;
+  passed: boolean;
+  seconds: number | undefined;
+};
+
+/** The states of a call that has not ended. */
+const OPEN: ToolPart["state"][] = ["input-streaming", "input-available", "approval-requested"];
+
+/** Seconds below which nothing is said of a call that has ended: the page itself answers at once. */
+const SHORTEST = 0.05;
+/** Seconds after which a call that runs says for how long. */
+const LONG = 2;
+
+/** What the call does, in words; how long it took, where this page has seen that. */
+export function ToolState({ part, waiting, passed, seconds }: ToolStateProps) {
+  const { label, tone, Icon } = look(part, waiting, passed);
+  return (
+    <Badge tone={tone} className="ms-auto">
+      <Icon className={Icon === Loader ? "animate-spin motion-reduce:animate-none" : ""} aria-hidden />
+      <span className="inline-block first-letter:uppercase">{label}</span>
+      {seconds !== undefined && <Time seconds={seconds} running={OPEN.includes(part.state)} />}
+    </Badge>
+  );
+}
+
+function Time({ seconds, running }: { seconds: number; running: boolean }) {
+  if (seconds < (running ? LONG : SHORTEST)) return null;
+  return <bdi className="text-muted-foreground tabular-nums">{running ? seconds : seconds.toFixed(1)} s</bdi>;
+}
+
+function look(part: ToolPart, waiting: ToolStateProps["waiting"], passed: boolean): Look {
+  if (passed && OPEN.includes(part.state)) return { label: "not answered", tone: "quiet", Icon: Ban };
+  if (waiting === "credential") return { label: "sign-in required", tone: "waiting", Icon: Hand };
+  if (waiting === "user") return { label: "needs your input", tone: "waiting", Icon: Hand };
+  if (part.state === "approval-responded" && !part.approval.approved) return LOOKS["output-denied"];
+  if (part.state === "output-available" && part.preliminary) return { ...LOOKS["input-available"], label: "working…" };
+  return LOOKS[part.state];
+}

@@ -1,0 +1,38 @@
+import { useEffect, useState } from "react";
+import { loadMessages } from "../components/chat/chat-api";
+import { API } from "./host";
+import { isBegunHere } from "./chat-id";
+import type { ChatMessage } from "../components/chat/message-types";
+
+/** `messages` are there once the server was asked; `missing`: it has no such chat; `error`: why it could not be asked. */
+export type History = { messages?: ChatMessage[]; missing?: boolean; error?: string; retry?: () => void };
+
+const NOTHING: History = { messages: [] };
+
+/** What the server has stored of a chat that this page has not begun itself. */
+export function useHistory(id: string): History {
+  const [loaded, setLoaded] = useState<History & { id: string }>();
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    if (isBegunHere(id)) return;
+    let current = true;
+    const show = (history: History) => current && setLoaded({ ...history, id });
+    loadMessages(API, id).then(
+      (messages) => show(messages ? { messages } : { messages: [], missing: true }),
+      (error: unknown) => show({ error: error instanceof Error ? error.message : String(error) }),
+    );
+    return () => {
+      current = false;
+    };
+  }, [id, attempt]);
+  if (isBegunHere(id)) return NOTHING;
+  if (loaded?.id !== id) return {};
+  if (loaded.error === undefined) return loaded;
+  return {
+    ...loaded,
+    retry: () => {
+      setLoaded(undefined);
+      setAttempt(attempt + 1);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+"""A tree of agents like the app's, whose models and tools are durable. The app's own agents are not touched."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from google.adk.agents import BaseAgent, LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
+from google.adk.tools import BaseTool, FunctionTool
+from google.adk.tools.base_toolset import BaseToolset
+
+from stream_protocol.durable._durable_model import ModelCallNames, durable_model
+from stream_protocol.durable._durable_tool import durable_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from google.adk.agents.readonly_context import ReadonlyContext
+    from google.adk.workflow import BaseNode
+
+_KNOWN = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
+"""The classes whose calls are all calls of models and tools. What an app's own class does, nobody sees."""
+
+
+def unsupported_agents(root: BaseNode) -> list[str]:
+    """The names of the agents of the tree whose calls cannot be kept. Agents in task mode go on in old invocations."""
+    return [agent.name for agent in _tree(root) if type(agent) not in _KNOWN or getattr(agent, "mode", None) == "task"]
+
+
+def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAgent:
+    """A copy of the tree. Agents that are tools are a part of the tool, and stay as they are."""
+    durable = root.clone()
+    for agent in _tree(durable):
+        if isinstance(agent, LlmAgent):
+            _make_durable(agent, idempotent_tools)
+    return durable
+
+
+def shape(root: BaseNode) -> list[str]:
+    """What the names of kept calls follow from: another shape is another version."""
+    return [f"{type(agent).__name__} {agent.name}" for agent in _tree(root)]
+
+
+def _tree(root: BaseNode) -> Iterator[Any]:
+    yield root
+    for agent in root.sub_agents if isinstance(root, BaseAgent) else ():
+        yield from _tree(agent)
+
+
+def _make_durable(agent: LlmAgent, idempotent_tools: Collection[str]) -> None:
+    names = ModelCallNames()
+    agent.model = durable_model(agent.canonical_model, names)
+    agent.before_model_callback = [*agent.canonical_before_model_callbacks, names.note]
+    agent.tools = [_durable(tool, idempotent_tools) for tool in agent.tools]
+
+
+def _durable(tool: Any, idempotent_tools: Collection[str]) -> Any:
+    match tool:
+        case BaseTool():
+            return durable_tool(tool, idempotent_tools)
+        case BaseToolset():
+            return _durable_toolset(tool, idempotent_tools)
+    return durable_tool(FunctionTool(tool), idempotent_tools)
+
+
+def _durable_toolset(toolset: BaseToolset, idempotent_tools: Collection[str]) -> BaseToolset:
+    async def get_tools(readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
+        return [durable_tool(tool, idempotent_tools) for tool in await toolset.get_tools(readonly_context)]
+
+    durable = copy(toolset)
+    durable.get_tools = get_tools  # type: ignore[method-assign]
+    return durable

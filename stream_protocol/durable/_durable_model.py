@@ -1,0 +1,108 @@
+"""A model whose answers are kept. It streams as before; what is kept is the aggregate."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from google.adk.flows.llm_flows.functions import AF_FUNCTION_CALL_ID_PREFIX
+from google.adk.models import LlmResponse
+
+from stream_protocol.durable._call_journal import current_calls
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from google.adk.agents.callback_context import CallbackContext
+    from google.adk.models import BaseLlm, LlmRequest
+
+    from stream_protocol.durable._call_journal import CallJournal
+
+
+class ModelCallNames:
+    """Names the calls of one agent's model. ADK tells a model neither its agent nor its branch, but a callback."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        """By the identity of the request, which lives until the model has it."""
+
+    def note(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+        """A ``before_model_callback``, which comes last: a call that another one answers gets no name."""
+        calls = current_calls()
+        if calls is not None:
+            branch = callback_context._invocation_context.branch  # noqa: SLF001 - ADK has it nowhere else
+            self._names[id(llm_request)] = calls.model_call(callback_context.agent_name, branch)
+
+    def take(self, llm_request: LlmRequest) -> str | None:
+        """The name of the call with this request."""
+        return self._names.pop(id(llm_request), None)
+
+
+def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
+    """A model like this one, of the same class, whose answers are kept in a run that an engine executes."""
+
+    async def generate_content_async(
+        llm_request: LlmRequest,
+        stream: bool = False,  # noqa: FBT001, FBT002 - as ADK calls it
+    ) -> AsyncGenerator[LlmResponse, None]:
+        calls, name = current_calls(), names.take(llm_request)
+        if calls is None or name is None:
+            responses = model.generate_content_async(llm_request, stream)
+        elif (kept := await calls.kept(name)) is not None:
+            responses = _from_json(kept)
+        else:
+            responses = _generate(calls, name, model, llm_request, stream=stream)
+        async for response in responses:
+            yield response
+
+    durable = model.model_copy()
+    # A field would be refused; a method that is found in the object comes before that of its class.
+    durable.__dict__["generate_content_async"] = generate_content_async
+    return durable
+
+
+async def _generate(
+    calls: CallJournal, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
+) -> AsyncGenerator[LlmResponse, None]:
+    """Asks the model. What is partial comes at once; the rest when it is kept, since tools are called then."""
+    calls.go_live()
+    partial = asyncio.Queue[LlmResponse | None]()
+    whole: list[LlmResponse] = []
+
+    async def ask() -> str:
+        async for response in model.generate_content_async(request, stream):
+            if response.partial:
+                partial.put_nowait(response)
+            else:
+                _give_ids(response)
+                whole.append(response)
+        return _to_json(whole)
+
+    asking = asyncio.create_task(calls.do(name, ask, repeatable=True))
+    asking.add_done_callback(lambda _: partial.put_nowait(None))
+    try:
+        while (response := await partial.get()) is not None:
+            yield response
+        await asking
+    finally:
+        asking.cancel()
+    for response in whole:
+        yield response
+
+
+def _give_ids(response: LlmResponse) -> None:
+    """Gives ids to calls that have none, as ADK does later: they must be the same in each execution."""
+    for part in (response.content and response.content.parts) or ():
+        if part.function_call is not None and not part.function_call.id:
+            part.function_call.id = f"{AF_FUNCTION_CALL_ID_PREFIX}{uuid4()}"
+
+
+def _to_json(responses: list[LlmResponse]) -> str:
+    return json.dumps([response.model_dump(mode="json", exclude_none=True) for response in responses])
+
+
+async def _from_json(kept: str) -> AsyncGenerator[LlmResponse, None]:
+    for response in json.loads(kept):
+        yield LlmResponse.model_validate(response)

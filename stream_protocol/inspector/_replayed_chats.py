@@ -1,0 +1,78 @@
+"""``InspectedChats``: the chats of a replay server, and what the Inspector shows of the recordings that they play."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from stream_protocol.inspector._dropped_file import numbered_entries, recorded_findings
+from stream_protocol.inspector._entries import json_array
+from stream_protocol.replay_server import Chats
+from stream_protocol.wire import check_text
+
+if TYPE_CHECKING:
+    from stream_protocol.replay_server import RecordingLibrary
+    from stream_protocol.wire import AiSdkOption
+
+KEPT_RECORDINGS: Final = 8
+"""Recordings whose entries are kept, those that were shown last."""
+
+
+class InspectedChats(Chats):
+    """Chats that tell which turns of which recording they have played.
+
+    ``session``: as in ``load_library``.
+    """
+
+    def __init__(
+        self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkOption, *, session: str | None = None
+    ) -> None:
+        super().__init__(library, pace, ai_sdk)
+        check_text("session", session, or_none=True)
+        self.session = session
+        self._turns = lru_cache(maxsize=KEPT_RECORDINGS)(self._read_turns)
+
+    def file(self, chat_id: str) -> Path | None:
+        """The file that the chat plays, or that its id names."""
+        if (chat := self._chats.get(chat_id)) is not None:
+            return chat.turn.entry.recording.path
+        entry = self.library.find(chat_id)
+        return None if entry is None else entry.recording.path
+
+    def entries(self, chat_id: str, after: int) -> bytes:
+        """``{"entries": […], "next": 7}``: what was played behind the entry with this number.
+
+        The turn that is being played has as many chunks as were sent.
+        """
+        chat = self._chats.get(chat_id)
+        if chat is None:
+            return b'{"entries":[],"next":%d}' % after
+        *earlier, playing = self._turns(chat.turn.entry.recording.path)[: chat.turn.turn.number]
+        sent = len(playing) if chat.playback.ended else _length_with_chunks(playing, len(chat.playback.released))
+        played = [entry for turn in (*earlier, playing[:sent]) for entry in turn]
+        return b'{"entries":%b,"next":%d}' % (json_array(played[after:]), max(after, len(played)))
+
+    def findings(self, path: Path) -> bytes:
+        """``{"findings": […]}``: what ``check`` says of the whole recording."""
+        findings: list[dict[str, Any]] = recorded_findings(path, self.session)
+        return orjson.dumps({"findings": findings})
+
+    def _read_turns(self, path: Path) -> Sequence[Sequence[bytes]]:
+        """The entries of each turn."""
+        turns: list[list[bytes]] = []
+        for entry in numbered_entries(path, self.session):
+            if entry.startswith(b'{"turn"'):
+                turns.append([])
+            turns[-1].append(entry)
+        return turns
+
+
+def _length_with_chunks(entries: Sequence[bytes], chunks: int) -> int:
+    """How many of the entries come before the chunk after the first ``chunks`` ones."""
+    counts: Iterator[int] = accumulate(entry.startswith(b'{"number"') for entry in entries)
+    return sum(count <= chunks for count in counts)

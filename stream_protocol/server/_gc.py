@@ -1,0 +1,81 @@
+"""Keeps what a server has loaded out of garbage collection, which would look at all of it while every chat waits."""
+
+import gc
+from collections.abc import AsyncGenerator
+from typing import Final
+
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.genai import types
+
+from stream_protocol.serving import ChatService
+from stream_protocol.serving.run_logs import MemoryRunLog
+from stream_protocol.wire import parse_chat_request
+
+NAME: Final = "startup"
+"""The agent, user and chat of the run that warms up: who traces sees it once."""
+
+TOKENS: Final = types.GenerateContentResponseUsageMetadata(prompt_token_count=1, candidates_token_count=1)
+
+THRESHOLDS: Final = (10_000, 3, 10)
+"""Of ``gc.set_threshold``. ADK keeps some 16 objects for each chunk until the run ends. Python's own first threshold,
+700, has it look through them every 40 chunks, mostly in vain; at 10,000 that takes a sixth of the time. With 10 as the
+second it looked at 100,000 objects in one go, for 40 ms. What they serve for: docs/performance.md."""
+
+
+async def tune_gc() -> None:
+    """Loads what first runs load, takes all objects that are there now out of garbage collection, and has what comes
+    later collected in larger pieces.
+
+    What ADK has loaded are some 200,000 objects, for as long as the process lives. Each full collection looks at them
+    for 100 ms or more, and no chat goes on meanwhile. ADK loads much with its first run only, so an agent without a
+    model of its own answers once, in memory.
+
+    What comes later is collected once there are 10,000 new objects (``gc.set_threshold``), unless the process has set
+    a higher threshold, or none.
+
+    For apps: in their lifespan, once their agents are loaded. It blocks for up to a second. ``adk-ui-stream serve``
+    does it before it accepts connections.
+    """
+    await _run_once()
+    gc.collect()
+    gc.freeze()
+    if 0 < gc.get_threshold()[0] < THRESHOLDS[0]:
+        gc.set_threshold(*THRESHOLDS)
+
+
+async def _run_once() -> None:
+    service = ChatService(LlmAgent(name=NAME, model=_StartupModel(), tools=[_tool]), run_log=MemoryRunLog())
+    words = {"id": "1", "role": "user", "parts": [{"type": "text", "text": "Hello."}]}
+    request = parse_chat_request({"id": NAME, "messages": [words]})
+    async for _ in await service.respond(request, user_id=NAME):
+        pass
+    await service.history(NAME, user_id=NAME)
+    await service.aclose()
+
+
+class _StartupModel(BaseLlm):
+    """Calls the tool, then says something, as a stream."""
+
+    model: str = NAME
+
+    async def generate_content_async(
+        self,
+        llm_request: LlmRequest,
+        stream: bool = False,  # noqa: FBT001, FBT002 - as ADK calls it
+    ) -> AsyncGenerator[LlmResponse]:
+        last = llm_request.contents[-1].parts or []
+        if any(part.function_response for part in last):
+            for partial in (True, False):
+                text = types.Content(role="model", parts=[types.Part(text="Hello.")])
+                yield LlmResponse(content=text, partial=partial, usage_metadata=TOKENS)
+        else:
+            call = types.FunctionCall(name=_tool.__name__, args={})
+            yield LlmResponse(
+                content=types.Content(role="model", parts=[types.Part(function_call=call)]), usage_metadata=TOKENS
+            )
+
+
+def _tool() -> str:
+    """Does nothing."""
+    return ""

@@ -1,0 +1,30 @@
+"""An answer that is asked for at most once in a while, however many want to know it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class CachedProbe(Generic[T]):
+    """What ``ask`` returns, or raises; the same for ``seconds``. Who comes while it is being asked waits for that."""
+
+    def __init__(self, ask: Callable[[], Awaitable[T]], seconds: float) -> None:
+        self._ask = ask
+        self._seconds = seconds
+        self._asking: asyncio.Task[T] | None = None
+        self._fresh_until = 0.0
+
+    async def get(self) -> T:
+        """Returns the answer."""
+        if self._asking is None or (self._asking.done() and asyncio.get_running_loop().time() >= self._fresh_until):
+            self._asking = asyncio.create_task(self._ask_now(), context=Context())  # for nobody in particular
+        return await asyncio.shield(self._asking)
+
+    async def _ask_now(self) -> T:
+        try:
+            return await self._ask()
+        finally:
+            self._fresh_until = asyncio.get_running_loop().time() + self._seconds

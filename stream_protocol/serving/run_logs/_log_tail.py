@@ -1,0 +1,190 @@
+"""Follows a run of another worker: reads its log from the store for all readers in this process.
+
+``_log_writer`` writes it. Here are joined events, fail-overs that lose data, and when to stop; dead workers are in
+``_writer_watch``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from stream_protocol.serving.base import cancel_and_wait
+from stream_protocol.serving.run_logs._event_buffer import EventBuffer
+from stream_protocol.serving.run_logs._run_log import RunLogError
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE
+from stream_protocol.serving.run_logs._writer_watch import WriterWatch
+from stream_protocol.stream import DEFAULT_ERROR_TEXT, RUN_FAILED_TEXT
+from stream_protocol.wire import SSE_DONE
+from stream_protocol.wire.client import closing_events, parse_sse
+
+if TYPE_CHECKING:
+    from stream_protocol.serving.run_logs._log_bounds import LogBounds
+    from stream_protocol.serving.run_logs._run_store import Entry, LeaseTimes, RunStore
+
+logger = logging.getLogger(__name__)
+
+LINGER_SECONDS: Final = 1.0
+"""How long a run is followed without a reader: one may be about to come."""
+
+MAX_WAIT: Final = 1.0
+"""How many seconds one read may wait for more events."""
+
+
+class LogTail:
+    """Reads the log of a run into ``buffer``, which serves all readers in this process.
+
+    If the writer is lost (see ``WriterWatch``) and the log has no end, the response ends in an error. With
+    ``runs_are_recovered`` the readers are cut off instead: another worker is about to go on with the run.
+    """
+
+    def __init__(
+        self, store: RunStore, *, chat: str, run_id: str, times: LeaseTimes, bounds: LogBounds, runs_are_recovered: bool
+    ) -> None:
+        self.buffer = EventBuffer(bounds, on_readers=self._count_readers)
+        self._unwanted = asyncio.Event()
+        """Set when nobody has read for ``LINGER_SECONDS``, or when the readers cannot get the next events."""
+        self._store = store
+        self._chat = chat
+        self._run_id = run_id
+        self._times = times
+        self._writer = WriterWatch(store, chat, run_id, times)
+        self._runs_are_recovered = runs_are_recovered
+        self._timer: asyncio.TimerHandle | None = None
+        self._received = 0
+        """How many of the run's events are in ``buffer``."""
+        self._head_read = False
+
+    @property
+    def leaving(self) -> bool:
+        """Whether it reads no further, though the run goes on: who comes now needs another one."""
+        return self._unwanted.is_set() and not self.buffer.closed
+
+    async def begin(self) -> bool:
+        """Returns whether the run holds its chat's lease or has a log. To be called once, before ``follow``."""
+        is_held = await self._writer.check()
+        self._count_readers(0)
+        return is_held or self._writer.available is not None
+
+    async def follow(self) -> None:
+        """Reads the log until the run has ended or nobody reads it here any more."""
+        reading = asyncio.create_task(self._read_until_end())
+        unwanted = asyncio.create_task(self._unwanted.wait())
+        try:
+            await asyncio.wait([reading, unwanted], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._cancel_timer()
+            if not self.buffer.closed:
+                self.buffer.cut_off_readers()
+            await cancel_and_wait([reading, unwanted])
+
+    async def leave(self) -> None:
+        """Tells the run's worker that nobody reads it here any more."""
+        if not self.buffer.closed:
+            await self._writer.leave()
+
+    async def _read_until_end(self) -> None:
+        while not self.buffer.closed:
+            try:
+                if not await self._read_more():
+                    await asyncio.sleep(RETRY_SECONDS)
+            except RunLogError as error:
+                logger.warning("Run %s cannot be followed just now: %s", self._run_id, error)
+                self._writer.note_absence()
+                self._end_if_lost()
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _read_more(self) -> bool:
+        """Reads what is there. Returns ``False`` if it had nothing and did not wait: pause before the next read."""
+        await self._writer.check_if_due()
+        missing = self._writer.is_missing
+        if not self._head_read and self._writer.available:
+            await self._read_head()
+        wait = 0 if missing else min(MAX_WAIT, self._times.renewal_interval)
+        entries = await self._store.entries(self._chat, self._run_id, self._received, wait)
+        if not self._head_read and entries:
+            await self._read_head()
+        for entry in entries:
+            self._append(entry)
+        if not entries and (self._writer.available or 0) > self._received:
+            self._cut_off_readers("the next events were joined with earlier ones")
+        if not entries:
+            self._end_if_lost()
+        return bool(entries) or not missing
+
+    async def _read_head(self) -> None:
+        """Reads what is before the entries. Only here, not in ``begin``: many readers may ask for the run at once."""
+        snapshot = await self._store.snapshot(self._chat, self._run_id)
+        self._head_read = True
+        self.buffer.set_past(snapshot.past)
+        if snapshot.compacted:
+            self.buffer.append(*_split_events(snapshot.events))
+            self._received = snapshot.compacted
+
+    def _append(self, entry: Entry) -> None:
+        if self.buffer.closed:
+            return
+        if entry.after > self._received:
+            self._cut_off_readers("a piece of its log is missing")
+        elif entry.end == WHOLE:
+            self.buffer.close()
+        elif entry.end:
+            self._end_lost()
+        elif entry.count > self._received:
+            self.buffer.append(*_split_events(entry.events)[self._received - entry.after :])
+            self._received = entry.count
+
+    def _end_if_lost(self) -> None:
+        if self._writer.is_lost:
+            self._end_lost()
+
+    def _end_lost(self) -> None:
+        """The worker is dead, or has left the run."""
+        if self._runs_are_recovered and self.buffer.whole()[-1:] != [SSE_DONE]:
+            self._cut_off_readers("its worker is lost, and another one takes it up")
+        else:
+            self._end_in_error()
+
+    def _end_in_error(self) -> None:
+        """Closes what is open in the response and ends it in an error, unless it is complete."""
+        logger.warning("Run %s has lost its worker.", self._run_id)
+        whole = self.buffer.whole()
+        if whole[-1:] != [SSE_DONE]:
+            past = parse_sse(self.buffer.past)
+            self.buffer.append(
+                *closing_events(parse_sse(whole), past=past, unanswered=RUN_FAILED_TEXT, error=DEFAULT_ERROR_TEXT)
+            )
+        self.buffer.close()
+
+    def _cut_off_readers(self, why: str) -> None:
+        logger.warning("The readers of run %s are cut off: %s.", self._run_id, why)
+        self._unwanted.set()
+
+    def _count_readers(self, readers: int) -> None:
+        self._cancel_timer()
+        if not readers:
+            self._timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._unwanted.set)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+async def written_events(store: RunStore, chat: str, run_id: str) -> list[bytes]:
+    """The events that the store has of a run which writes no more."""
+    snapshot = await store.snapshot(chat, run_id)
+    events = _split_events(snapshot.events)
+    count = snapshot.compacted
+    while entries := await store.entries(chat, run_id, count, 0):
+        for entry in entries:
+            if entry.end or entry.after > count:
+                return events
+            events += _split_events(entry.events)[count - entry.after :]
+            count = max(count, entry.count)
+    return events
+
+
+def _split_events(joined: bytes) -> list[bytes]:
+    return [event + b"\n\n" for event in joined.split(b"\n\n")[:-1]]

@@ -1,0 +1,151 @@
+"""Copies the log of one run of this worker to the store while it is written. (``_log_tail`` reads it at other workers.)
+
+Each piece says how many events are before it. The store appends it only if it has just as many. So a piece may be sent
+twice, and a store that lost a part of the log in a fail-over says where to go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from stream_protocol.serving.base import cancel_and_wait
+from stream_protocol.serving.run_logs._run_log import RunLogError
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE, Entry, LogBatch, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from stream_protocol.serving.run_logs._event_buffer import EventBuffer
+    from stream_protocol.serving.run_logs._log_bounds import LogBounds
+    from stream_protocol.serving.run_logs._run_store import RunIdentity, RunStore
+
+logger = logging.getLogger(__name__)
+
+GATHER_SECONDS: Final = 0.005
+"""The pause between two pieces: a fast run would spend most of its time on small ones. No reader sees the delay."""
+
+UNREAD_GATHER_SECONDS: Final = 0.25
+"""The pause while nobody reads the run at another worker: a command for each chunk takes several times as long as all
+else that is done for it. A worker that dies takes along what it has not sent."""
+
+MAX_PIECE: Final = 2**20
+"""The most bytes in one piece, unless a single event is larger."""
+
+JOIN_SECONDS: Final = 2.0
+"""How long entries stay in the stream after they have been joined, for readers that still go through them."""
+
+
+class LogWriter:
+    """Copies ``log`` to the store.
+
+    A piece is all that was appended while the last one was sent, so a slow store gets fewer and larger pieces.
+    ``renew_lease`` is called when the store does not know the run's lease. ``read_elsewhere``: set while the run has
+    readers at other workers.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        run: RunIdentity,
+        token: int,
+        log: EventBuffer,
+        *,
+        bounds: LogBounds,
+        renew_lease: Callable[[], None],
+        read_elsewhere: asyncio.Event,
+    ) -> None:
+        self._store = store
+        self._run = run
+        self._token = token
+        self._log = log
+        self._bounds = bounds
+        self._renew_lease = renew_lease
+        self._read_elsewhere = read_elsewhere
+        self._position = 0
+        self._sent = 0
+        """Bytes sent since events were last joined in the store."""
+        self._join_above = bounds.coalesce_above
+        self._joined: tuple[float, int, bytes] | None = None
+        """The first events, joined, to replace their entries: when (loop time), how many events, their bytes."""
+
+    async def copy(self) -> None:
+        """Returns when the store has the complete log and its end."""
+        failing = False
+        self._log.ack(0)
+        while True:
+            await self._log.changed(self._position)
+            try:
+                if await self._send():
+                    return
+                failing = False
+                await self._gather()
+            except RunLogError as error:
+                self._log.ack(None)  # memory is more important than readers at other workers
+                if not failing:
+                    logger.warning("The log of run %s is not copied just now: %s", self._run.run_id, error)
+                failing = True
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _gather(self) -> None:
+        """Waits until the next piece is worth a command, or somebody waits for it."""
+        await asyncio.sleep(GATHER_SECONDS)
+        if not self._read_elsewhere.is_set():
+            urgent = [asyncio.create_task(self._read_elsewhere.wait()), asyncio.create_task(self._log.wait_closed())]
+            try:
+                await asyncio.wait(urgent, timeout=UNREAD_GATHER_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                await cancel_and_wait(urgent)
+
+    async def _send(self) -> bool:
+        """Sends the next piece. Returns whether it was the last."""
+        log = self._log
+        events = log.since(self._position)
+        if events is None:
+            await self._replace(log.count, b"".join(log.whole()))
+            return False
+        piece = _first(events)
+        count = self._position + len(piece)
+        last = log.closed and count == log.count
+        data = b"".join(piece)
+        entry = Entry(self._position, count, data, WHOLE if last else "")
+        stored = await self._note(self._store.append(self._run, self._token, LogBatch(entry=entry, past=log.past)))
+        self._sent += len(data)
+        await self._join()
+        return last and stored == count
+
+    async def _join(self) -> None:
+        """Joins the events in the store once there are many, as ``EventBuffer`` does in memory."""
+        now = asyncio.get_running_loop().time()
+        if self._joined is None and self._sent > self._join_above:
+            self._joined = now + JOIN_SECONDS, self._log.count, b"".join(self._log.whole())
+        elif self._joined is not None and now >= self._joined[0] and self._position >= self._joined[1]:
+            _, count, joined = self._joined
+            await self._replace(count, joined)
+
+    async def _replace(self, count: int, joined: bytes) -> None:
+        await self._note(self._store.replace(self._run, self._token, Snapshot(count, joined, self._log.past)))
+        self._joined, self._sent = None, 0
+        self._join_above = max(self._bounds.coalesce_above, len(joined))
+
+    async def _note(self, written: Awaitable[int | None]) -> int:
+        stored = await written
+        if stored is None:
+            self._renew_lease()  # writes the lease again if a fail-over lost it, or finds that a newer run holds it
+            raise RunLogError("the store knows nothing of the run's lease")
+        self._position = stored
+        self._log.ack(stored)
+        return stored
+
+
+def _first(events: Iterable[bytes]) -> list[bytes]:
+    """The first events, as many as fit into one piece."""
+    piece: list[bytes] = []
+    size = 0
+    for event in events:
+        size += len(event)
+        if piece and size > MAX_PIECE:
+            break
+        piece.append(event)
+    return piece

@@ -1,0 +1,128 @@
+"""A request that was answered before: its stored response, if the client may get that again.
+
+A client repeats a request whose response it lost. No event says that a run is over, so this module also decides whether
+a stored response came to its end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from stream_protocol.adk import Waiting, is_user_event, read
+from stream_protocol.session._idempotency_key import idempotency_key
+from stream_protocol.session._submitted_answers import (
+    CONFLICT,
+    SubmittedAnswer,
+    answered_call,
+    calls_by_page_id,
+    is_stored_answer,
+    submitted_answers,
+)
+from stream_protocol.session._turns import NothingToRun
+from stream_protocol.session.transcript import EventMetadata
+from stream_protocol.stream import Settings, chunk_conversion
+from stream_protocol.wire import ChatRequestError
+
+if TYPE_CHECKING:
+    from stream_protocol.adk import EventFacts
+    from stream_protocol.session.transcript import Exchange, StoredCall, Transcript
+    from stream_protocol.wire import ChatRequest, UIMessage
+
+
+def wants_stored_response(request: ChatRequest, exchange: Exchange, transcript: Transcript) -> bool:
+    """Whether a retry gets the stored response. Else nobody has more than the beginning of one: it is answered anew."""
+    if not request.says_new_words:
+        return False
+    goes_on = exchange is not transcript.exchanges[-1] or len(exchange.response_starts) > 1
+    return goes_on or _ended_by_itself(exchange)
+
+
+def repeated_words(key: str, exchange: Exchange) -> NothingToRun | None:
+    """The stored response to an equal request; ``None`` if no equal one is stored. ``key``: its idempotency key."""
+    if EventMetadata.of(exchange.stored[0]).idempotency_key != key:
+        return None
+    return NothingToRun(
+        message_id=exchange.message_id,
+        past=(),
+        events=exchange.first_response,
+        is_interrupted=all(map(is_user_event, exchange.first_response)),
+        repeats="words",
+        call_ids=exchange.call_ids,
+    )
+
+
+def superseded_answers(
+    request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
+) -> NothingToRun | None:
+    """The stored response to an equal request whose message other words of the user follow; ``None`` if there is none.
+
+    A page that lost its connection repeats a request that was accepted, whatever the user has said elsewhere since.
+    """
+    key = known_key or idempotency_key(request)
+    for exchange in transcript.exchanges:
+        is_equal = any(
+            EventMetadata.of(event).idempotency_key == key for event in exchange.stored if is_user_event(event)
+        )
+        if exchange is transcript.current or not is_equal:
+            continue
+        calls = calls_by_page_id(exchange)
+        matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, exchange)]
+        if matched:
+            stored = answered_before(message["id"] or exchange.message_id, matched, exchange)
+            return replace(stored, is_superseded=True)
+    return None
+
+
+def answered_before(
+    target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], exchange: Exchange
+) -> NothingToRun:
+    """What followed from answers that are stored already. Raises ``ChatRequestError`` unless they are the same."""
+    if any(not is_stored_answer(answer, call) for answer, call in matched):
+        raise ChatRequestError("That request was answered differently before.", status=CONFLICT)
+    awaited = [
+        call.answered_index for answer, call in matched if answer.awaits_response and call.answered_index is not None
+    ]
+    end = len(exchange.stored)
+    seen = max(awaited, default=end)
+    events = exchange.shown(seen, end)
+    return NothingToRun(
+        message_id=target_id,
+        past=exchange.shown(0, seen),
+        events=events,
+        is_interrupted=bool(events) and all(map(is_user_event, events)),
+        repeats="answers",
+        call_ids=exchange.call_ids,
+    )
+
+
+def _ended_by_itself(exchange: Exchange) -> bool:
+    """Whether the exchange's first response came to its end: no error, no stop, and its worker did not die.
+
+    No event says that a run is over. So the newest event must be one after which an agent waits for the user, and no
+    call may lack a result that its agent waits for.
+    """
+    first = [*map(read, exchange.first_response)]
+    by_agent = [said for said in first if not said.by_user and said.shows_something]
+    of_agent = {said.id for said in first}
+    calls = [call for call in exchange.calls if call.event.id in of_agent]
+    delegated = {said.scope for said in first}
+    if not by_agent or not _waits_for_user(by_agent[-1]) or any(_lacks_result(call, delegated) for call in calls):
+        return False
+    conversion = chunk_conversion((), exchange.message_id, Settings(), exchange.call_ids)
+    with conversion.warn.silenced():
+        for said in first:
+            conversion.feed(said.event)
+        conversion.finish()
+    return conversion.outcome == "finish"
+
+
+def _waits_for_user(said: EventFacts) -> bool:
+    only_streamed = said.is_fragment  # stored at the end of its run
+    return only_streamed or said.is_final or said.reports_a(Waiting)
+
+
+def _lacks_result(call: StoredCall, delegated: set[str | None]) -> bool:
+    """``delegated``: the ids of calls that an agent in task mode works on: its result can come in a later message."""
+    waits = call.call.kind is not None or call.has_placeholder or call.call.id in delegated
+    return not (waits or call.responses)

@@ -1,0 +1,158 @@
+"""The user's words: which stored messages they take back, as an edit does, and the turn that they begin.
+
+A message that is sent again, or answered anew, takes back what is stored from there on. Some kits edit in another way:
+they send the messages before the edited one, and a new message in its place. A tab that is behind sends the same, so it
+is the app that says what such a cut history means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from stream_protocol.adk import gated_call
+from stream_protocol.session._files import SavedFile
+from stream_protocol.session._submitted_answers import CONFLICT, REJECTED, answers_with_words
+from stream_protocol.session._turns import CallAnswer, NewUserTurn, call_answer
+from stream_protocol.session._user_message import (
+    artifact_path,
+    linked_artifact_path,
+    stored_parts,
+    stored_texts_and_files,
+    texts,
+    texts_and_files,
+)
+from stream_protocol.wire import ChatRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from google.genai import types
+
+    from stream_protocol.session._files import TextOrFile
+    from stream_protocol.session.transcript import Exchange, StoredCall, Transcript
+    from stream_protocol.wire import ChatRequest, UIMessage
+
+HistoryCut: TypeAlias = Literal["append", "rewind"]
+"""What new words mean that come with a history which ends before the stored one. ``"append"``: words, and nothing is
+lost. ``"rewind"``: what is stored after the last message that the client has is taken back."""
+
+
+def plan_again(request: ChatRequest, message: UIMessage, transcript: Transcript, exchange: Exchange) -> NewUserTurn:
+    """A message that is stored already: it is rewound, and answered anew."""
+    parts = _message_parts(exchange)
+    if request.trigger == "regenerate-message" and not _is_edited(message, parts):
+        said = stored_texts_and_files(parts, exchange.stored[0].id)
+    else:
+        said = _with_saved_files(request, message, transcript.versions(message["id"]))
+    return _new_user_turn(request, said, transcript, taken_back=exchange)
+
+
+def plan_new_words(
+    request: ChatRequest,
+    message: UIMessage,
+    transcript: Transcript,
+    history_cut: HistoryCut,
+    said: Sequence[TextOrFile] | None,
+) -> NewUserTurn:
+    """A message that is not stored: it is new whatever the trigger says, as a retry of a request that failed is."""
+    cut_off = _first_cut_off(request, transcript) if history_cut == "rewind" else None
+    edited_ids = cut_off.user_message_ids if cut_off is not None else ()
+    # The message itself was taken back if the worker ended before its answer began.
+    edited = [one for user_id in (*edited_ids, message["id"]) for one in transcript.versions(user_id)]
+    found = said if said is not None else _with_saved_files(request, message, edited)
+    return _new_user_turn(request, found, transcript, taken_back=cut_off)
+
+
+def _first_cut_off(request: ChatRequest, transcript: Transcript) -> Exchange | None:
+    """The first exchange after the last one of which the client has a message. ``None`` if nothing was cut off.
+
+    An exchange is kept or cut off as a whole: a page that left early has the question and not the answer. Words with
+    nothing of the user's before them are the first ones of the chat. If the user said something before and nothing of
+    it is stored, the history is not this server's, and nobody can say where it was cut.
+
+    Raises ``ChatRequestError`` (409) if the client has a message that was taken back: what follows it is another
+    branch, which the agent does not know any more.
+    """
+    if not request.has_history:
+        return None
+    *earlier, _words = request.messages_to_target
+    ids = frozenset(message["id"] for message in earlier if message["id"])
+    if transcript.has_taken_back(ids):
+        raise ChatRequestError("A message before yours was taken back. Reload the page to go on.", status=CONFLICT)
+    shown = [exchange for exchange in transcript.exchanges if exchange.events]
+    kept = max((number for number, exchange in enumerate(shown, 1) if exchange.message_ids & ids), default=0)
+    if not kept and any(message["role"] == "user" for message in earlier):
+        return None
+    return shown[kept] if kept < len(shown) else None
+
+
+def _invocation_to_rewind(exchange: Exchange, transcript: Transcript) -> str:
+    """The invocation with which this exchange and all later ones are taken back. Raises ``ChatRequestError`` (409)."""
+    if not transcript.begins_invocation(exchange):
+        raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
+    return exchange.stored[0].invocation_id
+
+
+def _new_user_turn(
+    request: ChatRequest, said: Iterable[TextOrFile], transcript: Transcript, *, taken_back: Exchange | None
+) -> NewUserTurn:
+    """The turn of these words. ``taken_back``: the exchange that is rewound first, with all later ones."""
+    rewind_before = _invocation_to_rewind(taken_back, transcript) if taken_back is not None else None
+    parts = tuple(said)
+    if not parts:
+        raise ChatRequestError("The message is empty.", status=422)
+    exchange = transcript.current_before(taken_back)
+    before = request.message_before_words
+    given = list(answers_with_words(before, exchange)) if before is not None and exchange is not None else []
+    denied = [call for answer, call in given if answer.is_approval]
+    return NewUserTurn(
+        texts_and_files=parts,
+        client_message_id=request.target["id"],
+        rewind_before=rewind_before,
+        answers=tuple(call_answer(call, answer.response) for answer, call in given),
+        rejections=tuple(_rejection(call, exchange) for call in denied if exchange is not None),
+        reasons={call.answer_id: answer.reason for answer, call in given if answer.reason},
+        call_ids=transcript.call_ids if taken_back is None else taken_back.call_ids,
+    )
+
+
+def _rejection(approval: StoredCall, exchange: Exchange) -> CallAnswer:
+    """What the agent says of a call that was denied, as ADK says it."""
+    call = gated_call(approval.args)
+    event = exchange.stored[approval.response_index]
+    return CallAnswer(id=call.get("id", ""), name=call.get("name", ""), response={"error": REJECTED}, event=event)
+
+
+def _message_parts(exchange: Exchange) -> list[types.Part | SavedFile]:
+    """What the user's message of the exchange consists of."""
+    return stored_parts(exchange.stored[0], exchange.stored)
+
+
+def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool:
+    """Whether the client's text of a stored message differs: some clients edit so, and ask for another answer then.
+
+    Its files do not count: a page that was reloaded may lack them. A saved file is a link there, or a line of text.
+    """
+    sent = texts(message)
+    said = list(stored_texts_and_files(stored))
+    as_links = [each for each in said if isinstance(each, str)]
+    as_lines = [
+        each.line if isinstance(each, SavedFile) else each for each in said if isinstance(each, str | SavedFile)
+    ]
+    return bool(sent) and sent not in (as_links, as_lines)
+
+
+def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterable[Exchange]) -> Iterator[TextOrFile]:
+    """What an edited message says. A link in it stands for a file that the message has, or had."""
+    files = _saved_files(request.id, versions)
+    return texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
+
+
+def _saved_files(chat_id: str, versions: Iterable[Exchange]) -> dict[str, SavedFile]:
+    """Artifact path -> file, of all files that the message has, or had before it was edited.
+
+    A page may still show a file that an edit removed. The caller takes each file out once: a small request could
+    otherwise repeat a link a thousand times, and each stands for a whole file.
+    """
+    files = [part for exchange in versions for part in _message_parts(exchange) if isinstance(part, SavedFile)]
+    return {artifact_path(chat_id, file.artifact, file.version): file for file in files}

@@ -1,0 +1,182 @@
+"""Servers with an engine that come one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.sessions import BaseSessionService
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools.tool_context import ToolContext
+
+from stream_protocol.serving import ChatService, MemoryRunLog, PostgresRunLog, RunOverrides
+from stream_protocol.serving.base._overrides import NO_OVERRIDES
+from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
+from stream_protocol.testing import ScriptedLlm, Turn
+from stream_protocol.wire import parse_chat_request
+from stream_protocol.wire.client import parse_sse
+from tests.serving.support import HANG, chat, said
+
+if TYPE_CHECKING:
+    from google.adk.agents.run_config import RunConfig
+
+    from stream_protocol.durable import DbosEngine
+    from stream_protocol.serving.engine import Engine
+    from stream_protocol.serving.run_logs import RunLog
+
+USER = "somebody"
+
+
+class SharedState:
+    """The state that successive servers share: files, and counts of past actions."""
+
+    def __init__(self, folder: Path, kept: str | None) -> None:
+        self.folder = folder
+        self.kept = kept
+        """The URL of the engine's store; ``None``: the app has a DBOS."""
+        self.chats = str(folder / "chats.db")
+        self.gate = asyncio.Event()
+        """Opened, models and tools go on."""
+        self.reached = asyncio.Event()
+        """Set when one waits at the gate."""
+        self.asked = 0
+        """The number of requests that the model got."""
+        self.ran: Counter[str] = Counter()
+        """The number of times that each tool began."""
+        self.idempotent = ["look", "note"]
+        """The tools that may run again."""
+
+    def engine(self, version: str = "") -> DbosEngine:
+        from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
+
+        return DbosEngine(self.kept, idempotent_tools=self.idempotent, version=version)
+
+    def run_log(self) -> RunLog:
+        """In the engine's database if that is one for many workers."""
+        url = self.kept or ""
+        return PostgresRunLog(url) if url.startswith("postgres") else MemoryRunLog()
+
+    async def wait(self) -> None:
+        self.reached.set()
+        await self.gate.wait()
+
+    @asynccontextmanager
+    async def service(
+        self,
+        agent: BaseAgent,
+        *,
+        version: str = "",
+        launched: bool = True,
+        sessions: BaseSessionService | None = None,
+        engine: Engine | None = None,
+        run_config: RunConfig | None = None,
+        times: ServiceTimes = DEFAULT_TIMES,
+    ) -> AsyncIterator[ChatService]:
+        """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on.
+        ``sessions``, ``engine``: in place of those in the shared files."""
+        sessions = sessions or SqliteSessionService(self.chats)
+        service = ChatService(
+            agent,
+            session_service=sessions,
+            run_log=self.run_log(),
+            engine=engine or self.engine(version),
+            run_config=run_config,
+            times=times,
+        )
+        if launched:
+            await service.start()
+        try:
+            yield service
+        finally:
+            await service.aclose()
+
+    def agent(self, *turns: Turn) -> LlmAgent:
+        """Answers with these turns, one for each response of tools."""
+
+        def respond(request: Any) -> Turn:
+            self.asked += 1
+            answered = sum(
+                part.function_response is not None for content in request.contents for part in content.parts or []
+            )
+            return turns[answered]
+
+        return LlmAgent(name="root", model=ScriptedLlm(respond=respond), tools=[self.book, self.look, self.quick])
+
+    async def book(self) -> str:
+        """Books, once the gate is open."""
+        self.ran["book"] += 1
+        await self.wait()
+        return "booked"
+
+    async def look(self) -> str:
+        """Looks, once the gate is open."""
+        self.ran["look"] += 1
+        await self.wait()
+        return "seen"
+
+    async def quick(self, tool_context: ToolContext) -> str:
+        """Notes that it ran."""
+        self.ran["quick"] += 1
+        tool_context.state["noted"] = self.ran["quick"]
+        return "noted"
+
+
+class Gate(asyncio.Event):
+    """In a model's answer: waits at the shared gate."""
+
+    def __init__(self, shared: SharedState) -> None:
+        super().__init__()
+        self._world = shared
+
+    async def wait(self) -> Any:
+        await self._world.wait()
+        return True
+
+
+async def begin(service: ChatService, overrides: RunOverrides = NO_OVERRIDES) -> asyncio.Task[list[dict[str, Any]]]:
+    """Sends a message. Returns the reader, whose chunks end when the server ends."""
+    events = await service.respond(parse_chat_request(chat(said("go"))), user_id=USER, overrides=overrides)
+    return asyncio.create_task(read(events))
+
+
+async def read(events: AsyncIterator[bytes]) -> list[dict[str, Any]]:
+    pieces: list[bytes] = []
+    with suppress(Exception):  # a reader that is cut off
+        async for piece in events:
+            pieces.append(piece)  # noqa: PERF401 - those before the cut count
+    return [dict(chunk) for chunk in parse_sse(b"".join(pieces))]
+
+
+async def history(service: ChatService) -> Sequence[dict[str, Any]]:
+    messages = await service.history("c1", user_id=USER)
+    assert messages is not None
+    return [dict(message) for message in messages]
+
+
+def outline(message: dict[str, Any]) -> list[Any]:
+    """Its texts, and its calls with their outputs."""
+    return [
+        part.get("text") or (part["type"], part["state"], part.get("output") or part.get("errorText"))
+        for part in message["parts"]
+        if part["type"] != "step-start"
+    ]
+
+
+async def taken_up(service: ChatService) -> list[dict[str, Any]]:
+    """The stream that a page reads when it resumes."""
+    async with asyncio.timeout(HANG):
+        events = await service.resume("c1", user_id=USER)
+        return [] if events is None else await read(events)
+
+
+async def ended(service: ChatService) -> None:
+    """Waits until nothing runs."""
+    async with asyncio.timeout(HANG):
+        await taken_up(service)
+        while await service.resume("c1", user_id=USER) is not None:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.05)

@@ -1,0 +1,203 @@
+"""A user who chats with a fleet: reads from any worker, leaves, stops, continues, approves twice, and records
+everything.
+"""
+
+import asyncio
+import copy
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+import httpx
+
+from stream_protocol.wire import ClientStreamError
+from stream_protocol.wire.client import MessageReducer
+
+Json = dict[str, Any]
+
+TERMINALS: Final = ("finish", "abort", "error")
+
+REST: Final = 0.1
+"""Seconds between two actions of a user."""
+
+
+@dataclass
+class Reading:
+    """A response, as far as it was read by the user."""
+
+    what: str
+    worker: int
+    key: str
+    """The user's message."""
+    begun: float = field(default_factory=time.monotonic)
+    ended: float = 0.0
+    status: int = 0
+    """0: no answer came."""
+    chunks: list[Any] = field(default_factory=list)
+    done: bool = False
+    """True if it was read to ``[DONE]``."""
+    left: bool = False
+    """True if the reader left by itself."""
+    message: Any = None
+    """The client's message."""
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when enough has been read, or nothing more comes."""
+
+    @property
+    def ends_in(self) -> str | None:
+        """The response's last chunk type; ``None`` if it was not read to its end."""
+        return self.chunks[-1]["type"] if self.done and self.chunks else None
+
+
+class ChatUser:
+    """The user of one chat. The seed chooses the worker of each request. ``kinds``: the messages, each equally
+    likely.
+    """
+
+    def __init__(
+        self,
+        chat: str,
+        ports: Sequence[int],
+        http: httpx.AsyncClient,
+        rng: Random,
+        kinds: Sequence[str] = ("say", "stroll", "stroll", "stroll", "pay", "pay", "where"),
+    ) -> None:
+        self.chat = chat
+        self.sent: list[str] = []
+        self.moments: dict[str, int] = {}
+        """The order of the user's messages. Messages that were sent at once have the same number."""
+        self.readings: list[Reading] = []
+        self._ports = ports
+        self._http = http
+        self._rng = rng
+        self._kinds = kinds
+
+    async def live(self, until: float) -> None:
+        """Does one action after the other until this time."""
+        while time.monotonic() < until:
+            await self.take_turn()
+            await asyncio.sleep(REST)
+
+    async def say(self, text: str, *, at: int | None = None, leave: bool = False, with_last: bool = False) -> Reading:
+        """Sends the message and reads the answer. ``with_last``: at the same time as the last message."""
+        self.sent.append(text)
+        self.moments[text] = len(self.moments) if not with_last else self.moments[self.sent[-2]]
+        said = {"id": f"{self.chat}-u{len(self.sent)}", "role": "user", "parts": [{"type": "text", "text": text}]}
+        return await self._read(self._reading("send"), "POST", {"id": self.chat, "messages": [said]}, at, leave=leave)
+
+    async def history(self, worker: int) -> list[Any]:
+        """The stored messages, as this worker returns them."""
+        answer = await self._http.get(self._url(worker, f"/{self.chat}"))
+        assert answer.status_code == 200, answer.text
+        messages: list[Any] = answer.json()["messages"]
+        return messages
+
+    async def take_turn(self) -> None:
+        """Sends a message, and acts like a person: reads, leaves and comes back, stops, or sends another message."""
+        kind = self._rng.choice(self._kinds)
+        text = f"{kind} {self.chat}.{len(self.sent)}"
+        at = self._rng.randrange(1, 12)
+        match self._rng.choice(["read", "leave", "stop", "watch", "go on", "two tabs"]):
+            case "go on":  # as who presses stop, which only leaves, and sends the next words
+                await self.say(text, at=at, leave=True)
+                return
+            case "two tabs":
+                other = f"say {self.chat}.{len(self.sent) + 1}"
+                first, reading = await asyncio.gather(self.say(text), self.say(other, with_last=True))
+                if first.ends_in == "finish":
+                    reading = first
+            case "leave":
+                reading = await self.say(text, at=at, leave=True)
+            case "stop":
+                saying = asyncio.create_task(self.say(text, at=at))
+                await asyncio.sleep(0)
+                await self.readings[-1].reached.wait()
+                await self._stop()
+                reading = await saying
+            case "watch":
+                reading, _ = await asyncio.gather(self.say(text), self._resume())
+            case _:
+                reading = await self.say(text)
+        while not reading.done and reading.status in {0, 200, 503}:
+            reading = await self._resume()
+        if reading.ends_in == "finish" and kind == "pay":
+            await self._approve_twice(reading.message)
+
+    async def _resume(self) -> Reading:
+        await asyncio.sleep(REST)
+        return await self._read(self._reading("resume"), "GET")
+
+    async def _approve_twice(self, asked: Any) -> None:
+        """At two workers at once."""
+        message = copy.deepcopy(asked)
+        for part in message["parts"]:
+            if part.get("state") == "approval-requested":
+                part["state"] = "approval-responded"
+                part["approval"] = {**part["approval"], "approved": True}
+        body = {"id": self.chat, "messages": [message], "messageId": message["id"], "trigger": "submit-message"}
+        readings = [self._reading("approve", worker) for worker in range(len(self._ports))]
+        await asyncio.gather(*(self._read(reading, "POST", body, message=message) for reading in readings))
+
+    async def _stop(self) -> None:
+        try:
+            answer = await self._http.post(self._url(self._any(), f"/{self.chat}/stop"))
+        except httpx.TransportError:
+            return  # of a worker that was killed
+        assert answer.status_code in {202, 404, 503}, answer.text
+
+    def _reading(self, what: str, worker: int | None = None) -> Reading:
+        reading = Reading(what, self._any() if worker is None else worker, self.sent[-1])
+        self.readings.append(reading)
+        return reading
+
+    async def _read(
+        self,
+        reading: Reading,
+        method: str,
+        body: Json | None = None,
+        at: int | None = None,
+        *,
+        leave: bool = False,
+        message: Any = None,
+    ) -> Reading:
+        """Reads to the end, or until so many chunks are there. Errors are recorded, and checked later."""
+        url = self._url(reading.worker, "" if method == "POST" else f"/{self.chat}/stream")
+        reducer = MessageReducer(ai_sdk=6, message=copy.deepcopy(message), replay=method == "GET")
+        try:
+            async with self._http.stream(method, url, json=body) as answer:
+                reading.status = answer.status_code
+                async for line in answer.aiter_lines():
+                    if line == "data: [DONE]":
+                        reading.done = True
+                    elif line.startswith("data: "):
+                        _take(reading, reducer, json.loads(line.removeprefix("data: ")))
+                    if at is not None and len(reading.chunks) >= at:
+                        reading.reached.set()
+                        reading.left = leave
+                        if leave:
+                            break
+        except httpx.TransportError:
+            pass
+        finally:
+            reading.ended = time.monotonic()
+            reading.reached.set()
+            reading.message = copy.deepcopy(reducer.message)
+        return reading
+
+    def _url(self, worker: int, path: str) -> str:
+        return f"http://127.0.0.1:{self._ports[worker]}/api/chat{path}"
+
+    def _any(self) -> int:
+        return self._rng.randrange(len(self._ports))
+
+
+def _take(reading: Reading, reducer: MessageReducer, chunk: Any) -> None:
+    reading.chunks.append(chunk)
+    try:
+        reducer.apply(chunk)
+    except ClientStreamError as error:
+        if error.error_class != "Error":
+            raise

@@ -1,0 +1,31 @@
+"""The settings of Hypothesis for all property tests."""
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
+
+from tests.examples import IN_A_HUNT, IN_EACH_RUN
+
+
+def load_profile(*, is_hunt: bool) -> None:
+    """Loads the profile. ``is_hunt``: new random examples; otherwise the examples are the same in each run.
+
+    Examples have no deadline, since no test asserts a time.
+    """
+    settings.register_profile(
+        "project",
+        database=None,
+        deadline=None,
+        derandomize=not is_hunt,
+        max_examples=IN_A_HUNT if is_hunt else IN_EACH_RUN,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("project")
+    _ignore_constants_of_modules()
+
+
+def _ignore_constants_of_modules() -> None:
+    """Stops Hypothesis from drawing constants of imported modules: they depend on the tests that ran before."""
+    pytest.MonkeyPatch().setattr(providers, "_get_local_constants", Constants)

@@ -1,0 +1,57 @@
+"""Markers that tests get automatically, and heavy folders that are not collected without need."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.scheduling import WITH_LITELLM
+
+TESTS: Final = Path(__file__).parent
+
+STORES: Final = {"redis", "shared_redis", "cluster", "postgres"}
+"""Fixtures that start a server. A parameter of a test may have the name of one."""
+
+SUITES: Final = {name: name for name in ("attacks", "fleet", "frontends", "kills", "pages", "release", "samples")}
+SUITES["durable"] = "fleet"
+"""Folder -> the marker that all of its tests have."""
+
+UNCOUNTED: Final = {
+    "attacks",
+    "browser",
+    "conformance",
+    "fleet",
+    "frontends",
+    "kills",
+    "pages",
+    "properties",
+    "release",
+    "samples",
+    "soak",
+}
+"""Folders with tests of the whole program. `make suite NAME=coverage` leaves them out: each line has unit tests."""
+
+SHRINKING_SECONDS: Final = 900
+"""The timeout of a property: finding the smallest example of a failed property takes minutes."""
+
+
+def is_ignored(path: Path, markers: str) -> bool:
+    """Returns True for the folder of a suite that ``-m`` excludes: importing its modules would take seconds."""
+    is_litellm = path in {TESTS.parent / file for file in WITH_LITELLM}
+    folder = path.name if path.parent == TESTS else ""
+    suite = "samples" if is_litellm else SUITES.get(folder)
+    return bool(suite) and f"not {suite}" in markers
+
+
+def add_markers(item: pytest.Function) -> None:
+    """Marks a test that needs a store's server (``store``), is random (``hunt``), or is not counted (``no_cover``)."""
+    params = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    if STORES & {*item.fixturenames, *(value for value in params if type(value) is str)}:
+        item.add_marker("store")
+    is_property = getattr(item.obj, "is_hypothesis_test", False)
+    if is_property:
+        item.add_marker(pytest.mark.timeout(SHRINKING_SECONDS))
+    if is_property or "rng" in item.fixturenames:
+        item.add_marker("hunt")
+    if item.path.parent.name in UNCOUNTED:
+        item.add_marker("no_cover")

@@ -1,0 +1,66 @@
+"""The order of test files, and their distribution to the workers of pytest-xdist."""
+
+from typing import Any, Final
+
+import pytest
+from xdist.scheduler import LoadFileScheduling
+
+FIRST: Final = (
+    "cli/test_serve_command.py",
+    "conformance/test_chat_against_server.py",
+    "cli/test_reload.py",
+    "fleet/test_durable.py",
+    "durable/test_every_event.py",
+    "fleet/test_promises_by_store.py",
+    "fleet/test_durable_database.py",
+    "fleet/test_nginx_alone.py",
+    "fleet/test_fleet_pages.py",
+    "fleet/test_durable_trouble.py",
+    "fleet/test_durable_read_only.py",
+    "inspector/test_file_process.py",
+    "conformance/test_chat_against_replay_server.py",
+    "conformance/test_real_client.py",
+    "properties/test_every_reading_agrees.py",
+    "conformance/test_readings_of_fixtures.py",
+    "serving/test_every_store.py",
+    "cli/test_serve_durable.py",
+    "recording/test_search_work.py",
+    "cli/test_types_command.py",
+    "conformance/test_fixtures.py",
+)
+"""The slowest files, which start first: a slow file at the end would make the other workers wait.
+
+There are four workers, and often two cores. The files at the top mostly wait for processes. About two of them run at a
+time, while the other workers compute.
+"""
+
+WITH_LITELLM: Final = (
+    "tests/conformance/test_history_on_the_wire.py",
+    "tests/conformance/test_litellm_adapter.py",
+    "tests/conformance/test_next_turn_on_the_wire.py",
+)
+"""The files outside of `samples` that import litellm, which takes three seconds: one worker gets them all."""
+
+TEST_BY_TEST: Final = ("tests/fleet/test_durable.py", "tests/durable/test_every_event.py")
+"""The files whose tests together take minutes: each test goes to the next free worker."""
+
+
+class WholeFiles(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+    """Gives each worker whole files. Files that share a slow import go to one worker; the slowest are split."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        if file in TEST_BY_TEST:
+            return nodeid
+        return "litellm" if file in WITH_LITELLM else file
+
+
+def scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    """Returns the scheduler for ``--dist loadfile``; ``None`` for any other distribution."""
+    return WholeFiles(config, log) if config.option.dist == "loadfile" else None
+
+
+def place(item: pytest.Item) -> int:
+    """Returns the sort key of a test: slow files come first, in the order of ``FIRST``."""
+    name = item.nodeid.partition("::")[0].removeprefix("tests/")
+    return FIRST.index(name) if name in FIRST else len(FIRST)

@@ -1,0 +1,78 @@
+"""A hook of mkdocs: the Inspector over recorded runs, and a place for each rule of ``check`` that it links to.
+
+The site has the built page in ``runs/``. Beside it are the recordings of some fixtures, converted as the Inspector's
+routes convert a file. So a reader sees the events, the chunks and the page without a server.
+"""
+
+import html
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from stream_protocol.inspector._dropped_file import shown_file
+from website.paths import ROOT, recording
+
+BUILT: Final = ROOT / "stream_protocol" / "page"
+FOLDER: Final = "runs"
+COMPRESSED: Final = (".br", ".gz")
+
+RUNS: Final = {
+    "text_tool_text": "Text, a tool, and text",
+    "thoughts": "Thoughts",
+    "adk_2_9_parallel_calls": "Two tools at once",
+    "streamed_arguments": "Arguments while the model writes them",
+    "approval_approved": "An approval",
+    "approval_denied": "A denial",
+    "client_tool": "A tool of the page",
+    "citations": "Citations",
+    "parallel_agents": "Two agents at once",
+    "transfer": "A transfer to another agent",
+    "artifact_and_widget": "An artifact",
+    "error_in_text": "An error in the middle of a text",
+}
+"""Fixture -> what it shows."""
+
+_RULE: Final = re.compile(r"<td>(?=<code>([a-z0-9-]+)</code></td>)")
+_HEAD: Final = "<head>"
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the built page, and the runs that it shows."""
+    for name, content in _files():
+        files.append(File.generated(config, f"{FOLDER}/{name}", content=content))
+    return files
+
+
+def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Gives each rule in the table of rules an id."""
+    return _RULE.sub(r'<td id="\1">', content) if page.file.src_uri == "check.md" else content
+
+
+def _files() -> Iterator[tuple[str, str | bytes]]:
+    for path in sorted(BUILT.rglob("*")):
+        if path.is_file() and path.suffix not in COMPRESSED and path.name not in ("index.html", "licenses.md"):
+            yield path.relative_to(BUILT).as_posix(), path.read_bytes()
+    yield "index.html", index(BUILT / "index.html")
+    for name in RUNS:
+        yield f"{name}.json", shown_run(name)
+
+
+def index(page: Path) -> str:
+    """The page, which is told what runs there are, and where the rules are explained."""
+    runs = html.escape(json.dumps([{"name": name, "title": title} for name, title in RUNS.items()]))
+    told = f'<meta name="recorded-runs" content="{runs}" /><meta name="rules" content="../check/" />'
+    return page.read_text(encoding="utf-8").replace(_HEAD, _HEAD + told, 1)
+
+
+def shown_run(fixture: str) -> bytes:
+    """The events and chunks of a fixture, its messages, and what ``check`` finds."""
+    with tempfile.TemporaryDirectory() as folder:
+        (path := Path(folder) / f"{fixture}.jsonl").write_text(recording(fixture), encoding="utf-8")
+        return shown_file(path, None)
