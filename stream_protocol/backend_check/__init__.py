@@ -12,3 +12,5 @@ Where to change what:
 from stream_protocol.backend_check._results import PROFILES, Check, Outcome, Result
 from stream_protocol.backend_check._run import run_checks
 from stream_protocol.backend_check._settings import Settings, SettingsError, read_settings
+
+__all__ = ["PROFILES", "Check", "Outcome", "Result", "Settings", "SettingsError", "read_settings", "run_checks"]
