@@ -1,7 +1,7 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
 jsonschema-rs judges, and holds the event loop meanwhile. So it gets no schema and no answer beyond the bounds of
-``Budget``, only the regular expressions of its linear engine, and nothing from the network or from files.
+``Budget``. It uses only its linear engine for regular expressions, and reads nothing from the network or from files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stream_protocol.wire import short_json
 logger = logging.getLogger(__name__)
 
 Path = tuple[str, ...]
-"""Where a field of an answer is."""
+"""The path of a field in an answer."""
 
 _ALTERNATIVES: Final = ("anyOf", "oneOf")
 
