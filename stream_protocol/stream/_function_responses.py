@@ -162,7 +162,7 @@ class FunctionResponses:
     def add_delegation(self, event: "Event") -> None:
         """Gives a call an interim output if the event is of an agent that acts in its place. It delays no step then.
 
-        Its result comes when that agent is done, which can be in a later response: a task agent may need several
+        The result comes when that agent is done. That can be in a later response: a task agent may need several
         messages, and any agent may ask something first.
         """
         author, scope, agents_call = acting_for(event)
