@@ -44,7 +44,8 @@ class WarnOnce:
 
 
 class NotAnEventError(StreamProtocolError):
-    """What should be an ADK event is none. ``str(error)`` is one line; ``reason`` is the part that says why."""
+    """A value that should be an ADK event is not one. ``str(error)`` is one line; ``reason`` is the part with the
+    cause."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"This is not an ADK event: {reason}.")

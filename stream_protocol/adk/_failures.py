@@ -41,7 +41,7 @@ UNEXPLAINED = frozenset({"OTHER", "FINISH_REASON_UNSPECIFIED", "STOP"})
 
 
 def reports_error(event: "Event") -> bool:
-    """Whether the event, or fragment, reports a failure, or a finish reason that ADK counts as one."""
+    """Return True if the event, or fragment, reports a failure, or a finish reason that ADK counts as one."""
     return bool(event.error_code or event.error_message)
 
 
