@@ -148,7 +148,7 @@ class ReplayEndpoints(FileEndpoints):
         return self._json(await anyio.to_thread.run_sync(self._chats.entries, chat_id, after), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
-        """What ``check`` says of the recording."""
+        """Return the findings of ``check`` for the recording."""
         return self._json(await anyio.to_thread.run_sync(self._chats.findings, self._file(request)), user_id)
 
     async def chat_recording(self, request: Request, user_id: str) -> Response:

@@ -15,14 +15,14 @@ from stream_protocol.recording.read._parsing import ItemLines, field
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 _TURNS: Final = range(2**31)
-"""What can be the number of a turn. A text of a much larger number would raise."""
+"""The possible numbers of a turn. A text of a much larger number would raise."""
 
 _CallIds = dict[str, deque[str]]
 """Name of a tool -> the ids of its calls, in order."""
 
 
 class _EntrySource(NamedTuple):
-    """Where an entry comes from. Tool results that follow each other and have the same source become one event."""
+    """The source of an entry. Tool results that follow each other and have the same source become one event."""
 
     turn: int
     """Index of the user's message."""
@@ -31,7 +31,7 @@ class _EntrySource(NamedTuple):
 
 
 def is_conformance(document: Any) -> bool:
-    """Whether the document is the recording of a conformance test."""
+    """Return True if the document is the recording of a conformance test."""
     return isinstance(document, dict) and isinstance(document.get("recordings"), list)
 
 

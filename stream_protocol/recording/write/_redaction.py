@@ -42,8 +42,9 @@ _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
     """An event's JSON (camelCase) without secrets, ``temp:`` state and this package's own metadata and state.
 
-    The arguments and the result of each call, the output of a node and the changes of the state are searched with work
-    of their own, as in the chunks that are made of them: so both lose the same.
+    These values are searched with a budget of work of their own: the arguments and the result of each call, the output
+    of a node, and the changes of the state. The chunks made of them are searched in the same way: so event and chunks
+    lose the same.
     """
     search = Search(typed=True)
     file = search.object_with(data=_kept)

@@ -88,8 +88,8 @@ class Search:
     The work of a text or a value is estimated before it begins. If too little is left, a placeholder takes its place,
     and the search goes on: smaller values may still be searched. Files in Base64 are not searched.
 
-    ``typed``: the value has fields of certain types, as an ADK event: then the placeholder of a list is an empty list,
-    and that of an object an empty object.
+    ``typed``: the value has fields of certain types, as an ADK event has. Then the placeholder of a list is an empty
+    list, and that of an object an empty object.
     """
 
     def __init__(self, work: int = MAX_WORK, *, typed: bool = False) -> None:
@@ -187,7 +187,7 @@ class Search:
         return self._without(told, value)
 
     def _meaning_of_held(self, value: dict[str, Any]) -> Meaning:
-        """What the name in an object means that holds a name and its value."""
+        """Return the meaning of the name in an object that holds a name and its value."""
         held = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
         return next((told for name in held if (told := self._known(name)[1]) is not Meaning.PLAIN), Meaning.PLAIN)
 
