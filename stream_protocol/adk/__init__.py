@@ -1,4 +1,5 @@
-"""The facts in ADK's events. No other package looks inside an event. It reads ADK's objects and imports none of ADK.
+"""The facts in ADK's events. Only this package looks inside an event. The package reads ADK's objects and imports none
+of ADK.
 
     an event, or its JSON; live speech; an answer of an agent behind A2A
         |  read

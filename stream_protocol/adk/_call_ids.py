@@ -74,4 +74,4 @@ class CallIds(Collection[str]):
 
 
 NO_IDS: Final = CallIds()
-"""For the first message of a chat. It never changes: whoever gives ids copies what it has."""
+"""For the first message of a chat. It never changes: callers that give ids copy it first."""

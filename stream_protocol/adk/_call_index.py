@@ -180,7 +180,7 @@ class _Index:
 
 
 class _Ranks:
-    """Calls by their rank. A call stays where its rank is no more, until that is noticed."""
+    """Calls by their rank. A call whose rank has changed stays under its old rank until that is noticed."""
 
     def __init__(self) -> None:
         self._heaps: dict[CallRank, list[tuple[int, KnownCall]]] = {}

@@ -46,7 +46,7 @@ class KnownCalls:
         """Calls whose rank has changed since the indexes were read, and where."""
 
     def begin_run(self) -> None:
-        """The user has said or answered something. What the agent calls from now on repeats nothing."""
+        """The user has said or answered something. The agent's later calls repeat no earlier one."""
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
@@ -150,7 +150,7 @@ class KnownCalls:
         """A person is asked to approve the call. ``approval_id``: the id of the request."""
         self._asked[approval_id] = known
         known.approval_id, known.decided = approval_id, False
-        if known.opened is None:  # what came looked like a result, but the tool has not run yet
+        if known.opened is None:  # the response looked like a result, but the tool has not run yet
             self._open.add(known)
         self._changed.append((known, known.same_id))
 
@@ -173,7 +173,7 @@ class KnownCalls:
         See ``find_answered``.
         """
         if not adk_id:
-            self.begin_run()  # what comes later repeats none
+            self.begin_run()  # later calls repeat none
         known = self.find_answered(event, speaker, adk_id, name, is_placeholder=is_placeholder)
         if known is None:
             return Answered(None, is_placeholder)
@@ -194,8 +194,8 @@ class KnownCalls:
         """Find the call that a response answers, as ``resolve_response`` does, without counting the response.
 
         Without an id it is the oldest open call of the tool, the speaker's own first. Of several calls under one id,
-        the speaker's own come first. Then come, in this order: those of the same tool, those that a person has just
-        decided about, those with the fewest responses, or placeholders, and the oldest. A call that has its response
+        the speaker's own come first. Then come those of the same tool, and then those that a person has just decided
+        about. Last come those with the fewest responses, or placeholders, and the oldest. A call that has its response
         takes none of another tool: that is for an earlier message. An unknown id is that of the oldest call of the tool
         that came without one.
         """

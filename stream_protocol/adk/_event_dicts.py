@@ -87,7 +87,8 @@ def _no_author(value: dict[str, Any]) -> NotAnEventError:
 
 
 def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Event]":
-    """The events, with ``read_event`` of all that is none of ADK's. Where there is nothing else they are not copied.
+    """Return the events, each that is not ADK's own object read by ``read_event``. If all are ADK's objects, they are
+    not copied.
 
     Raises ``NotAnEventError``.
     """

@@ -139,7 +139,8 @@ class _Task:
 
 
 def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """The event as an error. What an ADK peer says of its failure is the text of an exception: no answer to show."""
+    """Return the event as an error. An ADK peer gives the text of an exception as its failure, which is not an answer
+    to show."""
     texts = [part.text for part in parts if part.text]
     of_status = texts == [text for part in _parts(task.message) if (text := part.get("text"))]
     code, message = f"A2A_TASK_{task.state.upper()}", "\n".join(texts) or None

@@ -125,8 +125,8 @@ def _missing_responses(
 ) -> Iterator[Event]:
     """Errors for the calls of the exchange that nothing will answer: one event for each event with such calls.
 
-    What somebody outside the run answers was ended on the page also when its tool's first response came too late to be
-    shown. ``hidden``: the ids of such events. ``failed``: the page's ids of the calls whose tools raised.
+    A call that somebody outside the run answers was ended in the client, even if its tool's first response came too
+    late to be shown. ``hidden``: the ids of such events. ``failed``: the client's ids of the calls whose tools raised.
     """
     delegated = {event.isolation_scope for event in exchange.stored}
     unanswered = (

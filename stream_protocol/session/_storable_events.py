@@ -109,7 +109,8 @@ def is_too_deep(plain: Any) -> bool:
 
 
 def _lossy(value: Any, what: str, problems: list[str]) -> Any:
-    """The same. What has no JSON form in it is ``None``, and so is all of it if it is too deep."""
+    """Return the value as it can be stored. A part without a JSON form becomes ``None``, and so does the whole value if
+    it is too deep."""
     try:
         return _stored(value)
     except UnrepresentableValueError as error:

@@ -123,8 +123,8 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 
 def answers_with_words(message: UIMessage, exchange: Exchange | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
     """The answers in an assistant message that count though the user said something new after them: those that only
-    tell the agent something. Denials do, and what a page's tool or an input gave. Approvals and credentials do not: the
-    call would run, and the user has gone on without it. What is no answer to a pending call is left out.
+    tell the agent something. Denials count, and so do results of client tools and inputs. Approvals and credentials do
+    not: the call would run, and the user has gone on without it. Answers to calls that are not pending are left out.
 
     An agent behind A2A cannot take an answer together with words.
     """

@@ -53,7 +53,7 @@ def _is_gemini_3(model: str) -> bool:
 
 
 def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
-    """The model's contents after the user's last message. Results of calls are no message of the user's."""
+    """The model's contents after the user's last message. Results of calls are not a message of the user's."""
     begin = 0
     for index, content in enumerate(contents):
         if content.role == "user" and any(not part.function_response for part in content.parts or ()):

@@ -73,7 +73,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """Ends an earlier response. What this writes is dropped: the client has it."""
+        """Ends an earlier response. The items that this writes are dropped: the client has them."""
         self._events.end_parts(NO_RESULT_TEXT)
         self._events.steps.finish_last()
         self._events.steps.response_has_content = False
@@ -160,7 +160,7 @@ class Conversion(Generic[T]):
             metadata["modelId"] = self._events.summary.model_id
         return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
 
-    # What no complete event has confirmed
+    # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
         """From now on, keeps all that is streamed until a complete event confirms it: see ``unconfirmed``."""

@@ -337,7 +337,7 @@ class EventWriter(Generic[T]):
             self.steps.end_unfinished_calls(speaker)
         self.responses.end_calls(error_text, closes_pending=closes_pending, error=error)
 
-    # What no complete event has confirmed
+    # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
         """From now on, keeps all that is streamed until a complete event confirms it: see ``unconfirmed``."""

@@ -71,8 +71,8 @@ class ConverterOptions(TypedDict, total=False):
     on_error: Callable[[BaseException], str]
     """Error -> the text that the client sees. By default "An error occurred." for all: messages of providers and tools
     hold keys, URLs and prompts. Only a ``RunLimitError`` says what it is. ``explain_error`` of
-    ``stream_protocol.serving`` tells a developer the cause. What an event told is an ``AgentRunError`` with its
-    ``code``. A call whose tool raised says "The tool failed.", whatever the text of the error is."""
+    ``stream_protocol.serving`` tells a developer the cause. A failure that an event reported is an ``AgentRunError``
+    with its ``code``. A call whose tool raised says "The tool failed.", whatever the text of the error is."""
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
     """Default metadata of the message (``usage``, ``modelId``) -> what is sent on ``finish``. By default it is sent as
     it is."""
@@ -131,7 +131,7 @@ class Settings:
         return _selects(self.options["dynamic_tools"], tool)
 
     def file_url(self, file: Blob) -> str:
-        """The URL of a file that is no artifact."""
+        """The URL of a file that is not an artifact."""
         return str(DataUrl(file.media_type, file.data))
 
     def error_text(self, error: BaseException) -> str:

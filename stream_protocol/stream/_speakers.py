@@ -1,11 +1,11 @@
-"""Speakers: who is speaking, and which part of theirs is open.
+"""Speakers, and the open part of each.
 
 Agents that run in parallel interleave their fragments, so each (author, branch, node path) is a speaker with at most
-one open part. The event id is no key: it changes with every fragment before ADK 2.6, and again in turns with a code
+one open part. The event id is not a key: it changes with every fragment before ADK 2.6, and again in turns with a code
 executor.
 
-What a speaker streamed since its last complete event is remembered: the complete event repeats it, and only the
-difference may be shown.
+Texts that a speaker streamed since its last complete event are remembered: the complete event repeats them, and only
+the difference may be shown.
 """
 
 from base64 import b64encode

@@ -80,7 +80,7 @@ def _hash(before: int, text: str, blocks: int) -> int:
 
 
 class StreamedTexts:
-    """The texts and thoughts of a stream. What it holds in memory does not grow with them."""
+    """The texts and thoughts of a stream. The memory that this object needs does not grow with them."""
 
     __slots__ = ("_earlier", "_kind", "_known", "_length", "fragments", "kept")
 

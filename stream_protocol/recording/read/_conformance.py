@@ -53,7 +53,7 @@ def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[Eve
 
 
 def _misplaced(entry: Any) -> str | None:
-    """The path of the first field of a recording that should be an object and is none; ``None`` if all are."""
+    """The path of the first field of a recording that should be an object and is not one; ``None`` if all are."""
     paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
     for name in ("tool_call", "tool_response"):
         paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)

@@ -115,7 +115,7 @@ def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
 
 
 def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
-    """Returns an error text: where the mistake is, and what it is if that is no mistake of syntax."""
+    """Returns an error text with the place of the mistake. Describes the mistake unless it is one of syntax."""
     place = _place(error.problem_mark or error.context_mark)
     if isinstance(error, yaml.composer.ComposerError):
         return f"{place} begins a second YAML document"  # aliases were refused before

@@ -12,7 +12,7 @@ class UnreadableError(ValueError):
 
 
 class RecordingError(UnreadableError):
-    """The file is no recording. ``str(error)`` is one line that says why, and where in the file."""
+    """The file is not a recording. ``str(error)`` is one line with the cause and its place in the file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class StoredResponse(NamedTuple):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class StoredCall:
-    """A function call that an event of the exchange has made; a repetition of it is none."""
+    """A function call that an event of the exchange has made; a repetition of it does not count."""
 
     event: Event
     index: int

@@ -4,8 +4,8 @@ An *exchange* is one message of the user's and everything that the agent said to
 the agent's own calls (approvals, client tools, input) do not begin a new exchange. A *turn* is smaller: one request
 and what the agent says to it. So an exchange has a turn for the user's message, and one for each request with answers.
 
-The assistant message has the id of its invocation. Where the agent answers a later user message in an old invocation
-(task mode), ``.2``, ``.3``… follows.
+The assistant message has the id of its invocation. If the agent answers a later user message in an old invocation (task
+mode), ``.2``, ``.3``… follows.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Transcript:
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
         """``call_ids``: those of earlier messages, if these are not all events of the session."""
         self.stored: Final = tuple(map(readable_event, events))
-        """All events of the session. What the user said in a live run is their content."""
+        """All events of the session. In a live run, the content of the user's events is the user's speech."""
         self._said = tuple(map(read, self.stored))
         first = FirstReading()
         for said in self._said:

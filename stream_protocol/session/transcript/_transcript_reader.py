@@ -95,7 +95,7 @@ class TranscriptReader:
         self.calls = CallReader(self._call_ids)
 
     def end_response(self) -> None:
-        """The newest response has ended. What the agent does next begins a message, unless it shows an approval."""
+        """The newest response has ended. The agent's next event begins a message, unless it shows an approval."""
         self._ended = True
 
     def read(self, said: EventFacts) -> Place:

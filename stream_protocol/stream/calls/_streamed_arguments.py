@@ -122,7 +122,7 @@ class PathText:
         self._string_at = 0
         """The index in ``_written`` at which that string begins."""
         self._half = ""
-        """First half of a surrogate pair at its end, which is no character yet."""
+        """First half of a surrogate pair at its end, which is not a character yet."""
         self._last_path: str | None = None
         self._frozen = False
 
@@ -303,7 +303,8 @@ class GrowingText:
     """Arguments that every fragment repeats, with more at their end.
 
     The first fragment may be the whole call already, so nothing is written until a second one shows that it grows or
-    ``streaming`` says so. What could still change is held back: closing brackets and quotes, and a number at the end.
+    ``streaming`` says so. Text that could still change is held back: closing brackets and quotes, and a number at the
+    end.
     """
 
     def __init__(self) -> None:
