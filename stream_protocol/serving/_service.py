@@ -59,7 +59,7 @@ class ChatService:
 
     @property
     def accepts_runs(self) -> bool:
-        """Whether requests may begin runs: until ``drain`` or ``aclose`` is called."""
+        """True until ``drain`` or ``aclose`` is called: requests may begin runs."""
         return not self._draining
 
     async def unready(self) -> tuple[str, ...]:
@@ -98,11 +98,12 @@ class ChatService:
     async def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[bytes]:
-        """Starts what the request asks for, and returns the SSE events of the response. Read them at any pace.
+        """Starts the run that the request asks for, and returns the SSE events of the response.
 
-        An equal request that is being answered gives the same response. While another run of the chat goes on, a new
-        turn of the user interrupts it, and an answer to one of the agent's calls waits for its end; see ``on_busy``.
-        Raises ``ChatRequestError`` for a request that is refused: nothing is stored, started or interrupted then.
+        Read them at any pace. An equal request that is being answered gives the same response. While another run of the
+        chat goes on, a new turn of the user interrupts that run. An answer to one of the agent's calls waits for the
+        end of that run. See ``on_busy``. Raises ``ChatRequestError`` for a request that is refused: nothing is stored,
+        started or interrupted then.
 
         An answer may have to wait for longer than a client or a proxy waits for a response. So after ``stop_timeout``
         its response begins, silent; if the answer is refused then, the response is one ``error`` chunk.
@@ -161,7 +162,7 @@ class ChatService:
             return await self._reads.history(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
 
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
-        """Whether this user has the chat; ``True`` for any where the client has the history: nothing is stored."""
+        """Return True if this user has the chat. Always True where the client has the history: nothing is stored."""
         with self.in_progress:
             return await self._context.history.has_chat(chat_key(user_id, chat_id))
 

@@ -1,7 +1,7 @@
 """Work in memory alone that may be long: done in a thread then, so that other chats go on meanwhile.
 
-What a request asks for is found, and a stored session is read, in less than a millisecond as a rule. With 20 MiB of
-files or thousands of events it takes a second, in short steps: between two of them Python lets the event loop go on.
+To plan a request and to read a stored session takes less than a millisecond as a rule. With 20 MiB of files or
+thousands of events it takes a second, in short steps. Between two steps Python lets the event loop go on.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ async def run_off_loop(
 
 
 def _payloads(events: Sequence[Event]) -> Iterator[Any]:
-    """What may be large in events: texts, files, arguments and results, outputs of nodes, state."""
+    """The parts of events that may be large: texts, files, arguments and results, outputs of nodes, state."""
     for event in events:
         yield event.output
         yield event.actions.state_delta
