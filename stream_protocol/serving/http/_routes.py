@@ -36,7 +36,7 @@ class RouteOptions(TypedDict, total=False):
     """Keyword options of ``chat_router``."""
 
     path: str
-    """Where ``useChat`` posts."""
+    """The path to which ``useChat`` posts."""
     identify: Identify
     """Request -> the user's id, from your session or token: whose chats the request may see. By default all chats
     belong to one local user, and a warning is logged at the first request from another machine. The user's id is never
