@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 GATHER_SECONDS: Final = 0.002
-"""How long the first item waits for others."""
+"""Seconds that the first item waits for others."""
 
 MAX_ITEMS: Final = 256
 """The most items in one batch."""
