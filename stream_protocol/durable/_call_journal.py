@@ -97,7 +97,7 @@ class CallJournal:
         return await self._workflows.call(self._id(name, attempts), outside)
 
     async def _attempts(self, name: str) -> int:
-        """How many executions have begun this call before."""
+        """The number of earlier executions that have begun this call."""
         attempts = 0
         while self._again and await DBOS.get_workflow_status_async(self._id(name, attempts)) is not None:
             attempts += 1

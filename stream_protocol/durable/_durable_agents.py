@@ -37,7 +37,8 @@ def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAg
 
 
 def shape(root: BaseNode) -> list[str]:
-    """What the names of kept calls follow from: another shape is another version."""
+    """The types and names of all agents, from which the names of kept calls follow. Another shape is another
+    version."""
     return [f"{type(agent).__name__} {agent.name}" for agent in _tree(root)]
 
 
