@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class UnfinishedCallError(Exception):
-    """The call began in an earlier execution. Whether it has done its work is not known."""
+    """The call began in an earlier execution. It is unknown if the call has done its work."""
 
 
 class CallJournal:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from google.adk.workflow import BaseNode
 
 _KNOWN = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
-"""The classes whose calls are all calls of models and tools. What an app's own class does, nobody sees."""
+"""The classes whose calls are all calls of models and tools. The calls of an app's own class are not visible here."""
 
 
 def unsupported_agents(root: BaseNode) -> list[str]:

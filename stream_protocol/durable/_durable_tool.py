@@ -95,7 +95,7 @@ def _asked_args(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context
 
 
 def _to_json(result: Any, tool_context: ToolContext) -> str:
-    """The result and the actions. What cannot be JSON is kept as its text: only another execution sees that."""
+    """The result and the actions. A value that cannot be JSON is kept as its text: only another execution sees that."""
     actions = tool_context.actions.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
     return json.dumps({"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions})
 

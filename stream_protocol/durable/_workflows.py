@@ -60,7 +60,7 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run(self, workflow_id: str, record: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Does the work of a run, which is kept as unfinished. Whoever ends it deletes it."""
+        """Does the work of a run, which is kept as unfinished. The code that ends the run deletes the workflow."""
         self._work[workflow_id] = _wait_for_ever
         try:
             with SetWorkflowID(workflow_id):

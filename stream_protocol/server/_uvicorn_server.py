@@ -52,8 +52,8 @@ OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOME
 """The errors of ``accept`` when the process or the machine has no more files."""
 
 DRAIN_SECONDS = 30.0
-"""Seconds that runs go on after SIGTERM. Kubernetes gives a process 30 seconds in all by default: it needs more
-then."""
+"""Seconds that runs go on after SIGTERM. Kubernetes gives a process 30 seconds in all by default: set a longer
+grace period."""
 
 FORCED_SECONDS = 1.0
 """Seconds in which a server that gets a second signal still stores the output of its runs."""
@@ -111,7 +111,7 @@ class ChatServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the server. What asyncio reports of its connections is then handled here."""
+        """Starts the server. From then on, asyncio's reports of its connections are handled here."""
         asyncio.get_running_loop().set_exception_handler(self._handle_exception)
         if self._before_accepting is not None:
             await self._before_accepting()
@@ -164,8 +164,8 @@ CANCELLED: Final = "CancelledError"
 class RareRecords(logging.Filter):
     """Lets each sentence of uvicorn's pass at most once in ``WARNING_SECONDS``; tracebacks pass always.
 
-    uvicorn says one for each request that is no HTTP. What it says of a reader that is cut off does not pass: whoever
-    cuts one off says why.
+    uvicorn logs one for each request that is not HTTP. Its records of a reader that is cut off do not pass: the code
+    that cuts a reader off logs the reason.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""``ChatService``: answers the requests of chats. What it does for each is in ``requests``."""
+"""``ChatService``: answers the requests of chats. The work for each request is in ``requests``."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class ChatService:
 
         ``foreign``: a page of another site has sent it. Such requests have an allowance of their own, so that no page
         of a stranger uses up that of the user.
-        ``ChatEndpoints`` and ``SyncChatService.respond`` call it; whoever has requests and calls other methods does so
-        by itself, before it reads a body.
+        ``ChatEndpoints`` and ``SyncChatService.respond`` call it; callers that have requests and use other methods
+        call it themselves, before they read a body.
         """
         check_text("user_id", user_id)
         check_flag("foreign", foreign)
@@ -238,8 +238,8 @@ class ChatService:
         """Refuses new runs from now on, and returns when those that go on have ended and are stored.
 
         A request that would begin a run gets 503 with ``Retry-After``; all else is answered as before: readers, stops,
-        histories. To be called when the server is told to end; then ``aclose``. How long a run may still take is up to
-        the caller: ``asyncio.wait_for(service.drain(), 30)``.
+        histories. Call it when the server is told to end; then ``aclose``. The caller sets the time that runs may still
+        take: ``asyncio.wait_for(service.drain(), 30)``.
         """
         self._draining = True
         await self._context.drain()

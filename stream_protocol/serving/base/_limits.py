@@ -77,9 +77,9 @@ class ServiceLimits:
     """
 
     max_runs: int | None = MAX_RUNS
-    """Runs that go on at once, of all users. What would begin one more is refused (503)."""
+    """Runs that go on at once, of all users. One more is refused (503)."""
     max_runs_per_user: int | None = MAX_RUNS_PER_USER
-    """Runs that go on at once, of one user. What would begin one more is refused (429)."""
+    """Runs that go on at once, of one user. One more is refused (429)."""
     max_waiting_per_user: int | None = MAX_WAITING_PER_USER
     """Requests of one user that wait at once for the end of a run of their chat. One more is refused (429); and of all
     users no more than ``max_runs`` wait (503)."""
@@ -89,7 +89,7 @@ class ServiceLimits:
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
     """Memory of all stored content that is being sent: histories, artifacts, and stored responses that are sent again.
     A response that does not fit is refused (503, or 429 if one user takes more than half). A response of up to 64 KiB
-    is never refused. One that is larger than this limit alone waits until no other is open."""
+    is never refused. One that alone is larger than this limit waits until no other is open."""
     max_chunks: int | None = MAX_CHUNKS
     """Chunks of one response. A run that says more is stopped, and its response ends in an error: looked at after each
     event of the agent."""
@@ -127,7 +127,7 @@ class RequestRates:
         self._interval = 0 if per_minute is None else _MINUTE // per_minute
         self._now = now
         self._whole_at: OrderedDict[str, int] = OrderedDict()
-        """User id -> when the user's allowance is whole again. Whoever is not in it has all of it."""
+        """User id -> when the user's allowance is whole again. A user who is not in it has all of it."""
 
     def __len__(self) -> int:
         """The number of users that are remembered."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_REQUEST: Final = 128 * 1024
-"""Bytes of a body, and of the texts and files of a session. What is smaller takes less than a thread would."""
+"""Bytes of a body, and of the texts and files of a session. Less than this takes less time than a thread would."""
 
 LARGE_VALUES: Final = 5_000
 """Members of the arguments and results in a session, on all levels: a copy of so many takes some 5 ms."""

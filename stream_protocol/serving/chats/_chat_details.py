@@ -1,7 +1,7 @@
 """The user's settings of a chat in the list of chats: its title, and whether it is archived.
 
-They are kept in an ADK session of its own, beside that of the chat. While a run goes on, it must be the only one that
-writes to the chat's session. See ``docs/decisions/the-list-of-chats.md``.
+They are kept in a separate ADK session beside that of the chat. While a run goes on, only that run may write to the
+chat's session. See ``docs/decisions/the-list-of-chats.md``.
 """
 
 from __future__ import annotations

@@ -93,8 +93,7 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
 
 
 class Completion:
-    """The events that complete a run in the store: the output that the page has and ADK has not stored, and the
-    interruption.
+    """Stores the output that the page has and ADK has not stored, and the interruption of the run if there was one.
 
     ``before``: the session when the run began. ``agent``: the name of its root agent.
     ``holds_lease``: returns True if the run still has the chat. It is called after the session was read. Events that

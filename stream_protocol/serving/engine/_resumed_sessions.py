@@ -136,7 +136,7 @@ def _said(event: Event) -> str:
             part["function_call"] = _asked(call)
         if link := part.get("file_data"):  # to an artifact, which the execution may have saved again
             part["file_data"] = {**link, "file_uri": _VERSION.sub("", link.get("file_uri") or "")}
-    # ADK's stores do not give the details of a sign-in back as they got them; the ids of widgets are drawn by chance.
+    # ADK's stores do not give the details of a sign-in back as they got them; the ids of widgets are random.
     update = {
         "state_delta": _lasting(actions.state_delta),
         "artifact_delta": dict.fromkeys(actions.artifact_delta, 0),
@@ -150,7 +150,7 @@ def _said(event: Event) -> str:
 
 
 def _asked(call: dict[str, Any]) -> dict[str, Any]:
-    """A call without what ADK draws by chance: its id if the model gave none, and the state of a sign-in."""
+    """A call without ADK's random values: its id if the model gave none, and the state of a sign-in."""
     if call["name"] == REQUEST_EUC_FUNCTION_CALL_NAME:
         return {"name": call["name"], "for": call.get("args", {}).get("functionCallId")}
     drawn = str(call.get("id")).startswith(AF_FUNCTION_CALL_ID_PREFIX)

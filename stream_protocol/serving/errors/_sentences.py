@@ -247,7 +247,7 @@ def _text(error: BaseException, *, quoting: bool) -> str:
 
 
 def _told(error: BaseException, *, quoting: bool) -> str:
-    """The text of the exception, with its place in the app's code, without a full stop."""
+    """The exception's text, or only its class if not ``quoting``, and its place in the app's code. No full stop."""
     if quoting:
         return located_text(error)
     name = type(error).__name__

@@ -38,7 +38,7 @@ class ReaderCutOffError(Exception):
 
 
 class ClientConnection:
-    """The sending side of one HTTP connection. What one chunk costs is here: one call of the server, and no timer."""
+    """The sending side of one HTTP connection. One chunk costs one call of the server, and no timer."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

@@ -191,7 +191,7 @@ class ActiveRuns:
         info = await self._run_log.current(self._name(key))
         if info is not None and info.phase != "open":
             info = await self._wait_while(key, _is_changing, deadline)
-            if info is None:  # whoever waits for the chat has it after one pause
+            if info is None:  # a request that waits for the chat has it after one pause
                 await asyncio.sleep(MAX_PAUSE)
                 info = await self._wait_while(key, _is_changing, deadline)
         return None if info is None or info.phase == "claimed" else info.idempotency_key

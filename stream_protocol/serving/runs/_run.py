@@ -4,7 +4,7 @@ One task reads all events of the run, even after the readers have left or the re
 what a run yields, and a tool that has started runs to its end. So a stop ends the *response* at once (with ``abort``)
 and asks ADK to end the run. A run that does not end by itself is cancelled some seconds later.
 
-What the run does, its events and the beginning of its response, comes from ``_job``.
+The run's events and the beginning of its response come from ``_job``.
 """
 
 from __future__ import annotations

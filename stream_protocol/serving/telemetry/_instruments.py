@@ -1,4 +1,4 @@
-"""The numbers that OpenTelemetry is told. What each means, and its name for Prometheus: docs/monitoring.md.
+"""The numbers that OpenTelemetry is told. For their meanings and their names in Prometheus, see docs/monitoring.md.
 
 They are instruments of OpenTelemetry's API: while nobody has set a meter provider, a call of one does nothing.
 """

@@ -63,8 +63,8 @@ def ids_of_request() -> Iterator[None]:
 class ChatIdFilter(logging.Filter):
     """Gives each record ``chat_id``, ``run_id``, ``user_id``, and OpenTelemetry's ``trace_id`` and ``span_id``.
 
-    To be added to a handler of the app's own: ``handler.addFilter(ChatIdFilter())``. Then a format may hold
-    ``%(chat_id)s``, also for records of ADK and other libraries. What is not known is empty. Every record passes.
+    Add it to a handler of the app's own: ``handler.addFilter(ChatIdFilter())``. Then a format may hold
+    ``%(chat_id)s``, also for records of ADK and other libraries. Unknown ids are empty. Every record passes.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

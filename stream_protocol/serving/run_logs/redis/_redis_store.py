@@ -67,7 +67,7 @@ ENTRIES_AT_ONCE: Final = 64
 """The most stream entries in one reply."""
 
 COMMANDS_AT_ONCE: Final = 32
-"""The most commands that are under way. Each has a connection, and redis-py keeps it for later ones: a burst of
+"""The most commands that are under way at once. Each has a connection, and redis-py keeps it for later ones: a burst of
 requests leaves no more than these. A reader of another worker's run, which waits for new events, has a connection of
 its own."""
 
@@ -264,7 +264,7 @@ class RedisStore:
         await self._call("PUBLISH", self._channel(worker), run_id)
 
     async def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the ids of runs. What gets lost comes with the next regular renewal, only later."""
+        """Yields the ids of runs. Lost ids come later, with the next regular renewal."""
         await self._warn_of_eviction()  # here, since no request waits for it
         while True:
             try:
