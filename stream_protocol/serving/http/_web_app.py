@@ -33,14 +33,15 @@ INSPECTOR: Final = "inspector"
 
 
 class Suggestion(TypedDict):
-    """What the page offers to say, and what that shows."""
+    """A message that the page offers to send first, with a ``title`` if one is given."""
 
     title: NotRequired[str]
     prompt: str
 
 
 class PageInfo(TypedDict, total=False):
-    """What the page is told before anything is said: who answers, by which models, and what may be said first."""
+    """The page's information before the first message: the agent, its models and tools, and suggestions for a
+    message."""
 
     agent: str
     description: str
