@@ -37,8 +37,11 @@ WAITING_CONNECTIONS = 2048
 """Connections that may wait to be accepted, uvicorn's own default. One more is dropped: its client tries again after 1,
 3 and 7 seconds."""
 
-ACCEPTED_AT_ONCE = 100
-"""Connections that asyncio accepts in one go: its own default."""
+ACCEPTED_AT_ONCE = 32
+"""Connections that asyncio accepts in one go: a third of its default."""
+
+BEING_REFUSED = 3 * ACCEPTED_AT_ONCE
+"""Connections beyond the limit that may be open: each is refused two iterations of the event loop after its accept."""
 
 MAX_PORT = 65535
 
@@ -296,10 +299,10 @@ def connections_within_files(wanted: int) -> int:
     if sys.platform == "win32":  # sockets are no files there
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + ACCEPTED_AT_ONCE + OTHER_FILES
+    needed = wanted + BEING_REFUSED + OTHER_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return wanted
     allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     if allowed > soft:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    return max(allowed - ACCEPTED_AT_ONCE - OTHER_FILES, allowed // 4)
+    return max(allowed - BEING_REFUSED - OTHER_FILES, allowed // 4)
