@@ -69,5 +69,5 @@ def _durable_toolset(toolset: BaseToolset, idempotent_tools: Collection[str]) ->
         return [durable_tool(tool, idempotent_tools) for tool in await toolset.get_tools(readonly_context)]
 
     durable = copy(toolset)
-    durable.get_tools = get_tools  # type: ignore[method-assign]
+    durable.get_tools = get_tools  # type: ignore[method-assign]  # of the copy alone
     return durable

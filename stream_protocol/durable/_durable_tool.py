@@ -65,7 +65,7 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
         return results[0]
 
     durable = copy(tool)
-    durable.run_async = run_async  # type: ignore[method-assign]
+    durable.run_async = run_async  # type: ignore[method-assign]  # of the copy alone
     return durable
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final, TypedDict, Unpack
 
 from starlette.middleware import Middleware
@@ -114,13 +115,6 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
     async def artifact(request: Request, user_id: str) -> Response:
         return await endpoints.artifact(request, _chat_id(request), request.path_params["name"], user_id=user_id)
 
-    async def readyz(_request: Request) -> Response:
-        if not service.accepts_runs:
-            return JSONResponse({"status": "draining"}, status_code=503)
-        if missing := await service.unready():
-            return JSONResponse({"status": "unavailable", "missing": missing}, status_code=503)
-        return JSONResponse({"status": "ok"})
-
     def route(method: str, path: str, name: str, endpoint: Callable[[Request, str], Awaitable[Response]]) -> Route:
         async def identified(request: Request) -> Response:
             async with dropping_body_if_refused(request):
@@ -141,9 +135,17 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
         route("DELETE", path + "/{chat_id}", "delete_chat", delete),
         route("GET", path + "/{chat_id}/artifacts/{name:path}", "artifact", artifact),
         Route("/healthz", plain_text_errors(_healthz), methods=["GET"], name="healthz"),
-        Route("/readyz", plain_text_errors(readyz), methods=["GET"], name="readyz"),
+        Route("/readyz", plain_text_errors(partial(_readyz, service)), methods=["GET"], name="readyz"),
     ]
     return cross_origin_routes(routes, check_origins("allow_origins", given["allow_origins"]))
+
+
+async def _readyz(service: ChatService, _request: Request) -> Response:
+    if not service.accepts_runs:
+        return JSONResponse({"status": "draining"}, status_code=503)
+    if missing := await service.unready():
+        return JSONResponse({"status": "unavailable", "missing": missing}, status_code=503)
+    return JSONResponse({"status": "ok"})
 
 
 def _chat_id(request: Request) -> str:

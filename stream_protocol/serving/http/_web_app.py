@@ -141,6 +141,6 @@ async def _no_page(_request: Request) -> Response:
 
 
 async def _answer_http_error(_request: Request, error: Exception) -> Response:
-    """As Starlette does: an unknown path, another method, what a hook of the app raises."""
+    """Answer an unknown path, another method, and an ``HTTPException`` of a hook, with Starlette's status and text."""
     assert isinstance(error, HTTPException)
     return PlainTextResponse(error.detail, error.status_code, {**ANSWER_HEADERS, **(error.headers or {})})
