@@ -99,7 +99,7 @@ async def _cost(service: ChatService, tools: int) -> RunCost:
 
 
 async def _rows(url: str) -> float:
-    """That were written until now."""
+    """Return the rows that the database has written so far."""
     await asyncio.sleep(SETTLING)
     connection = await asyncpg.connect(url)
     try:

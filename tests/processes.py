@@ -80,7 +80,7 @@ class PythonModule:
         os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """As ``kill -9`` does, and waits until it is gone."""
+        """Send SIGKILL, and wait until the process is gone."""
         self._process.kill()
         self.wait()
         self._output.close()

@@ -95,7 +95,7 @@ def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
 
 
 def take_terminal(browser: Browser, path: Path) -> None:
-    """What ``serve`` says at its start, and of a run."""
+    """Take a picture of the output of ``serve`` at its start, and of a run."""
     with terminal("demo", "--port", "0", cwd=ROOT) as screen:
         shown = screen.read_until("Ctrl+C")
         url = re.findall(r"http://127\.0\.0\.1:\d+", shown)[0]

@@ -19,7 +19,7 @@ NOT_SEARCHED: Final = (
     "stream_protocol/",
     "CHANGELOG",
 )
-"""How the names of these pages begin."""
+"""The beginnings of the names of pages that are not searched."""
 
 BOOSTS: Final = {
     "authentication.md": 4,

@@ -1,4 +1,5 @@
-"""What ADK's events mean: the one package that looks inside an event. It reads ADK's objects and imports none of ADK.
+"""The facts in ADK's events. Only this package looks inside an event. The package reads ADK's objects and imports none
+of ADK.
 
     an event, or its JSON; live speech; an answer of an agent behind A2A
         |  read
@@ -6,21 +7,21 @@
         |                         |
     the stream: chunks        the transcript: turns, planning, input for ADK
 
-``KnownCalls`` tells which call is meant by a call, a request, a response or an answer, and under which id the client
-knows it.
+``KnownCalls`` finds the call that a call, a request, a response or an answer belongs to, and the client's id of that
+call.
 
 Where to change what:
 
 - ``_reader``: reads the facts of an event; finds task agents, and tools that the provider runs.
 - ``_facts``: the facts themselves.
-- ``_calls``: which call an id means, which calls repeat, and which earlier call has a kept result.
+- ``_calls``: finds the call of an id, repeated calls, and the earlier call with a kept result.
 - ``_call_ids``: ids of calls: ``<id>.2``, ``call_0``.
 - ``_live_events``: sound of live runs.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: events of other ADK versions.
 - ``_relayed_events``: agents behind A2A: their output, and events that they must not get.
-- ``_adk_requests``: which calls wait for an answer, and from whom.
-- ``_raising_calls``: which call failed when a tool raised, without a service.
+- ``_adk_requests``: calls that wait for an answer, and who gives it.
+- ``_raising_calls``: finds the call that failed when a tool raised, without a service.
 """
 
 from stream_protocol.adk._adk_requests import (

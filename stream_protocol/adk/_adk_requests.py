@@ -1,7 +1,7 @@
-"""Calls that only somebody outside the agent can answer, and what ADK asks for by calls of its own.
+"""Calls that only somebody outside the agent can answer, and ADK's own calls that ask for something.
 
-ADK marks each as long-running, and only such a call can be answered. A call of one of ADK's names without that mark is
-one that the model made up: ADK refuses it as a call of an unknown tool, and nobody is asked.
+ADK marks each as long-running, and only such a call can be answered. The model made up a call with one of ADK's names
+and without that mark. ADK refuses it as a call of an unknown tool, and nobody is asked.
 """
 
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ REQUEST_INPUT = "adk_request_input"
 
 
 class CallKind(StrEnum):
-    """Who answers a call that waits, and how. A confirmation is shown on the call that it gates, each other kind as a
-    client tool."""
+    """The kind of a call that waits, by the one who answers it and the way of answering. A confirmation is shown on the
+    call that it gates, each other kind as a client tool."""
 
     APPROVAL = "approval"
     CLIENT_TOOL = "client-tool"
@@ -42,7 +42,8 @@ _KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
 
 
 def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
-    """Who outside the agent answers a complete call of this event; ``None`` if one of the agent's tools does."""
+    """Return the kind of a complete call of this event that somebody outside the agent answers; ``None`` if one of the
+    agent's tools answers it."""
     if not call.id or call.id not in (event.long_running_tool_ids or ()):
         return None
     return _KINDS.get(call.name, CallKind.CLIENT_TOOL)
@@ -56,10 +57,10 @@ def gated_call(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def credential_input(args: dict[str, Any]) -> dict[str, Any]:
-    """What a browser may see of a credential request.
+    """Return the part of a credential request that a browser may see.
 
-    An auth config holds client secrets (ADK up to 2.8 left them in the event), API keys and tokens. So only what a
-    person needs to sign in is copied from it.
+    An auth config holds client secrets (ADK up to 2.8 left them in the event), API keys and tokens. So only the fields
+    that a person needs to sign in are copied from it.
     """
     config = _mapping(args, "authConfig", "auth_config")
     scheme = _mapping(config, "authScheme", "auth_scheme")

@@ -2,8 +2,8 @@
 
 The client finds a call by its id alone, and takes the first one in the chat that has it. ADK's ids are not made for
 that: a model may count from zero in every response, and a workflow may ask under one fixed id. So a call has ADK's id
-if no earlier call of the chat has it, or else ``<id>.2``, ``<id>.3``, …; without an id it is ``call_0``, ``call_1``, …
-An id that is taken is skipped.
+if no earlier call of the chat has it, or else ``<id>.2``, ``<id>.3``, … A call without an id is ``call_0``, ``call_1``,
+… An id that is taken is skipped.
 """
 
 from bisect import bisect_left
@@ -19,7 +19,7 @@ class CallIds(Collection[str]):
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._earlier: CallIds | None = None
-        """Where the first ``_begin`` ids are."""
+        """The source of the first ``_begin`` ids."""
         self._begin = 0
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
         """The other ids, and how many were given before each."""
@@ -58,7 +58,7 @@ class CallIds(Collection[str]):
         return call_id
 
     def has_among(self, call_id: str, count: int) -> bool:
-        """Whether the id is among the first ``count``."""
+        """Return True if the id is among the first ``count``."""
         if (place := self._places.get(call_id)) is not None:
             return place < count
         return self._earlier is not None and self._earlier.has_among(call_id, min(count, self._begin))
@@ -74,4 +74,4 @@ class CallIds(Collection[str]):
 
 
 NO_IDS: Final = CallIds()
-"""For the first message of a chat. It never changes: whoever gives ids copies what it has."""
+"""For the first message of a chat. It never changes: callers that give ids copy it first."""

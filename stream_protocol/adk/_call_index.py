@@ -12,7 +12,7 @@ SpeakerKey = tuple[str, str | None, str]
 """Author, branch, node path."""
 
 MAX_ANSWERED: Final = 8
-"""How many calls are remembered under one id although they have a response: the newest."""
+"""The number of calls remembered under one id although they have a response: the newest ones."""
 
 _MAX_DEPTH: Final = 32
 """Levels of arguments that are compared as Python compares them."""
@@ -32,21 +32,21 @@ class KnownCall:
     run: int = -1
     """The run whose complete event has it."""
     responses: int = 0
-    """How many it had; a placeholder is none."""
+    """The number of its responses, without placeholders."""
     approvals: int = 0
-    """How often a person was asked to approve it."""
+    """The number of times that a person was asked to approve it."""
     has_id: bool = True
     """False until ADK has used an id for it."""
     opened: int | None = None
     """Its number in ``OpenCalls``; ``None`` from when it has a response until a person is asked to approve it again."""
     placeholders: int = 0
-    """How many it had."""
+    """The number of its placeholders."""
     approval_id: str = ""
     """The id of the newest request to approve it."""
     decided: bool = False
     """True from when a person answers that request until a response comes."""
     mentioned: bool = False
-    """Whether the newest event has mentioned it: the next call under the same id in that event is another."""
+    """True if the newest event has mentioned it: the next call under the same id in that event is another."""
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
     """For each of its ids, the calls under it."""
 
@@ -57,7 +57,7 @@ class KnownCall:
 
     @property
     def rank(self) -> "CallRank":
-        """What tells it from other calls under its id."""
+        """The rank of the call among those under its id."""
         return CallRank(
             self.mentioned,
             self.name,
@@ -94,7 +94,7 @@ class CallsUnderId:
         self.numbers: dict[KnownCall, int] = {}
         """The calls that are remembered, numbered in their order."""
         self._count = 0
-        """How many calls were added."""
+        """The number of calls added."""
         self._index: _Index | None = None
         """``None`` until there is a second call."""
 
@@ -131,7 +131,7 @@ class CallsUnderId:
         return self._first([self._index.by_content.get(_content(name, args), _NONE)], key)
 
     def any(self, condition: Callable[[CallRank], bool]) -> bool:
-        """Whether one of the calls is of such a rank."""
+        """Return True if the rank of one of the calls meets the condition."""
         if self._index is None:
             return any(condition(one.rank) for one in self.numbers)
         found = self._index.by_speaker.values()
@@ -180,7 +180,7 @@ class _Index:
 
 
 class _Ranks:
-    """Calls by their rank. A call stays where its rank is no more, until that is noticed."""
+    """Calls by their rank. A call whose rank has changed stays under its old rank until that is noticed."""
 
     def __init__(self) -> None:
         self._heaps: dict[CallRank, list[tuple[int, KnownCall]]] = {}
@@ -212,7 +212,7 @@ class OpenCalls:
 
     def __init__(self) -> None:
         self._count = 0
-        """How many were added."""
+        """The number of calls added."""
         self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] = {}
         """Heaps, by tool and speaker, and by the tool alone; True: of those without an id. A call is there from when
         its tool is known."""

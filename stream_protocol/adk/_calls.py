@@ -46,7 +46,7 @@ class KnownCalls:
         """Calls whose rank has changed since the indexes were read, and where."""
 
     def begin_run(self) -> None:
-        """The user has said or answered something. What the agent calls from now on repeats nothing."""
+        """The user has said or answered something. The agent's later calls repeat no earlier one."""
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
@@ -150,7 +150,7 @@ class KnownCalls:
         """A person is asked to approve the call. ``approval_id``: the id of the request."""
         self._asked[approval_id] = known
         known.approval_id, known.decided = approval_id, False
-        if known.opened is None:  # what came looked like a result, but the tool has not run yet
+        if known.opened is None:  # the response looked like a result, but the tool has not run yet
             self._open.add(known)
         self._changed.append((known, known.same_id))
 
@@ -173,7 +173,7 @@ class KnownCalls:
         See ``find_answered``.
         """
         if not adk_id:
-            self.begin_run()  # what comes later repeats none
+            self.begin_run()  # later calls repeat none
         known = self.find_answered(event, speaker, adk_id, name, is_placeholder=is_placeholder)
         if known is None:
             return Answered(None, is_placeholder)
@@ -191,13 +191,13 @@ class KnownCalls:
     def find_answered(
         self, event: object, speaker: SpeakerKey | None, adk_id: str | None, name: str, *, is_placeholder: bool
     ) -> KnownCall | None:
-        """The call that a response answers: as ``resolve_response``, and the response is not counted.
+        """Find the call that a response answers, as ``resolve_response`` does, without counting the response.
 
-        Without an id it is the oldest open call of the tool, the speaker's own first.
-        Of several calls under one id, in this order: the speaker's own, those of the same tool, those that a person has
-        just decided about, those with the fewest responses, or placeholders, and the oldest. A call that has its
-        response takes none of another tool: that is for an earlier message. An unknown id is that of the oldest call of
-        the tool that came without one.
+        Without an id it is the oldest open call of the tool, the speaker's own first. Of several calls under one id,
+        the speaker's own come first. Then come those of the same tool, and then those that a person has just decided
+        about. Last come those with the fewest responses, or placeholders, and the oldest. A call that has its response
+        takes none of another tool: that is for an earlier message. An unknown id is that of the oldest call of the tool
+        that came without one.
         """
         self._begin_event(event)
         if not adk_id:
@@ -259,9 +259,9 @@ class UsedCalls:
     """Names the calls that tools are run for, so that each has the same name in each execution of its run.
 
     Some providers number the calls of each answer from 0, so an id alone names several calls of a run. As for
-    ``KnownCalls``, a call is another one if its speaker, its tool or its arguments are others; of equal calls the n-th
-    is the n-th. The names are stored. ``names_by_id``: an older release has begun the run, which named the first call
-    under an id by that alone.
+    ``KnownCalls``, a call is another one if its speaker, its tool or its arguments differ. Equal calls are numbered in
+    their order. The names are stored. ``names_by_id``: an older release has begun the run, which named the first call
+    under an id by the id alone.
     """
 
     def __init__(self, *, names_by_id: bool = False) -> None:
@@ -284,5 +284,5 @@ class UsedCalls:
 
 
 def _differ(one: str, other: str) -> bool:
-    """Whether these names are of two tools; an empty one may be of any."""
+    """Return True if these names are of two tools; an empty name may be of any tool."""
     return bool(one and other) and one != other

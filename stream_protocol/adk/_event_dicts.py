@@ -44,7 +44,8 @@ class WarnOnce:
 
 
 class NotAnEventError(StreamProtocolError):
-    """What should be an ADK event is none. ``str(error)`` is one line; ``reason`` is the part that says why."""
+    """A value that should be an ADK event is not one. ``str(error)`` is one line; ``reason`` is the part with the
+    cause."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"This is not an ADK event: {reason}.")
@@ -86,7 +87,8 @@ def _no_author(value: dict[str, Any]) -> NotAnEventError:
 
 
 def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Event]":
-    """The events, with ``read_event`` of all that is none of ADK's. Where there is nothing else they are not copied.
+    """Return the events, each that is not ADK's own object read by ``read_event``. If all are ADK's objects, they are
+    not copied.
 
     Raises ``NotAnEventError``.
     """

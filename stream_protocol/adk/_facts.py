@@ -59,7 +59,7 @@ class File(NamedTuple):
     content: Blob | RelayedData | None
     reference: Reference | None
     fields: str
-    """The names of the fields that the part has, as of all parts that are no text and no call."""
+    """The names of the fields that the part has, as of all parts that are neither text nor a call."""
     signature: bytes | None = None
     part: "types.Part | types.FunctionResponsePart | None" = None
     """The part itself: to be stored."""

@@ -41,14 +41,14 @@ UNEXPLAINED = frozenset({"OTHER", "FINISH_REASON_UNSPECIFIED", "STOP"})
 
 
 def reports_error(event: "Event") -> bool:
-    """Whether the event, or fragment, reports a failure, or a finish reason that ADK counts as one."""
+    """Return True if the event, or fragment, reports a failure, or a finish reason that ADK counts as one."""
     return bool(event.error_code or event.error_message)
 
 
 def told_reason(event: "Event") -> str | None:
     """Return the finish reason that the event reports in place of an error; ``None`` if it reports a failure.
 
-    ADK gives every reason but ``STOP`` as an error code. An answer that was cut or filtered is no failure by itself.
+    ADK gives every reason but ``STOP`` as an error code. An answer that was cut or filtered is not a failure by itself.
     """
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
     if code in UNEXPLAINED and event.error_message:

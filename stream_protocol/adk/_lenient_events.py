@@ -27,10 +27,10 @@ _ARGUMENTS: Final = frozenset({"message", "state", "route", "node_path"}) - _FIE
 a key is a field of another version."""
 
 _TYPE_ERRORS: Final = (AttributeError, TypeError)
-"""What google-genai's enums raise for a number, and pydantic for a key that is no text."""
+"""Errors that google-genai's enums raise for a number, and pydantic for a key that is not text."""
 
 _ANY_EVENT: Final = {"author": "agent"}
-"""What every event must have."""
+"""The fields that every event must have."""
 
 _UNREADABLE: Final = "whose value the installed ADK cannot read"
 
@@ -124,7 +124,7 @@ def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnc
 
 @dataclass(frozen=True)
 class _Location:
-    """Where a value is in an event's JSON."""
+    """The location of a value in an event's JSON."""
 
     container: Any
     """The dict or list that holds the value."""

@@ -24,7 +24,7 @@ _SAVED_SOUND: Final = "/_adk_live/"
 
 
 def is_live_sound(part: "Part") -> bool:
-    """Whether the part is the sound of a live run and no file."""
+    """Return True if the part is the sound of a live run and not a file."""
     blob, reference = part.inline_data, part.file_data
     if blob is not None:
         return (blob.mime_type or "").lower().startswith(RAW_AUDIO)

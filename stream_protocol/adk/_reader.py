@@ -237,8 +237,8 @@ def _relayed_data(data: bytes) -> Any:
 def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -> tuple[str, int] | None:
     """The artifact that holds the same bytes, as far as the event shows.
 
-    It has the blob's display name. ADK drops that name from what a tool returns. There it is the only artifact that the
-    only tool saved, if its name is that of an image of the same type and nothing else was returned.
+    It has the blob's display name. ADK drops that name from what a tool returns. There, the result is the only artifact
+    that the only tool saved. Its name must be that of an image of the same type, and the tool must return nothing else.
     """
     saved = event.actions.artifact_delta
     if blob.display_name in saved:

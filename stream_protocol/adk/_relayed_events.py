@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from google.genai.types import Part
 
 DATA_TAGS: Final = (b"<a2a_datapart_json>", b"</a2a_datapart_json>")
-"""What ADK puts around the JSON of a data part: it comes as a text file."""
+"""The tags that ADK puts around the JSON of a data part, which comes as a text file."""
 
 _TASK: Final = "a2a:response"
 _CONTEXT: Final = "a2a:context_id"
@@ -32,7 +32,7 @@ _FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
 
 
 def is_relayed(event: "Event") -> bool:
-    """Whether the event was made of an answer of an agent behind A2A."""
+    """Return True if ADK made the event from an answer of an agent behind A2A."""
     return isinstance((event.custom_metadata or {}).get(_TASK), dict)
 
 
@@ -54,11 +54,11 @@ def as_said(event: "Event") -> "Event":
 
 
 def relay_marks(events: "Iterable[Event]") -> "Iterator[Event]":
-    """Events to append, so that a peer is not sent what was stored here in its agent's name and it never said.
+    """Events to append, so that a peer gets no events that were stored here in its agent's name and that it never sent.
 
-    ADK and we close what a stopped run left open. ADK sends a peer all that was stored since the newest event that it
-    made of the peer's answers, and an ADK peer refuses results beside the user's words. Each of these looks as if it
-    were such an event, without content.
+    ADK and we close the calls that a stopped run left open. ADK sends a peer all events stored since the newest one
+    that it made of the peer's answers. An ADK peer refuses results beside the user's words. Each of the returned events
+    looks as if ADK had made it of such an answer, without content.
     """
     newest: dict[str, Event] = {}
     unsaid: dict[str, Event] = {}
@@ -98,7 +98,7 @@ class _Task:
 
     @property
     def is_by_adk(self) -> bool:
-        """Whether an ADK agent made it: ADK names the agent's app and its events."""
+        """True if an ADK agent made it: ADK names the agent's app and its events."""
         return any(key.startswith("adk_") for key in self.metadata)
 
     @property
@@ -113,7 +113,7 @@ class _Task:
 
     @property
     def says_last_again(self) -> bool:
-        """Whether an ADK agent has sent this update before, or will send it again as a failure."""
+        """True if an ADK agent has sent this update before, or will send it again as a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
         if self.state == "working":
@@ -139,7 +139,8 @@ class _Task:
 
 
 def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """The event as an error. What an ADK peer says of its failure is the text of an exception: no answer to show."""
+    """Return the event as an error. An ADK peer gives the text of an exception as its failure, which is not an answer
+    to show."""
     texts = [part.text for part in parts if part.text]
     of_status = texts == [text for part in _parts(task.message) if (text := part.get("text"))]
     code, message = f"A2A_TASK_{task.state.upper()}", "\n".join(texts) or None

@@ -1,4 +1,4 @@
-"""What a function response says, by its shape alone: a failure, or what a client answered."""
+"""Reads a function response by its shape alone: as a failure, or as a client's answer."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ RESULT = "result"
 
 
 def client_output(response: Any) -> Any:
-    """What a client answered, taken out of the object that ADK stores."""
+    """Return the client's answer, taken out of the object that ADK stores."""
     match response:
         case {"result": output, **rest} if not rest:
             return output
@@ -26,8 +26,8 @@ def unrepresentable_text(tool: str, error: Exception) -> str:
 def failure_text(response: Any) -> str | None:
     """The text of a failure, or ``None`` for a result.
 
-    ADK answers a call that it could not run with ``{"error": …}`` and no other key; MCP marks a failed result with
-    ``isError`` (or ``is_error``) and says why in its text content.
+    ADK answers a call that it could not run with ``{"error": …}`` and no other key. MCP marks a failed result with
+    ``isError`` (or ``is_error``) and gives the cause in its text content.
     """
     match response:
         case {"error": error, **rest} if not rest and error is not None:

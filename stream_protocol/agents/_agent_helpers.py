@@ -1,4 +1,4 @@
-"""What the code of agents calls: tools that run in the page, and an app's own data parts."""
+"""Helpers for the code of agents: tools that run in the page, and an app's own data parts."""
 
 import re
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def client_tool(
 
 
 class ClientTool(BaseTool):
-    """What ``client_tool`` returns."""
+    """The tool that ``client_tool`` returns."""
 
     def __init__(
         self, name: str, description: str, schema: Mapping[str, Any] | None, output_schema: Mapping[str, Any] | None
@@ -80,7 +80,7 @@ class ClientTool(BaseTool):
 
 
 class DataPart(Generic[T]):
-    """What ``data_part`` returns: ``name`` without ``data-``, and the ``model`` of its data."""
+    """The result of ``data_part``: ``name`` without ``data-``, and the ``model`` of its data."""
 
     def __init__(self, name: str, model: type[T]) -> None:
         _check_name(name)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class UnfinishedCallError(Exception):
-    """The call began in an earlier execution. Whether it has done its work is not known."""
+    """The call began in an earlier execution. It is unknown if the call has done its work."""
 
 
 class CallJournal:
@@ -97,7 +97,7 @@ class CallJournal:
         return await self._workflows.call(self._id(name, attempts), outside)
 
     async def _attempts(self, name: str) -> int:
-        """How many executions have begun this call before."""
+        """The number of earlier executions that have begun this call."""
         attempts = 0
         while self._again and await DBOS.get_workflow_status_async(self._id(name, attempts)) is not None:
             attempts += 1

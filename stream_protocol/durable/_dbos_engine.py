@@ -82,14 +82,14 @@ class DbosEngine:
     one machine. ``None``: the DBOS that the app has constructed and launched itself.
     ``idempotent_tools``: the names of tools that may be run again if they began and did not end. Others get an error in
     place of their result, which the model reads.
-    ``version``: of the app's agents. A run is only executed again by a worker of the same version: change it when an
-    agent's tools or the order of its calls change. The names and classes of the agents count by themselves.
+    ``version``: of the app's agents. Only a worker of the same version executes a run again. Change it when an agent's
+    tools or the order of its calls change. The names and classes of the agents count by themselves.
 
     Deployments may share a database: each sees the runs of its own app, session store and run log. A file is for one
     process at a time.
 
-    Raises ``StreamProtocolError`` for a URL of another kind of store. Raises it for a file, too, if SQLite is too
-    old for DBOS: 3.42 is needed from Python 3.12 on.
+    Raises ``StreamProtocolError`` for a URL of another kind of store. Raises it for a file, too, if SQLite is too old
+    for DBOS: 3.42 is needed from Python 3.12 on.
     """
 
     def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:
@@ -204,7 +204,7 @@ class DbosEngine:
             await self._store.check_connection_async()
 
     def supports(self, runner: Runner) -> bool:
-        """Whether all agents are ADK's own, and the app is not resumable in ADK's way."""
+        """Return True if all agents are ADK's own, and the app is not resumable in ADK's way."""
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable
         return isinstance(runner.agent, BaseAgent) and not resumable and not unsupported_agents(runner.agent)
@@ -289,10 +289,10 @@ class DbosEngine:
 
     @property
     def _store(self) -> type[DBOS] | DBOSClient:
-        """Who asks for what is kept where nobody can wait: while the store is away, that is an error at once.
+        """Client for queries that must not block. Raises at once while the store is unreachable.
 
-        What a run does goes through DBOS itself, which waits until the store is back, and a while longer. So does all
-        else in the app's own DBOS.
+        The calls of a run go through DBOS itself, which waits until the store is back, and a while longer. In the
+        app's own DBOS, all calls do so.
         """
         if self._url is None:
             return DBOS

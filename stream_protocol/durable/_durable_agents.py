@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from google.adk.workflow import BaseNode
 
 _KNOWN = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
-"""The classes whose calls are all calls of models and tools. What an app's own class does, nobody sees."""
+"""The classes whose calls are all calls of models and tools. The calls of an app's own class are not visible here."""
 
 
 def unsupported_agents(root: BaseNode) -> list[str]:
@@ -37,7 +37,8 @@ def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAg
 
 
 def shape(root: BaseNode) -> list[str]:
-    """What the names of kept calls follow from: another shape is another version."""
+    """The types and names of all agents, from which the names of kept calls follow. Another shape is another
+    version."""
     return [f"{type(agent).__name__} {agent.name}" for agent in _tree(root)]
 
 
@@ -68,5 +69,5 @@ def _durable_toolset(toolset: BaseToolset, idempotent_tools: Collection[str]) ->
         return [durable_tool(tool, idempotent_tools) for tool in await toolset.get_tools(readonly_context)]
 
     durable = copy(toolset)
-    durable.get_tools = get_tools  # type: ignore[method-assign]
+    durable.get_tools = get_tools  # type: ignore[method-assign]  # of the copy alone
     return durable

@@ -66,7 +66,7 @@ def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
 async def _generate(
     calls: CallJournal, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """Asks the model. What is partial comes at once; the rest when it is kept, since tools are called then."""
+    """Asks the model. Partial responses come at once. The rest comes when it is kept, since tools are called then."""
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()
     whole: list[LlmResponse] = []

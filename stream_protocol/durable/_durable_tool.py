@@ -22,14 +22,14 @@ UNFINISHED_TEXT: Final = (
     "The server broke down while this tool was running. Whether it has done its work is not known."
     " It was not run again."
 )
-"""What the model reads as the result of a tool that began, did not end, and may not be run again."""
+"""The result that the model reads for a tool that began, did not end, and may not be run again."""
 
 PART: Final = "$adk_ui_stream.part"
 """The key of a ``Part`` in a kept result: ADK treats media that a tool returns unlike a dictionary."""
 
 
 class RecordedToolError(Exception):
-    """What a tool raised in an earlier execution, in its words."""
+    """The error of a tool in an earlier execution, with its text."""
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
@@ -65,7 +65,7 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
         return results[0]
 
     durable = copy(tool)
-    durable.run_async = run_async  # type: ignore[method-assign]
+    durable.run_async = run_async  # type: ignore[method-assign]  # of the copy alone
     return durable
 
 
@@ -95,7 +95,7 @@ def _asked_args(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context
 
 
 def _to_json(result: Any, tool_context: ToolContext) -> str:
-    """The result and the actions. What cannot be JSON is kept as its text: only another execution sees that."""
+    """The result and the actions. A value that cannot be JSON is kept as its text: only another execution sees that."""
     actions = tool_context.actions.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
     return json.dumps({"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions})
 

@@ -28,10 +28,10 @@ SILENCE_SECONDS: Final = 10
 """Seconds until the store's machine must acknowledge data: one that is gone says nothing, for hours."""
 
 CONNECTIONS: Final = 5
-"""Of DBOS itself, besides the one that listens. What finds all of them in use waits."""
+"""Of DBOS itself, besides the one that listens. A call that finds all of them in use waits."""
 
 CLIENT_CONNECTIONS: Final = 4
-"""Of the client that asks what must not wait, besides those of DBOS itself."""
+"""Of the client for queries that must not block, besides those of DBOS itself."""
 
 NEEDING_PYTHON: Final = (3, 12)
 NEEDED_SQLITE: Final = (3, 42)

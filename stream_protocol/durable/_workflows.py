@@ -60,7 +60,7 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run(self, workflow_id: str, record: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Does the work of a run, which is kept as unfinished. Whoever ends it deletes it."""
+        """Does the work of a run, which is kept as unfinished. The code that ends the run deletes the workflow."""
         self._work[workflow_id] = _wait_for_ever
         try:
             with SetWorkflowID(workflow_id):
@@ -94,10 +94,10 @@ class Workflows:
 
 
 async def _wait_for_ever() -> str:
-    """What the workflow of a run does: the run's work is done outside of it, since what is begun inside is numbered.
+    """The workflow of a run, which does nothing: it only marks that the run has not ended.
 
-    So it is a mark, that the run has not ended, which needs no process: another one that goes on with the run lets the
-    workflow be.
+    The run's work is done outside of it, because DBOS numbers all that begins inside. The mark needs no process:
+    another process that goes on with the run leaves the workflow as it is.
     """
     await asyncio.Event().wait()
     return ""

@@ -107,12 +107,12 @@ def numbered_entries(path: Path, session: str | None) -> list[bytes]:
 
 
 def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
-    """What ``check`` says of a recording, with the numbers of ``numbered_entries``."""
+    """Return the findings of ``check`` for a recording, with the numbers of ``numbered_entries``."""
     return _findings(path, session, _versions(load_recording(path, session=session)))
 
 
 def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
-    """What ``check`` says of a file. ``versions``: of the streams that are shown of a recording."""
+    """Return the findings of ``check`` for a file. ``versions``: of the streams that are shown of a recording."""
     findings: list[dict[str, Any]] = []
     for finding in islice(check_file(path, session=session), MAX_FINDINGS):
         findings.append({**finding_json(finding), "line": finding.line})

@@ -43,7 +43,8 @@ _NOTHING_KEPT: Final = "Nothing is kept of this chat: it ran before the server w
 class FileEndpoints:
     """Each method takes a request of a user, who is known and has been counted, and returns what the page shows.
 
-    What is wrong with a request is a ``ChatRequestError``. ``hold_memory``: what a response to a user holds.
+    A method raises ``ChatRequestError`` for an error of the request. ``hold_memory``: counts the memory that a response
+    to a user holds.
     """
 
     def __init__(self, hold_memory: Callable[[str], ByteShare]) -> None:
@@ -148,7 +149,7 @@ class ReplayEndpoints(FileEndpoints):
         return self._json(await anyio.to_thread.run_sync(self._chats.entries, chat_id, after), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
-        """What ``check`` says of the recording."""
+        """Return the findings of ``check`` for the recording."""
         return self._json(await anyio.to_thread.run_sync(self._chats.findings, self._file(request)), user_id)
 
     async def chat_recording(self, request: Request, user_id: str) -> Response:

@@ -29,7 +29,7 @@ from stream_protocol.serving.http import (
 from stream_protocol.wire import check_callable, check_instance
 
 Endpoint: TypeAlias = Callable[[Request, str], Awaitable[Response]]
-"""What answers a request of a user."""
+"""A function that answers a request of a user."""
 
 
 def inspector_routes(

@@ -73,6 +73,6 @@ class InspectedChats(Chats):
 
 
 def _length_with_chunks(entries: Sequence[bytes], chunks: int) -> int:
-    """How many of the entries come before the chunk after the first ``chunks`` ones."""
+    """Return the number of entries before the chunk that follows the first ``chunks`` ones."""
     counts: Iterator[int] = accumulate(entry.startswith(b'{"number"') for entry in entries)
     return sum(count <= chunks for count in counts)

@@ -44,7 +44,7 @@ class RecordedTurn:
     request: Mapping[str, Any] | None = None
     """The client's request body if it was recorded."""
     at: tuple[float, ...] | None = None
-    """When each event came, in seconds from the turn's beginning; ``None`` unless all times were recorded.
+    """The time of each event, in seconds from the turn's beginning; ``None`` unless all times were recorded.
 
     In forms that do not record turns, the turn begins with its first event."""
     chunks: tuple[AnyChunk, ...] | None = None
@@ -52,7 +52,7 @@ class RecordedTurn:
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The converter's options that were recorded. Options that are functions are not."""
     end: Ending | None = None
-    """How the response ended, if that was recorded. Otherwise the events say it."""
+    """The ending of the response, if it was recorded. Otherwise the events show it."""
     failure: str = ""
     """The text of the exception that the run raised, if it was recorded."""
     call_ids: CallIds = NO_IDS
@@ -88,14 +88,20 @@ class Recording:
 def load_recording(path: str | Path, *, session: str | None = None) -> Recording:
     """Loads the recording in a file.
 
-    The file's content says which form it has: JSONL of events; a session as JSON, as YAML or in an SQLite store;
-    the body of a response of ADK's ``/run`` or ``/run_sse``; an evalset; traces of agents-cli; a conformance test; a
-    recording made by this package.
+    Recognizes the form of the file by its content:
+
+    - JSONL of events;
+    - a session as JSON, as YAML or in an SQLite store;
+    - the body of a response of ADK's ``/run`` or ``/run_sse``;
+    - an evalset;
+    - traces of agents-cli;
+    - a conformance test;
+    - a recording made by this package.
 
     The whole file is read once, to check it and to find what was taken back. ``session`` chooses one of several in a
     store or an evalset. Fields that the installed ADK cannot read are left out, with one warning each. Raises
-    ``RecordingError`` if the file is no recording, and if a replay of it would show nothing: if nobody has said or
-    done anything in it, or if all was taken back.
+    ``RecordingError`` if the file is not a recording. Also raises it if a replay would show nothing: nobody has said or
+    done anything in the file, or all was taken back.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)
@@ -124,7 +130,7 @@ _EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "mess
 
 
 def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
-    """Whether a replay of the turn shows something. The user's words do, and so does a turn recorded as one."""
+    """Return True if a replay of the turn shows something. The user's words do, and so does a turn recorded as one."""
     conversion = chunk_conversion(head.past, head.message_id, Settings(send_state=True))
     for item in items:
         if not isinstance(item, TimedEvent) or _has_words(item.event):
@@ -137,7 +143,7 @@ def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
 
 
 def _has_words(event: Event) -> bool:
-    """Whether the user wrote, said or sent something in the event."""
+    """Return True if the user wrote, said or sent something in the event."""
     said = read(event)
     return said.is_user_message and any(
         isinstance(part, File) or (isinstance(part, Text) and part.text) for part in said.parts

@@ -28,15 +28,16 @@ class RecordedFailureError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep(Generic[T]):
-    """What was read of a turn, and what is sent because of it."""
+    """One item that was read of a turn, and the chunks that are sent because of it."""
 
     item: TurnItem | None
     """``None`` for the end of the turn."""
     sent: list[T]
     at: float | None = None
-    """When the event came, in seconds from the turn's beginning; ``None`` if that was not recorded, or no event."""
+    """The time of the event, in seconds from the turn's beginning; ``None`` if it was not recorded, or if there is no
+    event."""
     outcome: Ending | None = None
-    """How the response ended; ``None`` before."""
+    """The ending of the response; ``None`` before."""
 
 
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:

@@ -35,12 +35,13 @@ class TimedEvent:
 
 
 TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
-"""What a turn consists of."""
+"""An item of a turn."""
 
 
 @dataclass(frozen=True, eq=False)
 class TurnHead:
-    """What is known of a turn before its items are read. Compared by identity: it is the key of ``groupby``."""
+    """Facts about a turn that are known before its items are read. Compared by identity: it is the key of
+    ``groupby``."""
 
     message_id: str
     """The id of the assistant's message; empty if it is not known before the first event."""
@@ -103,7 +104,7 @@ class _TurnSplitter:
         self._reader = reader
         self._has_turn_records = False
         self._ended = True
-        """Whether the newest turn had its ``EndRecord``, and no event came after it; and at the beginning."""
+        """True if the newest turn had its ``EndRecord``, and no event came after it. Also True at the beginning."""
         self._call_ids = CallIds()
         """The ids under which the page knows the calls so far."""
         self._ids_before = NO_IDS

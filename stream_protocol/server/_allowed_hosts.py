@@ -1,4 +1,4 @@
-"""Which host names a server answers to, and what it means that it is reached from other machines.
+"""The host names that a server answers to, and a warning if other machines can reach it.
 
 The owner of a page's name says at which address it is, and may say 127.0.0.1 (DNS rebinding). To the browser a server
 on this machine is then of that page's origin: the page reads all of it. It cannot change the ``Host`` of its requests.
@@ -29,9 +29,9 @@ def only_allowed_hosts(
 ) -> ASGIApp:
     """The app behind the check of host names that fits the address where it listens.
 
-    On a loopback address it answers to names of loopback and to ``allowed_hosts``; on another one, or behind a proxy,
-    to every name, or if ``allowed_hosts`` are given, to these and loopback. Raises ``StreamProtocolError`` for a name
-    that is none.
+    On a loopback address it answers to names of loopback and to ``allowed_hosts``. On another address, or behind a
+    proxy, it answers to every name. If ``allowed_hosts`` are given there, it answers only to these and loopback. Raises
+    ``StreamProtocolError`` for an invalid name.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_listener(listener)
@@ -50,13 +50,13 @@ def check_listener(listener: object) -> None:
 
 
 def is_on_loopback(listener: socket.socket) -> bool:
-    """Whether only this machine reaches the socket."""
+    """Return True if only this machine reaches the socket."""
     check_listener(listener)
     return is_loopback_address(listener.getsockname()[0])
 
 
 def exposure_warning(listener: socket.socket) -> str | None:
-    """What it means that other machines reach a server without users; ``None`` if they do not."""
+    """The warning for a server without users that other machines reach; ``None`` if they do not."""
     if is_on_loopback(listener):
         return None
     host, port = listener.getsockname()[:2]
@@ -68,8 +68,8 @@ class AllowedHosts:
     """ASGI middleware that refuses (403) requests whose ``Host`` names neither loopback nor an allowed host.
 
     ``names``: host names or addresses, without a port; ``.example.com`` is that name and all below it. The address to
-    which the connection came is allowed, too: it is what a load balancer's probe says, and no name that is looked up.
-    403 is what the development servers of Vite and webpack answer.
+    which the connection came is allowed, too. A load balancer's probe sends it, and it is not a name that DNS can
+    rebind. The development servers of Vite and webpack also answer 403.
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
@@ -120,5 +120,5 @@ def _allowed_name(text: str) -> str:
 
 
 def _is_loopback_name(name: str) -> bool:
-    """Whether the name is loopback's: browsers ask nobody where ``localhost`` and names below it are (RFC 6761)."""
+    """Return True if the name is loopback's. Browsers do not look up ``localhost`` and names below it (RFC 6761)."""
     return name == "localhost" or name.endswith(".localhost") or is_loopback_address(name)

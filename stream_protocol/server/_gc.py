@@ -20,18 +20,18 @@ TOKENS: Final = types.GenerateContentResponseUsageMetadata(prompt_token_count=1,
 THRESHOLDS: Final = (10_000, 3, 10)
 """Of ``gc.set_threshold``. ADK keeps some 16 objects for each chunk until the run ends. Python's own first threshold,
 700, has it look through them every 40 chunks, mostly in vain; at 10,000 that takes a sixth of the time. With 10 as the
-second it looked at 100,000 objects in one go, for 40 ms. What they serve for: docs/performance.md."""
+second it looked at 100,000 objects in one go, for 40 ms. For their purpose, see docs/performance.md."""
 
 
 async def tune_gc() -> None:
-    """Loads what first runs load, takes all objects that are there now out of garbage collection, and has what comes
-    later collected in larger pieces.
+    """Loads the modules of a first run, and takes all present objects out of garbage collection. Later objects are
+    collected in larger pieces.
 
-    What ADK has loaded are some 200,000 objects, for as long as the process lives. Each full collection looks at them
+    ADK loads some 200,000 objects, for as long as the process lives. Each full collection looks at them
     for 100 ms or more, and no chat goes on meanwhile. ADK loads much with its first run only, so an agent without a
     model of its own answers once, in memory.
 
-    What comes later is collected once there are 10,000 new objects (``gc.set_threshold``), unless the process has set
+    Later objects are collected once there are 10,000 of them (``gc.set_threshold``), unless the process has set
     a higher threshold, or none.
 
     For apps: in their lifespan, once their agents are loaded. It blocks for up to a second. ``adk-ui-stream serve``

@@ -1,7 +1,8 @@
 """Log records as lines of JSON that hold no word of a chat.
 
-What a server says itself is known, and marks what it quotes: ``Quoting``. Any other code may quote a prompt, an answer
-or the arguments of a tool, also in the text of an exception: of that only what stands in the code itself is written.
+A server's own records are known, and mark what they quote: ``Quoting``. Any other code may quote a prompt, an answer or
+the arguments of a tool, also in the text of an exception. Of such a record, only the text that stands in the code
+itself is written.
 """
 
 import inspect
@@ -21,7 +22,7 @@ OURS: Final = ("stream_protocol.serving", "stream_protocol.server", "stream_prot
 """The loggers whose records, and those below them, say nothing that they do not mark."""
 
 _CONVERSION: Final = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?([a-zA-Z%])")
-"""What ``%`` fills in: ``%s``, ``%(name)s``, ``%5.1f``; ``%%`` is a percent sign."""
+"""The placeholders of ``%`` formatting: ``%s``, ``%(name)s``, ``%5.1f``; ``%%`` is a percent sign."""
 
 _TRACE_LIMIT: Final = 50
 """Lines of a stack trace: its innermost ones."""
@@ -77,7 +78,7 @@ class JsonLines(logging.Formatter):
 
 
 def is_ours(record: logging.LogRecord) -> bool:
-    """Whether a server's own code has logged it, which says nothing of a chat that it does not mark."""
+    """Return True if a server's own code has logged the record. That code marks all that it says of a chat."""
     return _is_below(record.name, OURS)
 
 

@@ -1,9 +1,9 @@
 """HTTP/1.1 of uvicorn with deadlines and a limit of connections, neither of which uvicorn has.
 
-What is known of uvicorn here: ``H11Protocol`` is made with a ``server_state`` that holds the open connections, and has
-its ``transport`` and the ``h11`` connection, ``conn``; it calls ``send_400_response`` for what is no HTTP, and
-``_unsupported_upgrade_warning`` for other protocols. All else is h11's and asyncio's. Why h11 and no other parser:
-docs/decisions/server-limits.md.
+This module relies on these parts of uvicorn. ``H11Protocol`` is made with a ``server_state`` that holds the open
+connections, and has its ``transport`` and the ``h11`` connection, ``conn``. It calls ``send_400_response`` for input
+that is not HTTP, and ``_unsupported_upgrade_warning`` for other protocols. All else is h11's and asyncio's. For the
+choice of h11, see docs/decisions/server-limits.md.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ REASONS: Final = {BAD_REQUEST: "bad_http", REQUEST_TIMEOUT: "slow_request", SERV
 
 @dataclass(frozen=True, kw_only=True)
 class ServerLimits:
-    """What the clients of ``run_server`` may take. Raises ``StreamProtocolError`` for a value that is not positive."""
+    """Limits for the clients of ``run_server``. Raises ``StreamProtocolError`` for a value that is not positive."""
 
     connections: int = 1000
     """The most that are open at once; fewer if the process may open fewer files. One more closes the connection that
@@ -91,7 +91,7 @@ class _InPieces(asyncio.BufferedProtocol):
         self._buffer = bytearray()
 
     def get_buffer(self, sizehint: int) -> bytearray:
-        """Where the next bytes are read to."""
+        """The buffer for the next bytes."""
         self._buffer = bytearray(READ_BYTES)
         return self._buffer
 
@@ -123,16 +123,16 @@ class LimitedHttp(H11Protocol):
         super().__init__(*arguments, **options)
         self.conn = StrictConnection()
         self._requested = False
-        """Whether a request has arrived on this connection."""
+        """True if a request has arrived on this connection."""
         self._phase: object = h11.IDLE
-        """What of a request is read: h11's ``IDLE`` is its head, ``SEND_BODY`` its body."""
+        """The part of a request that is read: h11's ``IDLE`` is its head, ``SEND_BODY`` its body."""
         self._phase_seconds = 0.0
-        """How long the client had to send it."""
+        """Seconds that the client had to send this part."""
         self._phase_bytes = 0
         self._unread_bytes = 0
         """Of what is written, at the last look."""
         self._unread_seconds = 0.0
-        """How long the client has read none of them."""
+        """Seconds that the client has read none of these bytes."""
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
@@ -211,7 +211,7 @@ class LimitedHttp(H11Protocol):
             self._close(SERVICE_UNAVAILABLE)
 
     def waiting_seconds(self) -> float | None:
-        """How long the client has sent no request, or not all of its headers; None if it has, or if it is gone."""
+        """Seconds that the client has sent no request, or not all of its headers; None if it has, or if it is gone."""
         waits = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
         return self._phase_seconds if waits else None
 

@@ -37,12 +37,12 @@ def log_to_terminal(
     ``"text"``: warnings and errors, each on one line; ``verbose``: with tracebacks, whose lines are indented. They may
     quote what was said, with control characters escaped.
     ``"json"``: each record is a line of JSON with the ids of its chat, run, user and trace; also one at the end of each
-    run. None holds a word of a chat: of other code's records, but those of the loggers ``whole``, only that is written
-    which stands in the code. Errors that nobody catches, and Python's warnings, are such records, too. ``verbose``: our
+    run. No record holds a word of a chat. Other code's records have only the text that stands in the code, except those
+    of the loggers ``whole``. Errors that nobody catches, and Python's warnings, are such records, too. ``verbose``: our
     own at debug level, too.
 
-    Text: does nothing if the root logger has a handler already, so what the app itself has set up stays as it is. JSON
-    takes the place of what prints there.
+    Text: does nothing if the root logger has a handler already, so the app's own set-up stays as it is. JSON replaces
+    the handlers that print there.
     """
     check_flag("verbose", verbose)
     check_choice("log_format", log_format, ("text", "json"))

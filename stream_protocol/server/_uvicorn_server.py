@@ -37,8 +37,11 @@ WAITING_CONNECTIONS = 2048
 """Connections that may wait to be accepted, uvicorn's own default. One more is dropped: its client tries again after 1,
 3 and 7 seconds."""
 
-ACCEPTED_AT_ONCE = 100
-"""Connections that asyncio accepts in one go: its own default."""
+ACCEPTED_AT_ONCE = 32
+"""Connections that asyncio accepts in one go: a third of its default."""
+
+BEING_REFUSED = 3 * ACCEPTED_AT_ONCE
+"""Connections beyond the limit that may be open: each is refused two iterations of the event loop after its accept."""
 
 MAX_PORT = 65535
 
@@ -49,19 +52,20 @@ OTHER_FILES = 50
 """Files that the process opens beside its connections: stores, connections to Redis and to models."""
 
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""What ``accept`` fails with when the process or the machine has no more."""
+"""The errors of ``accept`` when the process or the machine has no more files."""
 
 DRAIN_SECONDS = 30.0
-"""How long runs go on after SIGTERM. Kubernetes gives a process 30 seconds in all by default: it needs more then."""
+"""Seconds that runs go on after SIGTERM. Kubernetes gives a process 30 seconds in all by default: set a longer
+grace period."""
 
 FORCED_SECONDS = 1.0
-"""How long a server that gets a second signal still stores what its runs have said."""
+"""Seconds in which a server that gets a second signal still stores the output of its runs."""
 
 TICK_SECONDS = 0.05
 """Between two looks of a server that ends. A signal wakes nobody."""
 
 GRACEFUL_SECONDS = 3
-"""How long uvicorn waits for open connections when it stops. Every stream has ended before that."""
+"""Seconds that uvicorn waits for open connections when it stops. Every stream has ended before that."""
 
 
 logger = logging.getLogger(__name__)
@@ -110,7 +114,7 @@ class ChatServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the server. What asyncio reports of its connections is then handled here."""
+        """Starts the server. From then on, asyncio's reports of its connections are handled here."""
         asyncio.get_running_loop().set_exception_handler(self._handle_exception)
         if self._before_accepting is not None:
             await self._before_accepting()
@@ -163,8 +167,8 @@ CANCELLED: Final = "CancelledError"
 class RareRecords(logging.Filter):
     """Lets each sentence of uvicorn's pass at most once in ``WARNING_SECONDS``; tracebacks pass always.
 
-    uvicorn says one for each request that is no HTTP. What it says of a reader that is cut off does not pass: whoever
-    cuts one off says why.
+    uvicorn logs one for each request that is not HTTP. Its records of a reader that is cut off do not pass: the code
+    that cuts a reader off logs the reason.
     """
 
     def __init__(self) -> None:
@@ -172,7 +176,7 @@ class RareRecords(logging.Filter):
         self._not_before: dict[object, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is logged."""
+        """Return True if the record is logged."""
         if record.exc_info:
             return True
         if record.msg == BROKEN_OFF or str(record.msg).rstrip().endswith(CANCELLED):
@@ -264,7 +268,7 @@ def run_server(
 
 @contextmanager
 def rare_records() -> Iterator[None]:
-    """What uvicorn's server says meanwhile passes ``RareRecords``."""
+    """Log records of uvicorn's server pass ``RareRecords`` in this block."""
     uvicorns, rare = logging.getLogger("uvicorn.error"), RareRecords()
     uvicorns.addFilter(rare)
     try:
@@ -295,10 +299,10 @@ def connections_within_files(wanted: int) -> int:
     if sys.platform == "win32":  # sockets are no files there
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + ACCEPTED_AT_ONCE + OTHER_FILES
+    needed = wanted + BEING_REFUSED + OTHER_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return wanted
     allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     if allowed > soft:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    return max(allowed - ACCEPTED_AT_ONCE - OTHER_FILES, allowed // 4)
+    return max(allowed - BEING_REFUSED - OTHER_FILES, allowed // 4)

@@ -1,6 +1,6 @@
 """Serves chats: the chat service, and its endpoint for Starlette, FastAPI and Django. Imports ADK and Starlette.
 
-Who writes a run log imports from ``stream_protocol.serving.run_logs``.
+To write a run log, import from ``stream_protocol.serving.run_logs``.
 
 Where to change what:
 

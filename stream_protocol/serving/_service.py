@@ -1,4 +1,4 @@
-"""``ChatService``: answers the requests of chats. What it does for each is in ``requests``."""
+"""``ChatService``: answers the requests of chats. The work for each request is in ``requests``."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ChatService:
 
     @property
     def accepts_runs(self) -> bool:
-        """Whether requests may begin runs: until ``drain`` or ``aclose`` is called."""
+        """True until ``drain`` or ``aclose`` is called: requests may begin runs."""
         return not self._draining
 
     async def unready(self) -> tuple[str, ...]:
@@ -80,8 +80,8 @@ class ChatService:
 
         ``foreign``: a page of another site has sent it. Such requests have an allowance of their own, so that no page
         of a stranger uses up that of the user.
-        ``ChatEndpoints`` and ``SyncChatService.respond`` call it; whoever has requests and calls other methods does so
-        by itself, before it reads a body.
+        ``ChatEndpoints`` and ``SyncChatService.respond`` call it; callers that have requests and use other methods
+        call it themselves, before they read a body.
         """
         check_text("user_id", user_id)
         check_flag("foreign", foreign)
@@ -98,11 +98,12 @@ class ChatService:
     async def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[bytes]:
-        """Starts what the request asks for, and returns the SSE events of the response. Read them at any pace.
+        """Starts the run that the request asks for, and returns the SSE events of the response.
 
-        An equal request that is being answered gives the same response. While another run of the chat goes on, a new
-        turn of the user interrupts it, and an answer to one of the agent's calls waits for its end; see ``on_busy``.
-        Raises ``ChatRequestError`` for a request that is refused: nothing is stored, started or interrupted then.
+        Read them at any pace. An equal request that is being answered gives the same response. While another run of the
+        chat goes on, a new turn of the user interrupts that run. An answer to one of the agent's calls waits for the
+        end of that run. See ``on_busy``. Raises ``ChatRequestError`` for a request that is refused: nothing is stored,
+        started or interrupted then.
 
         An answer may have to wait for longer than a client or a proxy waits for a response. So after ``stop_timeout``
         its response begins, silent; if the answer is refused then, the response is one ``error`` chunk.
@@ -161,7 +162,7 @@ class ChatService:
             return await self._reads.history(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
 
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
-        """Whether this user has the chat; ``True`` for any where the client has the history: nothing is stored."""
+        """Return True if this user has the chat. Always True where the client has the history: nothing is stored."""
         with self.in_progress:
             return await self._context.history.has_chat(chat_key(user_id, chat_id))
 
@@ -237,8 +238,8 @@ class ChatService:
         """Refuses new runs from now on, and returns when those that go on have ended and are stored.
 
         A request that would begin a run gets 503 with ``Retry-After``; all else is answered as before: readers, stops,
-        histories. To be called when the server is told to end; then ``aclose``. How long a run may still take is up to
-        the caller: ``asyncio.wait_for(service.drain(), 30)``.
+        histories. Call it when the server is told to end; then ``aclose``. The caller sets the time that runs may still
+        take: ``asyncio.wait_for(service.drain(), 30)``.
         """
         self._draining = True
         await self._context.drain()

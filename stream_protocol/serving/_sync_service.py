@@ -43,8 +43,8 @@ class SyncChatService:
 
     All requests share this loop, because the connections of a model's client belong to the loop that made them.
 
-    ``make``: builds the service. Called on the loop when the first request comes, and again by the next one if it
-    raises; once more in a process that was forked after that. So a server may fork at any time.
+    ``make``: builds the service. It is called on the loop when the first request comes. If it raises, the next request
+    calls it again. A forked process calls it once more, so a server may fork at any time.
     ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never. A WSGI server notices
     that its client has left only when it writes.
     """
@@ -58,7 +58,7 @@ class SyncChatService:
         self._portal: BlockingPortal | None = None
         self._service: ChatService | None = None
         self._closed = False
-        """Whether it was closed before there was a service."""
+        """True if it was closed before there was a service."""
         self._closing: set[asyncio.Future[None]] = set()
         os.register_at_fork(after_in_child=self._forget)
 

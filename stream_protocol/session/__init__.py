@@ -1,9 +1,8 @@
 """A stored session: its exchanges, its pending calls, what a request asks of it, and its history.
 
-Pure: no I/O, no clock. Read it in this order: the room ``transcript`` (``_transcript_reader`` and ``_metadata``, then
-``_transcript`` and ``_exchange_calls``), ``_files`` and ``_user_message``, then ``_planning`` (what a request
-asks for) and ``_run_input`` (what ADK is given for it), ``_folded_responses`` and ``_history``, and
-``_interrupted_runs``.
+Pure: no I/O, no clock. Read first the package ``transcript``: ``_transcript_reader`` and ``_metadata``, then
+``_transcript`` and ``_exchange_calls``. Then read ``_files`` and ``_user_message``, ``_planning`` (plans a request) and
+``_run_input`` (the input for ADK). Last come ``_folded_responses``, ``_history`` and ``_interrupted_runs``.
 
 Where to change what:
 

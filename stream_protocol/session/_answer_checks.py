@@ -131,8 +131,9 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
     """Refuses a sign-in that was begun elsewhere: it would sign the user in as somebody else.
 
-    The ``state`` of the request comes back in the query of the address where the sign-in ended, or beside the code or
-    token that was taken from there. An address that the request already has cannot be replaced: it belongs to the code.
+    The ``state`` of the request comes back in the query of the address where the sign-in ended. If only the code or
+    token was taken from that address, ``state`` stands beside it. An address that the request already has cannot be
+    replaced: it belongs to the code.
     """
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:

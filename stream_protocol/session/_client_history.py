@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ToolPart, UIMessage
 
 HistoryMode = Literal["server", "client", "text"]
-"""Which history the model reads. ``"server"``: the stored session. ``"client"``: what the client sends. ``"text"``: of
-what the client sends, only the texts."""
+"""The history that the model reads. ``"server"``: the stored session. ``"client"``: the messages that the client sends.
+``"text"``: only the texts of those messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class RestoredHistory:
     """A request's own history, and the turn that its last message asks for."""
 
     events: list[Event]
-    """What happened before the turn, to be appended to an empty session."""
+    """The events before this turn, to be appended to an empty session."""
     turn: NewUserTurn | AnsweredCalls
     """``AnsweredCalls`` have no ``past`` here: the message and the ids in it are the client's."""
 

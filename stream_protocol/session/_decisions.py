@@ -1,4 +1,4 @@
-"""What a user decided about the agent's calls, as facts that somebody else records."""
+"""A user's decisions about the agent's calls, as facts for an audit trail."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptedDecisions:
-    """What a refused request would have decided."""
+    """The decisions in a request that was refused."""
 
     decisions: tuple[Decision, ...] = ()
     """Up to ``MAX_ATTEMPTED``."""
     omitted: int = 0
-    """How many there are beyond these."""
+    """The number of further decisions, which ``decisions`` does not list."""
 
 
 def decision(call: StoredCall, response: dict[str, Any]) -> Decision:
-    """What the answer decides about its call. ``response``: as ADK stores it."""
+    """Return the decision that an answer makes about its call. ``response``: as ADK stores it."""
     match call.kind:
         case CallKind.APPROVAL:
             gated = gated_call(call.args)
@@ -61,9 +61,10 @@ def decision(call: StoredCall, response: dict[str, Any]) -> Decision:
 
 
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
-    """What the request would decide: its answers, without those that are stored already and only come along.
+    """Return the decisions that the request would make. Answers that are already stored, and are only sent again, are
+    left out.
 
-    A request that answers, though nothing can be answered so, counts as one answer to no call.
+    A request with answers of which none can be matched counts as one answer to no call.
     """
     message = request.target if request.target["role"] == "assistant" else request.message_before_words
     if message is None or request.trigger == "regenerate-message":

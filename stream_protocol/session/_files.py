@@ -92,7 +92,7 @@ class InlineFile:
     data: bytes
     name: str | None
     origin: SavedFile | FilePlace | None = field(default=None, compare=False, repr=False)
-    """Where the bytes can be read again; ``None`` if that is not known."""
+    """A source from which the bytes can be read again; ``None`` if no such source is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,12 +105,12 @@ class LinkedFile:
 
 
 TextOrFile: TypeAlias = str | InlineFile | LinkedFile | SavedFile
-"""What a user's message consists of, part by part."""
+"""A part of a user's message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilePolicy:
-    """Which files may be attached to a message, and how the agent's own files go to the page.
+    """Limits for the files attached to a message, and the form in which the agent's own files are sent.
 
     The server itself never fetches a link. Some model adapters do, from the server's machine (LiteLlm, for providers
     that take no links). With such an adapter in a network that browsers must not reach, set ``schemes={"data"}``.
@@ -119,14 +119,14 @@ class FilePolicy:
     """
 
     schemes: frozenset[str] = SCHEMES
-    """How a file may come: ``data`` (its bytes come with the message), ``http`` and ``https`` (as a link)."""
+    """The accepted forms of a file: ``data`` (the message contains its bytes), ``http`` and ``https`` (a link)."""
     media_types: tuple[str, ...] = ("*/*",)
     """Patterns such as ``image/*``. A file's media type must match one of them. The client states the media type; the
     bytes are not examined."""
     max_bytes: int = MAX_FILE_BYTES
     """The largest file that may come with a message, in decoded bytes; 20 MiB at most."""
     artifact_links: bool = True
-    """Whether files of the agent's that are saved as artifacts may go to the page as links, not as bytes.
+    """Send the agent's files that are saved as artifacts as links. If False, send their bytes.
 
     A link needs the chat endpoint's URL. ``chat_router`` takes it from each request, unless the request has an
     ``Authorization`` header, which no browser sends along for a link. With ``history="client"`` or ``"text"`` there

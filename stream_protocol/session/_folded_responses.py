@@ -1,7 +1,7 @@
 """Folds responses into messages as the client does, one after the other: of a stored session, and of a recording.
 
-It decides two things alone: a result that came later goes to the message of its call, and what nobody can answer any
-more is closed. Which events make a message is for ``transcript``, which call is meant for ``KnownCalls``.
+It decides only two things. A result that came later goes to the message of its call. A call that nobody can answer any
+more is closed. ``transcript`` decides which events make a message, and ``KnownCalls`` finds the call of a response.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class HistorySettings(Settings):
         return f"{_FILE_PLACE}{len(self._files) - 1}"
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
-        """What the hook makes of a chunk. It sees the URL of a file, and where it leaves that, the place stays."""
+        """Return the chunk as the hook transforms it. The hook sees the URL of a file; if it does not change the URL,
+        the file keeps its place."""
         place = chunk["url"] if chunk["type"] == "file" else ""
         if not place.startswith(_FILE_PLACE):
             return transform(chunk)

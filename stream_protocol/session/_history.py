@@ -1,7 +1,7 @@
 """A stored session -> the messages that a client of it shows.
 
-No message is built here. Each stored response goes through the converter, with the earlier events of its message as
-the past, and through the client's reducer, as it did when it was live: ``_folded_responses``.
+No message is built here. Each stored response goes through the converter and the client's reducer, as the live response
+did: see ``_folded_responses``. The converter gets the earlier events of the message as the past.
 """
 
 from __future__ import annotations

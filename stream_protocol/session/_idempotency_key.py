@@ -24,11 +24,11 @@ TEXT_PIECE: Final = 256 * 1024
 def idempotency_key(request: ChatRequest) -> str:
     """A SHA-256 digest as hexadecimal text; equal for requests that must not be run twice.
 
-    It covers what ``plan`` reads: ``ChatRequest.target``. Of a user's message: its parts and its id, so that the same
-    words sent again are another turn, and the denials that came with them. The rest of the history is left out: a
-    message with this id took back what it does when it came first. Of an assistant's message: the answers in its tool
-    parts and their payloads, since two tabs may hold messages that differ in the rest. Raises ``ChatRequestError``
-    (422) for invalid payloads.
+    It covers what ``plan`` reads: ``ChatRequest.target``. Of a user's message: its parts, its id, and the denials that
+    came with it. With the id, the same words sent again are another turn. The rest of the history is left out: the
+    first request with this id has already rewound the chat. Of an assistant's message: the answers in its tool parts
+    and their payloads. The rest of that message may differ between two tabs. Raises ``ChatRequestError`` (422) for
+    invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)

@@ -4,8 +4,8 @@ ADK has rules for a history, and silently drops or quotes what breaks them. A ca
 call first, with one id. An author is an agent of the tree. Every content has a role. Times only grow. Call ids begin
 with ``adk-``: ADK takes such ids out of a request to Gemini, which did not give them.
 
-An imported history cannot start anything. No event has actions or long-running ids. A call without an outcome is left
-out, and so are the calls with which ADK itself steers agents or asks people: only ADK may make those.
+An imported history cannot start anything. No event has actions or long-running ids. Calls without an outcome are left
+out. So are the calls by which ADK itself steers agents or asks people: only ADK may make them.
 """
 
 import re
@@ -98,7 +98,7 @@ class _HistoryBuilder:
         self._start = start
         self._invocations: set[str] = set()
         self._begun = 0
-        """How many invocations have begun."""
+        """The number of invocations begun."""
         self._invocation = ""
         """The id of the last one."""
         self._call_ids: set[str] = set()
@@ -213,7 +213,8 @@ def _is_tool_name(name: str) -> bool:
 
 
 def _is_complete(part: ToolPart) -> bool:
-    """Whether the model finished the call. If not, a v6 client has no input, and a v7 client has its beginning."""
+    """Return True if the model finished the call. In an unfinished call, a v6 client has no input, and a v7 client has
+    the beginning of the input."""
     return "input" in part and part.get("errorText") != CALL_NOT_FINISHED_TEXT
 
 

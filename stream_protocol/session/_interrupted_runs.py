@@ -1,7 +1,7 @@
-"""Events that we append to a session when a run has ended, so that history and the next prompt agree with the page.
+"""Events that we append to a session after a run, so that history and the next prompt agree with the page.
 
-ADK stores only complete events. Any run may have streamed what no complete event repeats. Of a run that failed or was
-stopped the session alone does not show either which calls it left without a response, and that it was interrupted.
+ADK stores only complete events. Any run may have streamed text that no complete event repeats. If a run failed or was
+stopped, the session alone does not show that. Nor does it show the calls without a response.
 """
 
 from collections.abc import Collection, Container, Iterator, Sequence
@@ -26,8 +26,9 @@ from stream_protocol.session.transcript import (
 from stream_protocol.stream import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, TOOL_FAILED_TEXT, Ending
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
-"""``error_code`` of the events after an error. After an abort or a timeout they have ADK's own code, ``ABORTED``, which
-closes what is pending; but after a timeout the event that only says how the run ended has this code."""
+"""``error_code`` of the events after an error. After an abort or a timeout the events have ADK's own code, ``ABORTED``,
+which closes pending calls. One event after a timeout has this code too: the one that only reports the end of the
+run."""
 
 
 def completing_events(
@@ -87,8 +88,9 @@ def _closing_events(
     hidden: Sequence[Event],
     failed: Collection[str],
 ) -> list[Event]:
-    """What follows the last words of a run that was stopped or failed. ``streamed``: events with what it streamed.
-    ``hidden``: the stored events that the page was not shown. ``failed``: the page's ids of calls that failed."""
+    """Return the events that follow the last text of a run that failed or was stopped. ``streamed``: events with the
+    text that it streamed. ``hidden``: stored events that the client was not shown. ``failed``: the client's ids of
+    calls that failed."""
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
     hidden_ids = {event.id for event in hidden}
@@ -105,7 +107,8 @@ def _closing_events(
 
 
 def _says_how_run_ended(last: Event, outcome: Ending) -> bool:
-    """Whether the last event of the run says it already. ADK has the same code for an abort and a timeout."""
+    """Return True if the last event of the run already reports this outcome. ADK has the same code for an abort and a
+    timeout."""
     if outcome == "abort":
         return last.error_code == ABORTED
     return reports_error(last) and last.error_code != ABORTED and told_reason(last) is None
@@ -122,8 +125,8 @@ def _missing_responses(
 ) -> Iterator[Event]:
     """Errors for the calls of the exchange that nothing will answer: one event for each event with such calls.
 
-    What somebody outside the run answers was ended on the page also when its tool's first response came too late to be
-    shown. ``hidden``: the ids of such events. ``failed``: the page's ids of the calls whose tools raised.
+    A call that somebody outside the run answers was ended in the client, even if its tool's first response came too
+    late to be shown. ``hidden``: the ids of such events. ``failed``: the client's ids of the calls whose tools raised.
     """
     delegated = {event.isolation_scope for event in exchange.stored}
     unanswered = (

@@ -1,12 +1,12 @@
-"""What a request asks for, decided from the request and the stored events alone.
+"""Plans the answer to a request, from the request and the stored events alone.
 
-Of what a client sends, only its newest words or answers count. If its last message is the user's, that begins a new
-exchange; of the answers in the message before it those count that only tell the agent something. Otherwise the request
+Of a client's messages, only the newest words or answers count. If the last message is the user's, it begins a new
+exchange. Then the answers in the message before it count only if they just inform the agent. Otherwise the request
 carries answers to calls of the assistant message that it continues. An answer counts only for a call that is pending in
-the *stored* events of the current exchange: neither arguments nor earlier outputs are read from a client.
+the *stored* events of the current exchange. Arguments and earlier outputs are never read from a client.
 
-A request that was answered before is no error: the client may have lost the response. The response then repeats
-what followed from it, also if the user has said something else since.
+A request that was answered before is not an error: the client may have lost the response. The response then repeats the
+stored events that followed, even if the user has sent a message since.
 """
 
 from __future__ import annotations
@@ -54,20 +54,18 @@ def plan(
     known_key: str | None = None,
     said: Sequence[TextOrFile] | None = None,
 ) -> PlannedTurn:
-    """What to do about a request in a chat with this transcript (empty for a new chat).
+    """Plan a request in a chat with this transcript (empty for a new chat).
 
-    ``resumed_agent``: by the name of the agent that called, the name of the one that ADK resumes with an answer; by
-    default the same.
-    ``chat_was_busy``: whether another run of the chat went on when the request came. If an equal one is stored then,
-    it is a retry. In a chat where nothing runs it is one if the client says that the words are new, and what is stored
-    is worth having: it came to its end, or more was said after it. A client that does not say so may send the same
-    bytes because the user wants another answer.
-    ``history_cut``: what it means that new words come with a history which ends before the stored one.
-    ``known_key``: the idempotency key of the request, if it is known.
-    ``said``: the texts and files of a message that is not stored, if an earlier plan has found them: the links in the
-    message may lead to files of a message that was taken back since.
+    ``resumed_agent``: maps the name of the agent that made a call to the agent that ADK resumes with the answer.
+    Default: the same agent. ``chat_was_busy``: another run of the chat was active when the request came. An equal
+    stored request then makes this one a retry. In an idle chat, two more conditions apply. The client says that the
+    words are new, and the stored response is useful: it is complete, or more was said after it. A client that does not
+    say so may send the same bytes because the user wants another answer. ``history_cut``: what to do when the client
+    sends fewer messages than are stored. ``known_key``: the idempotency key of the request, if it is known. ``said``:
+    the texts and files of a message that is not stored, if an earlier plan has found them. The links in the message may
+    lead to files of a message that was taken back since.
 
-    Raises ``ChatRequestError`` for what a client has no right to ask. Nothing has changed then.
+    Raises ``ChatRequestError`` for a request that a client may not make. Nothing has changed then.
     """
     target = request.target
     match target["role"]:
@@ -122,11 +120,11 @@ def _plan_continuation(
 
 
 def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: Mapping[str, str]) -> bool:
-    """Whether the agent goes on from these answers only when this call is answered, too.
+    """Return True if the agent goes on from these answers only after this call is answered, too.
 
-    It does so for all calls of one model response, but a credential may come by another way. Two calls under one id ADK
-    cannot tell apart: they are answered together. So are those of agents that ADK resumes through another one: that one
-    goes on as if all had their answers. ``resumed``: by ``page_id``, the agent that ADK resumes.
+    An agent waits for all calls of one model response, but a credential may come by another way. ADK cannot tell apart
+    two calls under one id: they are answered together. So are calls of agents that ADK resumes through another agent,
+    which goes on as if all calls had their answers. ``resumed``: by ``page_id``, the agent that ADK resumes.
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:
         return False

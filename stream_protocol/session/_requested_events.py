@@ -1,4 +1,4 @@
-"""What only a client's request says of the user's events: recordings have the request, and sessions our metadata."""
+"""User events completed from the client's request. Recordings have the request, and sessions have our metadata."""
 
 from __future__ import annotations
 

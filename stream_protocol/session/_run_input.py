@@ -1,4 +1,4 @@
-"""What ADK is given for a planned turn: the content, the run config, and the events to append before the run."""
+"""Input for ADK for a planned turn: the content, the run config, and the events to append before the run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +23,10 @@ _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 @dataclass(frozen=True, kw_only=True)
 class RunInput:
-    """What one run is given. ``before``: the events to append to the session first; the page has seen what they say.
+    """Input of one run. ``before``: events to append to the session first; the client has already been shown their
+    content.
 
-    ``answers``: those in ``content`` and ``before``.
+    ``answers``: the answers in ``content`` and ``before``.
     """
 
     content: types.Content
@@ -64,10 +65,11 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], ide
 
 
 def _answers_for_run(answers: Sequence[CallAnswer], idempotency_key: str | None) -> RunInput:
-    """ADK gives the content of a run to one branch: answers of others have events of their own before it.
+    """ADK gives the content of a run to one branch. Answers for other branches go into events of their own, before the
+    run.
 
-    So have those that the model must read, if approvals or credentials are among the answers: ADK hides an event with
-    one of these from the model, with whatever else is in it.
+    So do answers that the model must read, if approvals or credentials are among the answers. ADK hides an event with
+    an approval or a credential from the model, with everything else in that event.
     """
     branch = _branch(answers[-1])
     hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)
@@ -96,11 +98,11 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     """The events to append before a new user message, so that the model reads a result of each call.
 
     Models refuse a call without one. Calls that the message leaves unanswered get an error. An answer that was given
-    while an agent in task mode was talking is repeated: ADK keeps it in that task's scope, where the caller does not
-    read it. The events are hidden from the page: history closes whatever an earlier message leaves open, by whomever it
-    was stored.
+    while an agent in task mode was talking is repeated. ADK keeps such an answer in that task's scope, where the caller
+    does not read it. The events are hidden from the client: history closes every call that an earlier message leaves
+    open.
 
-    A call of an agent behind A2A stays open: ADK would send that agent our response beside the user's message, and an
+    A call of an agent behind A2A stays open. ADK would send that agent our response beside the user's message, and an
     ADK agent refuses both together.
     """
     exchange = transcript.current

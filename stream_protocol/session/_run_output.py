@@ -1,4 +1,4 @@
-"""How page and session differ about a run, when it ends: what was shown and is not stored, and the reverse."""
+"""Compares the response of an ended run with the session: what was shown but not stored, and stored but not shown."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -45,8 +45,8 @@ class RunOutput:
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
-        """Those of the earlier executions' events that the page of this execution was not shown, but for the user's:
-        the page has them, and some agents announce them under other ids."""
+        """Return the earlier executions' events that this execution's response did not show, without the user's events.
+        The client has the user's words, and some agents announce them under other ids."""
         shown = {*self._shown}
         return [one for one in self._shown_earlier.values() if one.id not in shown and not is_user_event(one)]
 
@@ -63,7 +63,7 @@ class RunOutput:
 
     @property
     def is_stored(self) -> bool:
-        """Whether all that the page was shown is stored."""
+        """Return True if everything that the client was shown is stored."""
         return not self._unconfirmed
 
     def hidden(self, stored: Iterable[Event]) -> list[Event]:
@@ -132,7 +132,8 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
 
 
 def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:
-    """Whether the model has it in no stored event. Code is left out: some models refuse code without its result."""
+    """Return True if no stored event gives this part to the model. False for code: some models refuse code without its
+    result."""
     return not isinstance(part.whole, ProviderPart) and part.kind not in stream.repeated
 
 

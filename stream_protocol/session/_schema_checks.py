@@ -1,7 +1,7 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
 jsonschema-rs judges, and holds the event loop meanwhile. So it gets no schema and no answer beyond the bounds of
-``Budget``, only the regular expressions of its linear engine, and nothing from the network or from files.
+``Budget``. It uses only its linear engine for regular expressions, and reads nothing from the network or from files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stream_protocol.wire import short_json
 logger = logging.getLogger(__name__)
 
 Path = tuple[str, ...]
-"""Where a field of an answer is."""
+"""The path of a field in an answer."""
 
 _ALTERNATIVES: Final = ("anyOf", "oneOf")
 
@@ -46,7 +46,7 @@ def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
 
 
 def _validator(schema: Any) -> Draft202012Validator:
-    """Raises ``ValidationError`` or ``ValueError`` for a schema that is none."""
+    """Raises ``ValidationError`` or ``ValueError`` for a value that is not a schema."""
     return Draft202012Validator(
         schema,
         offline=True,  # else it fetches references over HTTP, and opens them as files
@@ -85,8 +85,8 @@ def _without_alternatives(schema: Any) -> Any:
     """The schema with each ``anyOf`` and ``oneOf`` behind two negations, which mean the same.
 
     jsonschema-rs makes an error for each alternative of each alternative, each with a copy of the value. That takes
-    seconds for schemas that it judges within a millisecond. For ``not`` it makes a single error. What is judged behind
-    it counts as unevaluated, so keywords about unevaluated values are left out.
+    seconds for schemas that it judges within a millisecond. For ``not`` it makes a single error. Values that are judged
+    behind ``not`` count as unevaluated, so keywords about unevaluated values are left out.
     """
     if isinstance(schema, list):
         return [_without_alternatives(one) for one in schema]

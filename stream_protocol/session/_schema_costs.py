@@ -1,7 +1,7 @@
 """Counts what checking an answer against a JSON schema may cost, before it is done.
 
-The cost is a number of steps: one for each pair of a schema and a value that jsonschema-rs may look at, more for
-keywords that take longer. It is a bound for any answer: all alternatives count, also those after one that fits.
+The cost is a number of steps. Each pair of a schema and a value that jsonschema-rs may look at is one step. Keywords
+that take longer are more steps. It is a bound for any answer: all alternatives count, also those after one that fits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHORT: Final = 100
 """Values of a short answer. If it takes too many steps, its schema is at fault."""
 
 PATTERN_COST: Final = 6_000
-"""What the patterns of one request may cost to compile: see ``_pattern_cost``."""
+"""The steps that compiling the patterns of one request may take: see ``_pattern_cost``."""
 
 MAX_PATTERN: Final = 500
 """Characters of one pattern: jsonschema-rs reads it in quadratic time."""
@@ -48,7 +48,7 @@ _EXACT: Final = 2**53
 
 UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
 UNEVALUATED_COST: Final = 4
-"""How many times as much a schema costs that stands in or beside ``unevaluated…``: it is judged again."""
+"""Factor for the cost of a schema in or beside ``unevaluated…``, which is judged again."""
 
 _HEAVY: Final = re.compile(r"\{|\\[pP]")
 """Repeated parts and classes of Unicode, which make the program of a pattern far longer than its text."""
@@ -78,7 +78,7 @@ class UnusableSchemaError(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of a request's work. All of its answers share it."""
+    """The rest of a request's budget of work. All answers of the request share it."""
 
     steps: int = STEPS
     schema_values: int = SCHEMA_VALUES
@@ -179,7 +179,7 @@ def _pattern_cost(pattern: str) -> int:
 
 
 def _numbers(value: Any) -> int:
-    """How many numbers are in a JSON value."""
+    """The number of numbers in a JSON value."""
     return sum(isinstance(one, int | float) and not isinstance(one, bool) for one in _all_values(value))
 
 
@@ -197,7 +197,7 @@ def _number_steps(value: Any) -> int:
 
 @dataclass(slots=True)
 class _Cost:
-    """What checking an answer may cost. The schema must not change meanwhile."""
+    """The highest possible cost of checking an answer. The schema must not change meanwhile."""
 
     root: Any
     steps: int

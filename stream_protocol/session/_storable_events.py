@@ -1,8 +1,8 @@
-"""Makes the values in an event plain JSON before it is stored: what the page is shown is what every store keeps.
+"""Makes the values in an event plain JSON before it is stored: every store keeps what the client is shown.
 
 ADK's stores differ. Memory keeps any object. The others drop the ``None`` fields and the aliases of models, refuse some
-values, write others as their ``repr``, and SQLite cannot read back what is nested too deeply. A value that is plain
-JSON is the same in all of them, live and after a reload.
+values, and write others as their ``repr``. SQLite cannot read back values that are nested too deeply. A value that is
+plain JSON is the same in all of them, live and after a reload.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ def is_too_deep(plain: Any) -> bool:
 
 
 def _lossy(value: Any, what: str, problems: list[str]) -> Any:
-    """The same. What has no JSON form in it is ``None``, and so is all of it if it is too deep."""
+    """Return the value as it can be stored. A part without a JSON form becomes ``None``, and so does the whole value if
+    it is too deep."""
     try:
         return _stored(value)
     except UnrepresentableValueError as error:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 
 def wants_stored_response(request: ChatRequest, exchange: Exchange, transcript: Transcript) -> bool:
-    """Whether a retry gets the stored response. Else nobody has more than the beginning of one: it is answered anew."""
+    """Return True if a retry gets the stored response. Otherwise no client has more than the beginning of a response:
+    the request is answered anew."""
     if not request.says_new_words:
         return False
     goes_on = exchange is not transcript.exchanges[-1] or len(exchange.response_starts) > 1
@@ -77,7 +78,8 @@ def superseded_answers(
 def answered_before(
     target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], exchange: Exchange
 ) -> NothingToRun:
-    """What followed from answers that are stored already. Raises ``ChatRequestError`` unless they are the same."""
+    """Return the events that followed from stored answers. Raises ``ChatRequestError`` unless the answers are the
+    same."""
     if any(not is_stored_answer(answer, call) for answer, call in matched):
         raise ChatRequestError("That request was answered differently before.", status=CONFLICT)
     awaited = [
@@ -97,10 +99,10 @@ def answered_before(
 
 
 def _ended_by_itself(exchange: Exchange) -> bool:
-    """Whether the exchange's first response came to its end: no error, no stop, and its worker did not die.
+    """Return True if the exchange's first response came to its end: no error, no stop, and its worker did not die.
 
-    No event says that a run is over. So the newest event must be one after which an agent waits for the user, and no
-    call may lack a result that its agent waits for.
+    No event says that a run is over. So two conditions must hold. The newest event must be one after which an agent
+    waits for the user. No call may lack a result that its agent waits for.
     """
     first = [*map(read, exchange.first_response)]
     by_agent = [said for said in first if not said.by_user and said.shows_something]

@@ -25,14 +25,14 @@ CONFLICT: Final = 409
 """HTTP status of a request that does not fit the chat as it is stored."""
 
 REJECTED: Final = "This tool call is rejected."
-"""What ADK has the model read of a call that was denied."""
+"""The text that ADK gives the model about a call that was denied."""
 
 _ANSWERED_BY_PAGE: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 
 @dataclass(frozen=True, kw_only=True)
 class SubmittedAnswer:
-    """What a part of the client's message says about a call."""
+    """An answer to a call, from a part of the client's message."""
 
     page_id: str
     """The ``StoredCall.page_id`` that the part names."""
@@ -44,7 +44,7 @@ class SubmittedAnswer:
     reason: str | None = None
     """Why the user approved or denied, in the user's words."""
     awaits_response: bool
-    """Whether the client has received nothing yet of what follows from the answer."""
+    """True if the client has received nothing yet of the response to the answer."""
 
 
 def calls_by_page_id(exchange: Exchange | None) -> dict[str, StoredCall]:
@@ -83,9 +83,9 @@ def submitted_answers(message: UIMessage, exchange: Exchange | None) -> Iterator
 def _renamed_calls(parts: list[ToolPart], calls: Mapping[str, StoredCall], tools: Mapping[str, str]) -> dict[str, str]:
     """Call ids that only the client knows -> the ids by which we know these calls.
 
-    A model adapter without call ids of its own has ADK make one up for the fragment, which the client saw, and another
-    for the complete call, which was stored. Such parts and calls of one tool belong together in their order. So do
-    those of agents in parallel that used one id: they are stored in another order than they were shown.
+    If a model adapter gives no call ids, ADK makes up two. The client saw the id of the fragment, and the id of the
+    complete call was stored. Such parts and calls of one tool belong together in their order. So do those of agents in
+    parallel that used one id: they are stored in another order than they were shown.
     """
     strange = [part for part in parts if tools.get(part["toolCallId"]) != tool_name(part)]
     known = {part["toolCallId"] for part in parts if tools.get(part["toolCallId"]) == tool_name(part)}
@@ -123,8 +123,8 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 
 def answers_with_words(message: UIMessage, exchange: Exchange | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
     """The answers in an assistant message that count though the user said something new after them: those that only
-    tell the agent something. Denials do, and what a page's tool or an input gave. Approvals and credentials do not: the
-    call would run, and the user has gone on without it. What is no answer to a pending call is left out.
+    tell the agent something. Denials count, and so do results of client tools and inputs. Approvals and credentials do
+    not: the call would run, and the user has gone on without it. Answers to calls that are not pending are left out.
 
     An agent behind A2A cannot take an answer together with words.
     """
@@ -184,7 +184,7 @@ def _checked_response(
 
 
 def is_stored_answer(answer: SubmittedAnswer, call: StoredCall) -> bool:
-    """Whether the answer is the same as the one that is stored."""
+    """Return True if the answer is the same as the stored one."""
     stored = call.answer or {}
     if call.kind is CallKind.APPROVAL:  # the stored payload may hold more than a page can say
         return answer.response["confirmed"] is is_confirmed(stored)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest, UIMessage
 
 HistoryCut: TypeAlias = Literal["append", "rewind"]
-"""What new words mean that come with a history which ends before the stored one. ``"append"``: words, and nothing is
-lost. ``"rewind"``: what is stored after the last message that the client has is taken back."""
+"""The handling of new words from a client that sends fewer messages than are stored. ``"append"``: append the words,
+and lose nothing. ``"rewind"``: take back everything stored after the last message that the client has."""
 
 
 def plan_again(request: ChatRequest, message: UIMessage, transcript: Transcript, exchange: Exchange) -> NewUserTurn:
@@ -66,12 +66,12 @@ def plan_new_words(
 def _first_cut_off(request: ChatRequest, transcript: Transcript) -> Exchange | None:
     """The first exchange after the last one of which the client has a message. ``None`` if nothing was cut off.
 
-    An exchange is kept or cut off as a whole: a page that left early has the question and not the answer. Words with
-    nothing of the user's before them are the first ones of the chat. If the user said something before and nothing of
-    it is stored, the history is not this server's, and nobody can say where it was cut.
+    An exchange is kept or cut off as a whole: a client that left early has the question and not the answer. Words with
+    no user message before them are the first ones of the chat. If there are earlier user messages and none is stored,
+    the history is not this server's. Then nobody can say where it was cut.
 
-    Raises ``ChatRequestError`` (409) if the client has a message that was taken back: what follows it is another
-    branch, which the agent does not know any more.
+    Raises ``ChatRequestError`` (409) if the client has a message that was taken back. The words that follow it belong
+    to another branch, which the agent does not know any more.
     """
     if not request.has_history:
         return None
@@ -117,21 +117,22 @@ def _new_user_turn(
 
 
 def _rejection(approval: StoredCall, exchange: Exchange) -> CallAnswer:
-    """What the agent says of a call that was denied, as ADK says it."""
+    """Return the agent's answer to a call that was denied, in ADK's form."""
     call = gated_call(approval.args)
     event = exchange.stored[approval.response_index]
     return CallAnswer(id=call.get("id", ""), name=call.get("name", ""), response={"error": REJECTED}, event=event)
 
 
 def _message_parts(exchange: Exchange) -> list[types.Part | SavedFile]:
-    """What the user's message of the exchange consists of."""
+    """The parts of the exchange's user message."""
     return stored_parts(exchange.stored[0], exchange.stored)
 
 
 def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool:
-    """Whether the client's text of a stored message differs: some clients edit so, and ask for another answer then.
+    """Return True if the client's text of a stored message differs. Some clients edit so, and then ask for another
+    answer.
 
-    Its files do not count: a page that was reloaded may lack them. A saved file is a link there, or a line of text.
+    Files do not count: a page that was reloaded may lack them. There, a saved file is a link or a line of text.
     """
     sent = texts(message)
     said = list(stored_texts_and_files(stored))
@@ -143,7 +144,7 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
 
 
 def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterable[Exchange]) -> Iterator[TextOrFile]:
-    """What an edited message says. A link in it stands for a file that the message has, or had."""
+    """The texts and files of an edited message. A link in it stands for a file that the message has, or had."""
     files = _saved_files(request.id, versions)
     return texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
 

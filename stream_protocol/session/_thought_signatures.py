@@ -2,8 +2,8 @@
 
 Gemini 3 refuses a request in which a function call of the current turn has no thought signature. A call can lack one:
 in a history that was imported or that another model wrote, or because a callback made the call up. Google's page on
-thought signatures says which call needs one (the first of a model response, since parallel calls share that one) and
-names the value that stands for none.
+thought signatures says which call needs one: the first of a model response, since parallel calls share it. The page
+also names the value that stands for none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
 SKIP_SIGNATURE: Final = b"skip_thought_signature_validator"
-"""What Gemini takes in a signature's place; the same as ADK's ``SKIP_THOUGHT_SIGNATURE_VALIDATOR``."""
+"""The value that Gemini takes in a signature's place; the same as ADK's ``SKIP_THOUGHT_SIGNATURE_VALIDATOR``."""
 
 
 def repair_thought_signatures(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
@@ -48,12 +48,12 @@ def repair_thought_signatures(callback_context: CallbackContext, llm_request: Ll
 
 
 def _is_gemini_3(model: str) -> bool:
-    """Whether a model's name, its resource path on Vertex or its name at LiteLLM means a Gemini 3."""
+    """Return True if the name is that of a Gemini 3: a plain name, a resource path on Vertex, or a name at LiteLLM."""
     return model.rpartition("/")[2].startswith("gemini-3")
 
 
 def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
-    """The model's contents after the user's last message. Results of calls are no message of the user's."""
+    """The model's contents after the user's last message. Results of calls are not a message of the user's."""
     begin = 0
     for index, content in enumerate(contents):
         if content.role == "user" and any(not part.function_response for part in content.parts or ()):

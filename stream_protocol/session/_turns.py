@@ -1,4 +1,4 @@
-"""What a request may turn out to ask for: words of the user, answers to calls, or nothing that must be run."""
+"""The possible results of planning: words of the user, answers to calls, or nothing that must be run."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class CallAnswer:
     resumes: str | None = field(default=None, compare=False)
     """The name of the agent that ADK resumes with it; ``None`` in a history that the client brings."""
     decision: Decision | None = field(default=None, compare=False, repr=False)
-    """What the user decided with it; ``None`` if it is not the user's."""
+    """The user's decision in this answer; ``None`` if the answer is not the user's."""
 
     @property
     def is_denial(self) -> bool:
-        """Whether it denies an approval."""
+        """True if the answer denies an approval."""
         return self.decision is not None and self.decision.kind == "deny"
 
 
@@ -44,12 +44,12 @@ class NewUserTurn:
     client_message_id: str
     """The id that the client gave the user's message."""
     rewind_before: str | None = None
-    """The invocation to rewind first, with everything after it: the message was sent before, and is answered anew; or
-    the client has cut its history there."""
+    """The invocation to rewind first, with everything after it. Either the message was sent before and is answered
+    anew, or the client has cut its history there."""
     answers: tuple[CallAnswer, ...] = ()
     """Answers that came with the words, from the message before them: denials, and outputs. Nothing runs on them."""
     rejections: tuple[CallAnswer, ...] = ()
-    """What the agent says of the calls that were denied."""
+    """The agent's answers to the calls that were denied."""
     reasons: dict[str, str] = field(default_factory=dict)
     """Approval id -> why the user denied."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
@@ -78,14 +78,14 @@ class NothingToRun:
     past: tuple[Event, ...]
     """The events of the message that the client has seen."""
     events: tuple[Event, ...] = ()
-    """What followed from what the request repeats; empty while answers are still missing."""
+    """The stored events that followed the repeated words or answers; empty while answers are still missing."""
     is_interrupted: bool = False
-    """Whether nothing followed from that: its run broke off, or a worker that was cut off still runs it."""
+    """True if no response followed: the run broke off, or a worker that was cut off still runs it."""
     repeats: Literal["words", "answers"] | None = field(default=None, compare=False)
-    """What the request repeats of what was said before; ``None`` while answers are still missing. Says why there is
+    """The part of the request that was sent before; ``None`` while answers are still missing. It tells why there is
     nothing to run, not what the response is."""
     is_superseded: bool = field(default=False, compare=False)
-    """Whether the user has said something else since."""
+    """True if the user has said something else since."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
     """The ids under which the page knows the calls of earlier messages."""
 

@@ -1,8 +1,8 @@
 """A user's message in its three forms: the UI message, texts and files, and the ADK event.
 
-ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``).
-It then stores a line of text in the place of each file, which the model reads, and after the line a reference to the
-artifact if a model can load it. The page still has the files; history has a link to each artifact.
+ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``). It
+then stores a line of text in the place of each file, which the model reads. If a model can load the artifact, a
+reference to the artifact follows the line. The page still has the files; history has a link to each artifact.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_TEXTS_AND_FILES: Final = 1_000
 def texts_and_files(
     message: UIMessage, find_saved_file: Callable[[str], SavedFile | None] = lambda _: None
 ) -> Iterator[TextOrFile]:
-    """What a UI message says; empty texts and parts of other types are left out.
+    """Yield the texts and files of a UI message, without empty texts and parts of other types.
 
     ``find_saved_file``: URL of a file part -> the artifact that the URL is a link to, if it is one.
     Raises ``ChatRequestError`` for a file that is refused, and for more than ``MAX_TEXTS_AND_FILES`` (413).
@@ -78,7 +78,7 @@ def adk_part(text_or_file: TextOrFile) -> types.Part:
 
 
 def stored_parts(event: Event, exchange: Sequence[Event]) -> list[types.Part | SavedFile]:
-    """What a stored user event consists of, in its order; references to artifacts are left out.
+    """Return the parts of a stored user event, in its order and without references to artifacts.
 
     ``exchange``: the event and those up to the next user message. The plugin lists each artifact in the agent's first
     event, with its newest version; until that is stored, the version is not known. It saves files of the same name as
@@ -106,8 +106,8 @@ def stored_parts(event: Event, exchange: Sequence[Event]) -> list[types.Part | S
 
 
 def _whole_speech(event: Event, exchange: Sequence[Event]) -> Event:
-    """What the user said in a live run, if this event is the first piece of it: the event that repeats all pieces, or
-    else one with all of them. Returns any other event as it is."""
+    """Return the whole of the user's speech in a live run, if this event is the first piece of it. That is the event
+    that repeats all pieces, or else a new one with all of them. Returns any other event as it is."""
     if not event.partial:
         return event
     spoken = [one for one in exchange or (event,) if is_user_message(one)]
@@ -139,7 +139,8 @@ def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile 
 def stored_texts_and_files(
     parts: Iterable[types.Part | SavedFile], event_id: str | None = None
 ) -> Iterator[TextOrFile]:
-    """What the user said, from ``stored_parts``: a page that was reloaded may have only links to its files.
+    """Yield the texts and files of a user's message, from ``stored_parts``. A page that was reloaded may have only
+    links to its files.
 
     ``event_id``: of the stored event.
     """

@@ -1,8 +1,8 @@
-"""What a complete event repeats of the text that its speaker has streamed.
+"""Compares a complete event with the text that its speaker has streamed.
 
-ADK's aggregate repeats all of it. But not every complete event is the aggregate of the stream before it: when a model
-fails in the middle, ``on_model_error_callback`` answers in its place; and an agent may say something else than it
-streamed. See ``docs/decisions/text-and-aggregates.md`` for how the two are told apart.
+ADK's aggregate repeats all of the streamed text. But not every complete event is the aggregate of the stream before it.
+When a model fails in the middle, ``on_model_error_callback`` answers in its place. An agent may also say something else
+than it streamed. See ``docs/decisions/text-and-aggregates.md`` for the rules that tell the two apart.
 """
 
 import re
@@ -23,14 +23,15 @@ _MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """How the text of a complete event compares with the text that was streamed before it."""
+    """A comparison of a complete event's text with the text that was streamed before it."""
 
     lengths: list[int]
-    """How many characters of the event's text, by kind and from its beginning, are not written again."""
+    """The number of characters, by kind and from the beginning of the event's text, that are not written again."""
     unrepeated: list[PartKind]
     """The kinds whose streamed text the event does not begin with."""
     differs: bool
-    """Whether the event has text of such a kind that was not streamed at all: it says something else."""
+    """True if the event has a text that was not streamed at all, of a kind in ``unrepeated``: it says something
+    else."""
 
 
 NOTHING_STREAMED: Final = Repetition([0 for _ in PartKind], [], differs=False)
@@ -39,8 +40,9 @@ NOTHING_STREAMED: Final = Repetition([0 for _ in PartKind], [], differs=False)
 def compare(parts: Sequence[Part], streamed: StreamedTexts) -> Repetition:
     """Compares the parts of a complete event with the streamed texts.
 
-    Of a long stream only the end is known as it was (``StreamedTexts``). An event that does not begin with all of it
-    differs, unless it begins as the stream does or is in that end; if it is the aggregate, none of it is written again.
+    Of a long stream only the end is known as it was (``StreamedTexts``). An event that does not begin with the whole
+    stream differs, unless it begins as the stream does or is in that end. If it is the aggregate, none of it is written
+    again.
     """
     if not streamed:
         return NOTHING_STREAMED
@@ -57,9 +59,10 @@ def compare(parts: Sequence[Part], streamed: StreamedTexts) -> Repetition:
 
 
 def is_aggregate(said: EventFacts, *, model: str | None, finish_reason: str | None, call_ids: Collection[str]) -> bool:
-    """Whether a complete event that differs from what was streamed is the changed aggregate of that stream.
+    """Return True if an event that differs from the stream before it is the changed aggregate of that stream.
 
-    ``model``, ``finish_reason`` and ``call_ids``: what the stream said of itself, and the calls in it.
+    ``said``: a complete event. ``model``, ``finish_reason``: those that the stream reported. ``call_ids``: of the calls
+    in it.
     """
     if any(call.id in call_ids for call in said.calls):
         return True
@@ -71,9 +74,9 @@ def is_aggregate(said: EventFacts, *, model: str | None, finish_reason: str | No
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], said: Iterable[tuple[PartKind, str]]) -> bool:
-    """Whether the event says what was streamed, with marks removed, and perhaps as thoughts what came as text.
+    """Return True if the event repeats the streamed text. Marks may be removed, and text may have become thoughts.
 
-    So do planners: they split a text by tags when it is complete.
+    Planners make such events: they split a text by tags when it is complete.
     """
     before, after = ("".join(text for _, text in texts) for texts in (streamed, said))
     letters = _letters(after)

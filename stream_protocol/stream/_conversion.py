@@ -44,12 +44,12 @@ class Conversion(Generic[T]):
         self.text_delta: Callable[[EventOrDict], T | None] = self._events.text_delta
         """See ``EventWriter.text_delta``."""
         self._running = False
-        """Whether the response has begun and not ended."""
+        """True from the beginning of the response to its end."""
         self.outcome: Ending | None = None
-        """How the response ended; ``None`` until then."""
+        """The ending of the response; ``None`` until then."""
 
     def take(self) -> list[T]:
-        """What the response has written and nobody has taken, oldest first."""
+        """Return and remove the items that the response has written, oldest first."""
         return self._sink.take()
 
     # The life of a response
@@ -73,7 +73,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """Ends an earlier response. What this writes is dropped: the client has it."""
+        """Ends an earlier response. The items that this writes are dropped: the client has them."""
         self._events.end_parts(NO_RESULT_TEXT)
         self._events.steps.finish_last()
         self._events.steps.response_has_content = False
@@ -160,7 +160,7 @@ class Conversion(Generic[T]):
             metadata["modelId"] = self._events.summary.model_id
         return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
 
-    # What no complete event has confirmed
+    # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
         """From now on, keeps all that is streamed until a complete event confirms it: see ``unconfirmed``."""
@@ -168,7 +168,7 @@ class Conversion(Generic[T]):
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """What the response has streamed and no complete event has confirmed, in the order in which it began."""
+        """The streamed parts that no complete event has confirmed, in the order in which they began."""
         return self._events.unconfirmed
 
     @property
@@ -179,7 +179,7 @@ class Conversion(Generic[T]):
     # Events
 
     def items(self, event: "EventOrDict") -> list[T]:
-        """What this event adds to the stream, with all that was written before and nobody has taken."""
+        """Return the items that this event adds to the stream, after all items that were not taken before."""
         item = None if self._sink.queue else self.text_delta(event)
         if item is not None:
             return [item]

@@ -24,17 +24,17 @@ T = TypeVar("T")
 class StreamProtocolConverter:
     """Turns the ADK events of one response into UI message chunks.
 
-    Feed it the events of one run in order and send what ``convert`` returns at once; end it with exactly one of
-    ``finish``, ``fail`` and ``abort``. The first event brings ``start``: its ``messageId`` is ``message_id`` or else
-    the event's invocation id. Events are only read, by attribute. An event may also be a dictionary, as the JSON of an
-    Agent Engine or of ADK's API server: then ADK is loaded, and fields that it does not know are left out.
+    Feed it the events of one run in order, and send the chunks that ``convert`` returns at once. End it with exactly
+    one of ``finish``, ``fail`` and ``abort``. The first event brings ``start``: its ``messageId`` is ``message_id`` or
+    else the event's invocation id. Events are only read, by attribute. An event may also be a dictionary, as the JSON
+    of an Agent Engine or of ADK's API server. Then ADK is loaded, and fields that it does not know are left out.
 
     ``past`` are the earlier events of the same message, for a response that continues one (an approval was answered, a
-    client tool gave its output): calls, ids, sources and usage go on from there, and nothing of it is sent again.
+    client tool gave its output). Calls, ids, sources and usage go on from there, and nothing of ``past`` is sent again.
 
     ``taken_ids`` are the ids of the tool calls in the chat's earlier messages. The client takes the first call with an
-    id, so a call whose id is among them, or was used before in this message, is ``<id>.2``, ``<id>.3``, … A call for
-    which ADK has no id is ``call_0``, ``call_1``, …
+    id. So a call gets the id ``<id>.2``, ``<id>.3``, … if its own is among them, or was used before in this message. A
+    call for which ADK has no id is ``call_0``, ``call_1``, …
 
     It sees one event at a time, so it cannot know which calls are delegations to a task-mode agent: see
     ``hidden_tools``.

@@ -11,8 +11,8 @@ DATA_WIDGET_PROVIDER = "adk_ui_stream"
 """``provider`` of the UI widgets that carry an app's own data: the one channel that ADK streams, stores and merges."""
 
 _INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
-"""Prefixes of state keys that are never sent: ``temp:`` is not even stored, the others are ADK's bookkeeping. What a
-workflow keeps of a sign-in that it waits for (``adk_oauth_credential:…``) holds the PKCE verifier."""
+"""Prefixes of state keys that are never sent: ``temp:`` is not even stored, the others are ADK's bookkeeping. A
+workflow that waits for a sign-in keeps the PKCE verifier in ``adk_oauth_credential:…``."""
 
 
 def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""How a response ends: finish reasons, token usage, and failures that ADK reports as events."""
+"""The ends of responses: finish reasons, token usage, and failures that ADK reports as events."""
 
 from dataclasses import dataclass, field
 from operator import add
@@ -8,7 +8,8 @@ from stream_protocol.adk import ABORTED, FINISH_REASONS, EventFacts, Failure, Li
 from stream_protocol.wire import FinishReason
 
 DEFAULT_ERROR_TEXT = "An error occurred."
-"""What the client sees of a failure unless the app supplies ``on_error``: the text of the official server."""
+"""The text that the client sees of a failure unless the app supplies ``on_error``; the same as the official
+server's."""
 
 
 class AgentRunError(Exception):
@@ -57,14 +58,14 @@ class Usage:
 
 @dataclass(slots=True, eq=False)
 class RunSummary:
-    """What the events of a run say besides its content: its usage, its model, and how it ends."""
+    """The usage, the model and the ending of a run, collected from its events."""
 
     usage: Usage = field(default_factory=Usage)
     model_id: str | None = None
     _interrupted: bool = False
-    """Whether the agent was interrupted and has said nothing since. Of live runs."""
+    """True if the agent was interrupted and has said nothing since. Of live runs."""
     aborted: bool = False
-    """Whether the events say that the run was stopped, and report no failure after that."""
+    """True if the events say that the run was stopped, and report no failure after that."""
     _reason: str | None = None
     """google-genai's finish reason of the newest model response."""
     _failures: list[tuple[str | None, AgentRunError]] = field(default_factory=list)
@@ -129,5 +130,6 @@ class RunSummary:
 
 
 def _recovers(branch: str | None, failed: str | None) -> bool:
-    """Whether content in ``branch`` shows a recovery from a failure in ``failed``: the same branch, or one below it."""
+    """Return True if content in ``branch`` shows a recovery from a failure in ``failed``: the same branch, or one below
+    it."""
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

@@ -1,8 +1,9 @@
 """Events -> a sink: the dispatch. ``_conversion`` begins and ends the response around them.
 
 An ADK event is a fragment (``partial``) or complete. Fragments are shown as they come. A complete event repeats what
-its speaker's fragments said, so only the difference is shown. An aggregate that differs from what was streamed (a
-callback redacted it) is not shown a second time; what is not the aggregate of that stream is a response of its own.
+its speaker's fragments said, so only the difference is shown. An aggregate that differs from the streamed text (a
+callback redacted it) is not shown a second time. A complete event that is not the aggregate of that stream is a
+response of its own.
 """
 
 from collections import Counter
@@ -94,13 +95,13 @@ class EventWriter(Generic[T]):
         self._complete_id: str | None = None
         """The id of the newest complete event."""
         self._unconfirmed: list[UnconfirmedStream] | None = None
-        """What complete events have ended and not confirmed; ``None`` if streams are not kept."""
+        """The streams that complete events have ended and not confirmed; ``None`` if streams are not kept."""
         self.complete_ids: list[str] = []
         """The ids of the complete events, in their order, from when streams are kept."""
 
     def text_delta(self, event: "EventOrDict") -> T | None:
-        """The one item that this event adds if it only continues the open text or thought; ``None`` for every other
-        event, and nothing is changed then: it is to be fed.
+        """Return the one item that this event adds if it only continues the open text or thought. Returns ``None`` for
+        every other event, and changes nothing then: pass such an event to ``feed``.
 
         ``feed`` writes the same for it. The queue must be empty.
         """
@@ -336,7 +337,7 @@ class EventWriter(Generic[T]):
             self.steps.end_unfinished_calls(speaker)
         self.responses.end_calls(error_text, closes_pending=closes_pending, error=error)
 
-    # What no complete event has confirmed
+    # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
         """From now on, keeps all that is streamed until a complete event confirms it: see ``unconfirmed``."""
@@ -346,7 +347,7 @@ class EventWriter(Generic[T]):
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """What the response has streamed and no complete event has confirmed, in the order in which it began."""
+        """The streamed parts that no complete event has confirmed, in the order in which they began."""
         streams = [*(self._unconfirmed or ()), *(speaker.streamed.whole for speaker in self._speakers.values())]
         return sorted((one for one in streams if one is not None and one.parts), key=lambda one: one.begin)
 
@@ -365,7 +366,7 @@ class EventWriter(Generic[T]):
 
 
 def _leaves_out(parts: Iterable[Part], speaker: Speaker) -> bool:
-    """Whether the speaker streamed files, or other parts than text and calls, that are not among these parts."""
+    """Return True if the speaker streamed files, or other parts than text and calls, that are not among these parts."""
     if not speaker.streamed_others and not speaker.deferred_parts:
         return False
     streamed = Counter(speaker.streamed_others)

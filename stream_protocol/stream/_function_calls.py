@@ -1,8 +1,8 @@
 """Function calls of the model, and those by which ADK asks for approval -> tool calls of the message.
 
 The question is to which call a fragment or a complete call belongs. Ids decide wherever they can be trusted. Ids that
-ADK made up itself (``adk-…``, for models that give none) can change with every event, so a fragment with a new one may
-continue the newest call that is still open; a model's own ids never change, so a new one is a new call.
+ADK made up itself (``adk-…``, for models that give none) can change with every event. So a fragment with a new id of
+this form may continue the newest call that is still open. A model's own ids never change, so a new id is a new call.
 """
 
 from collections.abc import Collection
@@ -166,7 +166,8 @@ class FunctionCalls:
         call.complete_input(arguments, by_client=by_client)
 
     def _credential_input(self, args: Any) -> dict[str, Any]:
-        """What a browser may see of a credential request, with the id under which it knows the call that needs it."""
+        """The part of a credential request that a browser may see, with the client's id of the call that needs the
+        credential."""
         visible = credential_input(args if isinstance(args, dict) else {})
         match visible:
             case {"functionCallId": str(adk_id)} if (call := self._registry.find(adk_id)) is not None:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 TOOL_FAILED_TEXT = "The tool failed."
-"""The error of a call whose tool raised. What it raised is for ``on_error`` alone, and never part of the message."""
+"""The error of a call whose tool raised. The exception itself is for ``on_error`` alone, and never part of the
+message."""
 
 NODE_TIMEOUT = "NodeTimeoutError"
 """``error_code`` of a workflow's node that took too long: its tools were cancelled, and none of them raised."""
@@ -92,8 +93,8 @@ class FunctionResponses:
         elif call is not None:
             self._add_to_call(said, call, result, waits=waits)
         elif not said.in_users_name and not self._settings.hides(result.name):
-            # The client dies of an output whose call is in another message; history shows it where the call is. What
-            # comes in the user's name may well be late: an answer, or the result of a task agent.
+            # The client dies of an output whose call is in another message; history shows it where the call is. An
+            # answer or a task agent's result, which come in the user's name, may well be late.
             self._warn(f"Skipped a response of `{result.name}` to the call {result.id}, which is not in this message.")
 
     def _add_to_call(self, said: EventFacts, call: ToolCall, result: Result, *, waits: bool) -> None:
@@ -162,7 +163,7 @@ class FunctionResponses:
     def add_delegation(self, event: "Event") -> None:
         """Gives a call an interim output if the event is of an agent that acts in its place. It delays no step then.
 
-        Its result comes when that agent is done, which can be in a later response: a task agent may need several
+        The result comes when that agent is done. That can be in a later response: a task agent may need several
         messages, and any agent may ask something first.
         """
         author, scope, agents_call = acting_for(event)

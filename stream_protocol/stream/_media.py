@@ -48,7 +48,7 @@ _DOCUMENT_TYPES = {
 
 
 def is_web_url(uri: str) -> bool:
-    """Whether a browser can load it over the network."""
+    """Return True if a browser can load the URL over the network."""
     return uri.lower().startswith(("http://", "https://"))
 
 

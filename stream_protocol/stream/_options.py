@@ -48,11 +48,11 @@ class ConverterOptions(TypedDict, total=False):
     """Tools whose calls are not shown, besides ADK's control tools. None by default. An approval request of a hidden
     tool is still shown, with its call: somebody has to answer it.
 
-    Calls that delegate to a task-mode agent are hidden, too, where it is known which they are: ``ChatService`` knows
-    the agent; a history, a recording and a finished list hold what followed the call. In a live run it is known only
-    after the call has been sent, and a part can't be taken back. So give a converter of a live run their names, which
-    ``stream_protocol.serving.task_agent_tools(agent)`` finds; else such a call has the preliminary output
-    ``{"agent": NAME}``, and keeps it if the agent is not done within the message."""
+    Calls that delegate to a task-mode agent are hidden, too, where they can be recognized. ``ChatService`` knows the
+    agent; a history, a recording and a finished list contain the events after the call. In a live run the call is
+    recognized only after it has been sent, and a part can't be taken back. So give a converter of a live run the names
+    of these tools: ``stream_protocol.serving.task_agent_tools(agent)`` finds them. Otherwise such a call has the
+    preliminary output ``{"agent": NAME}``, and keeps it if the agent is not done within the message."""
     dynamic_tools: ToolSelection
     """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``).
     For tools whose names the page can't know, such as those of an MCP server."""
@@ -71,8 +71,8 @@ class ConverterOptions(TypedDict, total=False):
     on_error: Callable[[BaseException], str]
     """Error -> the text that the client sees. By default "An error occurred." for all: messages of providers and tools
     hold keys, URLs and prompts. Only a ``RunLimitError`` says what it is. ``explain_error`` of
-    ``stream_protocol.serving`` tells a developer the cause. What an event told is an ``AgentRunError`` with its
-    ``code``. A call whose tool raised says "The tool failed.", whatever the text of the error is."""
+    ``stream_protocol.serving`` tells a developer the cause. A failure that an event reported is an ``AgentRunError``
+    with its ``code``. A call whose tool raised says "The tool failed.", whatever the text of the error is."""
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
     """Default metadata of the message (``usage``, ``modelId``) -> what is sent on ``finish``. By default it is sent as
     it is."""
@@ -131,11 +131,11 @@ class Settings:
         return _selects(self.options["dynamic_tools"], tool)
 
     def file_url(self, file: Blob) -> str:
-        """The URL of a file that is no artifact."""
+        """The URL of a file that is not an artifact."""
         return str(DataUrl(file.media_type, file.data))
 
     def error_text(self, error: BaseException) -> str:
-        """What the client sees of the error: the text of ``on_error``, or the default if that raises."""
+        """Return the error text for the client: the text of ``on_error``, or the default if that raises."""
         try:
             text = self.options["on_error"](error)
             return to_well_formed(str.__str__(text))  # raises for what is no text

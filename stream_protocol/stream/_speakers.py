@@ -1,11 +1,11 @@
-"""Speakers: who is speaking, and which part of theirs is open.
+"""Speakers, and the open part of each.
 
 Agents that run in parallel interleave their fragments, so each (author, branch, node path) is a speaker with at most
-one open part. The event id is no key: it changes with every fragment before ADK 2.6, and again in turns with a code
+one open part. The event id is not a key: it changes with every fragment before ADK 2.6, and again in turns with a code
 executor.
 
-What a speaker streamed since its last complete event is remembered: the complete event repeats it, and only the
-difference may be shown.
+Texts that a speaker streamed since its last complete event are remembered: the complete event repeats them, and only
+the difference may be shown.
 """
 
 from base64 import b64encode
@@ -39,13 +39,13 @@ class Speaker:
     streamed: StreamedTexts = field(default_factory=StreamedTexts)
     """The texts and thoughts of the current response."""
     model: str | None = None
-    """Which model has streamed them, if the fragments say so."""
+    """The model that has streamed them, if the fragments name it."""
     finish_reason: str | None = None
     """The finish reason in the fragments of the current response."""
     speech: ToldText | None = None
-    """What is being said in a live run."""
+    """The text that is being said in a live run."""
     streamed_others: dict[str, int] = field(default_factory=dict)
-    """How many parts of other kinds were streamed in that response, by kind."""
+    """The number of parts of other kinds that were streamed in that response, by kind."""
     deferred_parts: list[Part] = field(default_factory=list)
     """Fragments that wait for the complete event: a file that may have been saved by then, and all after it."""
     saved_artifacts: list[Mapping[str, int]] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Speaker:
     unfinished_calls: list[ToolCall] = field(default_factory=list)
     """Such calls of an earlier response, whose complete event came without them."""
     in_response: bool = False
-    """Whether content of the current response has been shown."""
+    """True if content of the current response has been shown."""
 
     def __post_init__(self) -> None:
         author, branch, _ = self.key
@@ -67,7 +67,7 @@ class Speaker:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a step can't end now: a part or an input is open."""
+        """True if a step can't end now: a part or an input is open."""
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
 
     def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:

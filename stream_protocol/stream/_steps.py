@@ -1,17 +1,17 @@
-"""Steps: when a step of the message begins and ends.
+"""Begins and ends the steps of a message.
 
 A ``start-step`` chunk adds a ``step-start`` part to the message. The AI SDK's auto-send helpers look only at the parts
 after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessageIsCompleteWithToolCalls``,
 ``…WithApprovalResponses``). Three rules follow.
 
 * A step begins with each model response, and with whatever follows a tool's output.
-* No step begins while a call of this message waits for its result: it must stay after the last ``step-start``, or an
-  answer given in the browser would never be sent.
+* No step begins while a call of this message waits for its result. The call must stay after the last ``step-start``, or
+  an answer given in the browser would never be sent.
 * A response must not end in a step whose calls all have their outputs: the helper would send again, for ever. An empty
   step follows then.
 
-A step ends only when no speaker has an open part: ``finish-step`` makes a v6 client forget all open text parts, and a
-tool input that continues after a ``start-step`` would become a second part. So agents in parallel share steps.
+A step ends only when no speaker has an open part. ``finish-step`` makes a v6 client forget all open text parts. A tool
+input that continues after a ``start-step`` would become a second part. So agents in parallel share steps.
 """
 
 from dataclasses import dataclass, field
@@ -34,12 +34,12 @@ class Steps:
     _busy: dict[Speaker, None] = field(default_factory=dict)
     """Speakers that may be busy, in the order in which they were added."""
     response_has_content: bool = False
-    """Whether something of this response was shown."""
+    """True if something of this response was shown."""
     _step_is_open: bool = False
     _step_has_content: bool = False
-    """Whether something is in the open step."""
+    """True if something is in the open step."""
     _step_has_output: bool = False
-    """Whether a tool's output is in the open step."""
+    """True if a tool's output is in the open step."""
     calls: list[ToolCall] = field(default_factory=list)
     """The calls after the last ``start-step``, also of an earlier response of this message. Calls that the model's
     provider runs are not among them: the helpers ignore these."""
@@ -48,8 +48,8 @@ class Steps:
         """Ends the speaker's open part, and starts a new step if the next content needs one.
 
         A running call delays a new step, since it may yet turn out to need approval. It does not delay a request for a
-        credential: the call that needs the credential must not be in the same step as the request, or the answer would
-        not be sent. A call whose input still streams delays that, too, since the rest of the input would become a
+        credential. The call that needs the credential must not be in the same step as the request, or the answer would
+        not be sent. A call whose input still streams delays such a request, too: the rest of the input would become a
         second part.
         """
         speaker.close()
@@ -85,7 +85,7 @@ class Steps:
         return False
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
-        """Whether an unanswered call must stay in the current step, so that no new one may start."""
+        """Return True if an unanswered call must stay in the current step, so that no new one may start."""
         return any(
             call.state is not CallState.AWAITING_CREDENTIAL
             and not (requests_credential and call.state is CallState.RUNNING)

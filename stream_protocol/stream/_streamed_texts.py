@@ -1,7 +1,8 @@
-"""What a speaker has streamed since its last complete event, kept to be compared with the next one.
+"""The texts that a speaker has streamed since its last complete event, kept for a comparison with the next one.
 
-A stream may be long, and there may be thousands of them. So a text is kept whole only while it is short. Of a longer
-one the beginning is kept as a hash, which tells whether a complete event repeats it, as nearly every one does.
+A stream may be long, and there may be thousands of streams. So a text is kept whole only while it is short. The
+beginning of a longer text is kept as a hash. The hash tells whether a complete event repeats the text, as nearly every
+one does.
 """
 
 from collections.abc import Iterable
@@ -36,7 +37,7 @@ class ToldText:
 
     def __init__(self, rest: str = "") -> None:
         self._blocks = 0
-        """How many blocks are in the hash."""
+        """The number of blocks in the hash."""
         self._hash = 0
         self._rest = rest
 
@@ -60,11 +61,11 @@ class ToldText:
         self._rest = text[full * BLOCK :]
 
     def begins(self, whole: str) -> bool:
-        """Whether the other text begins with this one."""
+        """Return True if the other text begins with this one."""
         return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
 
     def holds(self, piece: str) -> bool:
-        """Whether the other text is in this one: it is looked for at the beginning, and in what is not hashed."""
+        """Return True if this text contains the other one. Searches the beginning, and the rest that is not hashed."""
         rest = piece[self._blocks * BLOCK :]
         return piece in self._rest or (self._begins_alike(piece) and self._rest.startswith(rest))
 
@@ -79,7 +80,7 @@ def _hash(before: int, text: str, blocks: int) -> int:
 
 
 class StreamedTexts:
-    """The texts and thoughts of a stream. What it holds in memory does not grow with them."""
+    """The texts and thoughts of a stream. The memory that this object needs does not grow with them."""
 
     __slots__ = ("_earlier", "_kind", "_known", "_length", "fragments", "kept")
 
@@ -88,7 +89,7 @@ class StreamedTexts:
         self._earlier: list[ToldText] | None = None
         """The beginning of the stream, by kind, once it is kept as a hash."""
         self._known = list(known)
-        """What came after that, in its order."""
+        """The texts after that, in their order."""
         self._length = 0
         """The characters of what is known."""
         self._kind = PartKind.TEXT
@@ -99,7 +100,7 @@ class StreamedTexts:
         """The whole stream, for a response that must know it when its run ends."""
 
     def __bool__(self) -> bool:
-        """Whether anything was streamed."""
+        """Return True if anything was streamed."""
         return bool(self.fragments or self._known or self._earlier)
 
     def begin(self, kind: PartKind) -> None:

@@ -116,7 +116,7 @@ def _read(
 
 
 class _TaskAgents:
-    """Whether a tool turns out to be a task-mode agent. The events are read when the first tool is called."""
+    """Tells whether a tool is a task-mode agent. Reads the events when the first tool is called."""
 
     __slots__ = ("_events", "_names")
 

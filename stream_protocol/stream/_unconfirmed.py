@@ -1,7 +1,7 @@
-"""What a response has streamed and no complete event has confirmed, kept whole.
+"""The streamed parts of a response that no complete event has confirmed, kept whole.
 
-A server stores it when the run ends, so that history and the next prompt have what the client was shown. The converter
-alone keeps no more of a stream than it needs for comparing it: see ``StreamedTexts``.
+A server stores them when the run ends, so that history and the next prompt have everything that the client was shown.
+The converter alone keeps no more of a stream than it needs for the comparison: see ``StreamedTexts``.
 """
 
 from dataclasses import dataclass, field
@@ -30,14 +30,15 @@ class StreamedPart:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStream:
-    """What a speaker streamed between two of its complete events. Pieces of calls are useless without the rest."""
+    """The parts that a speaker streamed between two of its complete events. Pieces of calls are useless without the
+    rest."""
 
     begin: int = 0
-    """How many complete events the client had been shown before it."""
+    """The number of complete events that the client had been shown before it."""
     newest: EventFacts | None = None
     """Its newest fragment that was more than a continued text: for what else that says."""
     ended: bool = False
-    """Whether a complete event of the speaker came after it."""
+    """True if a complete event of the speaker came after it."""
     repeated: list[PartKind] = field(default_factory=list)
     """The kinds of its texts that this complete event repeats."""
     parts: list[StreamedPart] = field(default_factory=list)
@@ -74,6 +75,6 @@ class UnconfirmedStream:
             self.parts[-1].signature = signature
 
     def is_confirmed_by(self, parts: tuple[Part, ...]) -> bool:
-        """Whether its files and its code are among these parts."""
+        """Return True if its files and its code are among these parts."""
         said = [one.part for one in parts if isinstance(one, File | ProviderPart)]
         return all(part.whole.part in said for part in self.parts if part.whole is not None)

@@ -62,11 +62,11 @@ class Sink(ABC, Generic[T]):
     __slots__ = ("queue",)
 
     makes_items: ClassVar[bool] = True
-    """Whether each delta becomes one item, which a ``DeltaWriter`` may make without writing it."""
+    """True if each delta becomes one item, which a ``DeltaWriter`` may make without writing it."""
 
     def __init__(self, queue: list[T] | None = None) -> None:
         self.queue: list[T] = [] if queue is None else queue
-        """What was written and nobody has taken, oldest first."""
+        """Items that were written and not taken yet, oldest first."""
 
     @abstractmethod
     def emit(self, chunk: AnyChunk) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def own_dbos(url: str) -> Iterator[None]:
-    """As an app has it that knows nothing of us: the executor's id is DBOS's default."""
+    """Start DBOS like an app without this package: the executor's id is DBOS's default."""
     from dbos import DBOS  # noqa: PLC0415 - may be missing
 
     DBOS(config={"name": "app", "system_database_url": url, "console_log_level": "ERROR", "enable_otlp": False})

@@ -118,7 +118,7 @@ async def dig(key: str, tool_context: ToolContext) -> str:
 
 
 async def delve(key: str, tool_context: ToolContext) -> str:
-    """As ``dig``, and must not be done twice."""
+    """Does the same as ``dig``, and must not run twice."""
     wrote("delve", key, tool_context)
     await Door(key).wait()
     return "delved"

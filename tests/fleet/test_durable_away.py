@@ -74,7 +74,7 @@ class Deployment:
         return time.monotonic() - begun
 
     def probed_for(self, seconds: float) -> None:
-        """As a balancer does."""
+        """Ask for the readiness for that long, like a load balancer."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             assert self.missing() == ["engine"]

@@ -64,7 +64,7 @@ class Worker:
         assert "http://" in self._process.read_line(), self.log.read_text()
 
     def kill(self) -> None:
-        """As ``kill -9`` does."""
+        """Send SIGKILL."""
         if self._process is not None:
             self._process.kill()
             self._process = None

@@ -64,7 +64,7 @@ async function StoredChat({ params }: Params) {
 """
 """The file in which a reader puts the page of docs/durable.md: it gets an id and the stored messages."""
 
-PASSING_ON: Final = ("app/api/[...path]/route.ts", "lib/agent.ts", "lib/chat-message.ts", "lib/chat-types.ts")
+PASSING_ON: Final = ("app/api/[...path]/route.ts", "lib/agent.ts", "lib/chat-types.ts")
 """The file with which the Next.js example passes `/api` on to the agent's server."""
 
 

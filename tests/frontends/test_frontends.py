@@ -132,8 +132,9 @@ class Scenarios:
         chat.tab.get_by_role("article", name="You").first.hover()
         chat.tab.get_by_role("button", name="Edit").first.click()
         chat.tab.get_by_label("Edit message").fill("instead")
-        edited = chat.tab.get_by_role("article", name="You").first
-        edited.get_by_role("button", name=re.compile("^(Save|Send)$")).click()
+        chat.tab.get_by_role(
+            "button", name=re.compile("^(Save|Send)$")
+        ).first.click()  # the field for messages is below
         expect(chat.answer).to_contain_text("You said: instead")
         assert chat.expect_agreement() == [("user", "instead"), ("assistant", "You said: instead")]
 

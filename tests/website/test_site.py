@@ -112,7 +112,7 @@ FOUND: Final = {
     "approval": "Approvals",
     "docker": "Deploy",
 }
-"""What a reader looks for -> the title of the page that is found first."""
+"""A search -> the title of the page that is found first."""
 
 
 @pytest.mark.parametrize("words", FOUND)

@@ -15,14 +15,14 @@ from stream_protocol.recording.read._parsing import ItemLines, field
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 _TURNS: Final = range(2**31)
-"""What can be the number of a turn. A text of a much larger number would raise."""
+"""The possible numbers of a turn. A text of a much larger number would raise."""
 
 _CallIds = dict[str, deque[str]]
 """Name of a tool -> the ids of its calls, in order."""
 
 
 class _EntrySource(NamedTuple):
-    """Where an entry comes from. Tool results that follow each other and have the same source become one event."""
+    """The source of an entry. Tool results that follow each other and have the same source become one event."""
 
     turn: int
     """Index of the user's message."""
@@ -31,7 +31,7 @@ class _EntrySource(NamedTuple):
 
 
 def is_conformance(document: Any) -> bool:
-    """Whether the document is the recording of a conformance test."""
+    """Return True if the document is the recording of a conformance test."""
     return isinstance(document, dict) and isinstance(document.get("recordings"), list)
 
 
@@ -53,7 +53,7 @@ def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[Eve
 
 
 def _misplaced(entry: Any) -> str | None:
-    """The path of the first field of a recording that should be an object and is none; ``None`` if all are."""
+    """The path of the first field of a recording that should be an object and is not one; ``None`` if all are."""
     paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
     for name in ("tool_call", "tool_response"):
         paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)

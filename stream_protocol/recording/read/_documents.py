@@ -77,7 +77,7 @@ def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINE
 
 
 def _why_no_events(document: Any) -> str:
-    """Returns an error text: why a document that is no array has no list of events."""
+    """Returns an error text: the reason why a document that is not an array has no list of events."""
     if not isinstance(document, dict):
         return "neither events nor a session"
     if "events" in document:

@@ -21,7 +21,7 @@ class EvalTurn:
     """Its events: at least author and content. An empty author stands for an agent."""
     invocation_id: str | None = None
     at: Any = None
-    """When it began, in seconds since 1970, for events without a time."""
+    """The time at which the turn began, in seconds since 1970, for events without a time."""
 
 
 def as_content(value: Any, *, role: str = "model") -> Any:

@@ -2,10 +2,10 @@
 
 Source: ``eval_case.py``, ``evaluation_generator.py`` and ``local_eval_sets_manager.py`` of google-adk 1.18 and 2.13. An
 evalset has no event ids, no fragments and no actions. Its turns have the user's content, the agent's final response,
-and the events before it (``invocation_events``). Up to 1.17, and in those that people write, they have in place of
-these events the calls, the results and what was said meanwhile, each in an order of its own: they are shown in this
-sequence. The turns of the oldest evalsets have ``query``, ``expected_tool_use`` and ``reference``. ADK reads them as
-such turns, and so does this module. Traces of agents-cli: ``_traces``.
+and the events before it (``invocation_events``). Evalsets of ADK up to 1.17, and those that people write, have three
+lists in place of these events. The lists hold the calls, the results and the texts said meanwhile, and are shown in
+this sequence. The turns of the oldest evalsets have ``query``, ``expected_tool_use`` and ``reference``. ADK reads them
+as such turns, and so does this module. Traces of agents-cli: ``_traces``.
 """
 
 from collections.abc import Iterator

@@ -25,7 +25,7 @@ class Lines:
         self.number = 0
         """The number of the newest line, from 1."""
         self.cut_off = False
-        """Whether the newest line has no line end: it is the last one of the file, and perhaps incomplete."""
+        """True if the newest line has no line end: it is the last one of the file, and perhaps incomplete."""
 
     def __iter__(self) -> Iterator[bytes]:
         while line := self._stream.readline(MAX_LINE + 1):

@@ -29,7 +29,7 @@ VERSION: Final = 1
 
 
 def is_header(value: Any) -> bool:
-    """Whether the JSON value of a file's first line is the header of a recording."""
+    """Return True if the JSON value of a file's first line is the header of a recording."""
     return isinstance(value, dict) and HEADER_KEY in value
 
 

@@ -3,8 +3,8 @@
 Source: ``schemas/v0.py`` of google-adk 2.13. An event's fields are columns, JSON where they are not plain. Its actions
 are pickled, and unpickling runs what is in the file: they are left out. Only the names of what they held are read.
 
-One thing in them is known without them. While a call waits for approval it has a placeholder for a result, which ADK
-tells by the actions; but the request for the approval is an event of its own.
+One fact in the actions can be found without them. While a call waits for approval, it has a placeholder for a result.
+ADK recognizes the placeholder by the actions, but the request for the approval is an event of its own.
 """
 
 import pickletools
@@ -61,7 +61,7 @@ _NOTHING: Final = frozenset({"NONE", "NEWFALSE"})
 
 
 def is_old_store(columns: Iterable[str]) -> bool:
-    """Whether the table ``events`` with these columns is one of schema 0."""
+    """Return True if a table ``events`` with these columns is one of schema 0."""
     return {"id", "author", "content", "timestamp", _ACTIONS} <= {*columns}
 
 
@@ -153,7 +153,7 @@ class _Placeholders:
             self._calls.add_call(event, speaker, call_id, name, args)
 
     def _add_response(self, event: object, speaker: SpeakerKey | None, call_id: str, name: str) -> Any:
-        """What ADK asks of the person, if the response is a placeholder; else ``None``."""
+        """Return ADK's request to the person, if the response is a placeholder; else ``None``."""
         if speaker is None and (known := self._calls.resolve_approval(call_id)) is not None:
             self._calls.decide(known)
             self._asked.pop(known, None)

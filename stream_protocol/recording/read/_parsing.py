@@ -21,8 +21,8 @@ ItemLines: TypeAlias = Mapping[tuple[str, int], int]
 is a list is empty."""
 
 _BAD_VALUES: Final = (ValueError, LookupError, AttributeError)
-"""What PyYAML raises for a text that is no value of its type: a tag before another text (``!!int x``, ``!!float ""``,
-``!!bool x``, ``!!timestamp x``)."""
+"""Errors that PyYAML raises for a text that is not a value of its type. An example is a tag before another text:
+``!!int x``, ``!!float ""``, ``!!bool x``, ``!!timestamp x``."""
 
 
 # The loader of YAML decides which plain texts are numbers, booleans and null. PyYAML reads YAML 1.1. There `yes`,
@@ -115,7 +115,7 @@ def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
 
 
 def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
-    """Returns an error text: where the mistake is, and what it is if that is no mistake of syntax."""
+    """Returns an error text with the place of the mistake. Describes the mistake unless it is one of syntax."""
     place = _place(error.problem_mark or error.context_mark)
     if isinstance(error, yaml.composer.ComposerError):
         return f"{place} begins a second YAML document"  # aliases were refused before
@@ -203,7 +203,7 @@ def _count_node(event: Any, line: int, parents: list[_Collection], lines: dict[t
 
 
 def _unreadable_value(text: bytes) -> str:
-    """Where the document has a value that cannot be constructed."""
+    """Describe the place of a value in the document that cannot be constructed."""
     loader = LOADER(text)
     nodes: list[Any] = [loader.get_single_node()]
     while nodes:

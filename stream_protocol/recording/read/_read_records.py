@@ -100,7 +100,7 @@ def why_unknown(head: bytes) -> str:
 def read_records(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:
     """Yields the records in order. Forms that have events on lines are read line by line.
 
-    Raises ``RecordingError`` if the file is no recording.
+    Raises ``RecordingError`` if the file is not a recording.
     """
     empty = True
     with open_recording(path) as stream:
@@ -141,7 +141,7 @@ def open_recording(path: Path) -> Iterator[IO[bytes]]:
 def rereadable(path: str) -> Iterator[Path]:
     """The path itself; for a pipe or a device the path of a temporary copy.
 
-    Raises ``RecordingError`` for what cannot be read, and for a pipe whose content is no recording.
+    Raises ``RecordingError`` for a file that cannot be read, and for a pipe whose content is not a recording.
     """
     with _os_errors():
         if _can_be_read_again(Path(path)):

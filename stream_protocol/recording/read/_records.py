@@ -12,7 +12,7 @@ class UnreadableError(ValueError):
 
 
 class RecordingError(UnreadableError):
-    """The file is no recording. ``str(error)`` is one line that says why, and where in the file."""
+    """The file is not a recording. ``str(error)`` is one line with the cause and its place in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,15 @@ class EventRecord:
     value: Any
     """The event's JSON, not validated. The reader may change it."""
     at: float | None = None
-    """When it came, in seconds: since its ``TurnRecord`` if there is one, otherwise since 1970."""
+    """The time of the event, in seconds: since its ``TurnRecord`` if there is one, otherwise since 1970."""
     unit: Literal["line", "event"] = "line"
-    """What ``number`` counts."""
+    """The unit that ``number`` counts."""
     line: int | None = None
     """The number of its first line, if ``number`` counts events and the line is known."""
 
     @property
     def place(self) -> str:
-        """Where it is in the file, for an error message: ``line 3``, or ``event 3 (line 12)``."""
+        """The place in the file, for an error message: ``line 3``, or ``event 3 (line 12)``."""
         return f"{self.unit} {self.number}" + (f" (line {self.line})" if self.line is not None else "")
 
 

@@ -56,7 +56,7 @@ def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
 
 
 def _may_be_fragment(piece: dict[str, Any], whole: dict[str, Any]) -> bool:
-    """True for an event of the same author that has nothing but text and is no fragment of another event."""
+    """True for an event of the same author that has nothing but text and is not a fragment of another event."""
     parts = _parts(piece)
     is_text = bool(parts) and all(isinstance(part.get("text"), str) for part in parts)
     return is_text and piece.get("author") == whole.get("author") and "partial" not in piece

@@ -4,8 +4,8 @@ Source: both services of google-adk 2.13. Both have the same tables ``sessions``
 An old store has columns for it: ``_old_stores``.
 Opening a store writes neither to its file nor to a file beside it.
 
-Somebody else may have made the file. Only plain tables are read, since a view or a virtual table may never end; and the
-work of SQLite is bounded by the size of the file, since the pages of a broken one may refer to each other.
+Somebody else may have made the file. Only plain tables are read, since a view or a virtual table may never end. The
+work of SQLite is bounded by the size of the file, since the pages of a broken file may refer to each other.
 """
 
 import sqlite3

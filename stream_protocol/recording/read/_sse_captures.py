@@ -1,8 +1,8 @@
 """Reads captures of ADK's ``/run_sse``, of one request or of several.
 
 Source: ``api_server.py`` of google-adk 2.13. An event with content and saved artifacts is sent in two frames with one
-id: one with the content, one with the artifacts; all other fields are in both. A run that raises ends in a frame with
-``error``.
+id: one with the content, one with the artifacts. All other fields are in both frames. A run that raises ends in a frame
+with ``error``.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def _record(frame: SseEvent) -> EventRecord | EndRecord:
 
 
 def _has_artifacts_of(event: Any, second: Any) -> bool:
-    """Whether the second frame is the same event, with its artifacts."""
+    """Return True if the second frame is the same event, with its artifacts."""
     return (
         bool(field(event, "content"))
         and not field(event, "partial")

@@ -112,7 +112,7 @@ def _event(traced: Any) -> dict[str, Any]:
 
 
 def _time(text: Any) -> float | None:
-    """Seconds since 1970. A time without a zone is UTC. ``None`` for what is no time."""
+    """Seconds since 1970. A time without a zone is UTC. ``None`` for a value that is not a time."""
     try:
         at = datetime.fromisoformat(text)
         return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()

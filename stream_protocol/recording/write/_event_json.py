@@ -18,8 +18,8 @@ from stream_protocol.wire import json_value, to_well_formed
 def event_json(event: Event) -> dict[str, Any]:
     """The event as plain JSON, which is a deep copy. Never raises: values that JSON does not have become ``null``.
 
-    A long text or file is not encoded and parsed again, as ``json_value`` does with a whole value: what a user sends
-    may have many megabytes.
+    A long text or file is not encoded and parsed again, as ``json_value`` does with a whole value. A user's message may
+    have many megabytes.
     """
     return _object(event)
 

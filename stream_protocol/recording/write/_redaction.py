@@ -2,15 +2,15 @@
 
 The same rules hold for events, chunks and requests, so that the recorded events still give the recorded chunks:
 
-* ADK's auth configs and credentials are found by their keys, wherever they are. What remains is their kind, and the URL
+* ADK's auth configs and credentials are found by their keys, wherever they are. Only their kind remains, and the URL
   where a user signs in, without its query. The credential that a user gave is removed completely.
 * A value whose name means a secret is removed, of whatever type it is: see ``_secret_names``. The name is its key, or
   stands beside it: ``{"name": "Cookie", "value": …}``, and ``["Cookie", …]`` in a list.
 * A text that shows itself as a credential is removed, and so are credentials in URLs: see ``_secret_texts``. A text
   that is JSON is cleaned like JSON.
 
-What people and models say is not searched, nor are arguments that a model streams: they come in pieces. The app's own
-function (``Redact``) must remove secrets from these. Attached files are not searched either.
+The texts of people and models are not searched. Nor are arguments that a model streams: they come in pieces. The app's
+own function (``Redact``) must remove secrets from these. Attached files are not searched either.
 
 The search holds up the event loop, and values are as large as clients and tools make them. So its work is bounded: see
 ``Search``. A text or a value for which there is no work left is replaced whole, by ``TOO_LARGE``.
@@ -36,14 +36,16 @@ def check_redact(redact: object) -> None:
 
 
 _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
-"""Prefixes of keys of the session's state. What our own hold is in the messages, where the app's redaction sees it."""
+"""Prefixes of keys of the session's state. The values of our own keys are also in the messages, where the app's
+redaction sees them."""
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
     """An event's JSON (camelCase) without secrets, ``temp:`` state and this package's own metadata and state.
 
-    The arguments and the result of each call, the output of a node and the changes of the state are searched with work
-    of their own, as in the chunks that are made of them: so both lose the same.
+    These values are searched with a budget of work of their own: the arguments and the result of each call, the output
+    of a node, and the changes of the state. The chunks made of them are searched in the same way: so event and chunks
+    lose the same.
     """
     search = Search(typed=True)
     file = search.object_with(data=_kept)

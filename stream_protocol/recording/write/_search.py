@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     Clean = Callable[[Any], Any]
 
 TOO_LARGE: Final = "[too large to be searched for secrets]"
-"""Written in place of what there is no work left for."""
+"""Written in place of a value for which no work is left."""
 
 MAX_WORK: Final = 700_000
 """Of one search, in tenths of a microsecond: the real work is about half of the estimate. It has room for 15,000
 members, or for 300 KB of prose."""
 
 MAX_LEVELS: Final = 200
-"""Levels of lists and objects, also of those in texts that are JSON: as many as a stored event has. What is deeper is
+"""Levels of lists and objects, also of those in texts that are JSON: as many as a stored event has. A deeper value is
 too large. Each level takes up to four calls, and Python allows a thousand."""
 
 MEMBER_WORK: Final = 25
@@ -88,8 +88,8 @@ class Search:
     The work of a text or a value is estimated before it begins. If too little is left, a placeholder takes its place,
     and the search goes on: smaller values may still be searched. Files in Base64 are not searched.
 
-    ``typed``: the value has fields of certain types, as an ADK event: then the placeholder of a list is an empty list,
-    and that of an object an empty object.
+    ``typed``: the value has fields of certain types, as an ADK event has. Then the placeholder of a list is an empty
+    list, and that of an object an empty object.
     """
 
     def __init__(self, work: int = MAX_WORK, *, typed: bool = False) -> None:
@@ -187,12 +187,12 @@ class Search:
         return self._without(told, value)
 
     def _meaning_of_held(self, value: dict[str, Any]) -> Meaning:
-        """What the name in an object means that holds a name and its value."""
+        """Return the meaning of the name in an object that holds a name and its value."""
         held = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
         return next((told for name in held if (told := self._known(name)[1]) is not Meaning.PLAIN), Meaning.PLAIN)
 
     def _clean_list(self, items: list[Any]) -> Any:
-        """A copy of a list. What follows the option of a command line is its value: ``--password``."""
+        """A copy of a list. The item after an option of a command line is the option's value: ``--password``."""
         if not self._enter(items):
             return self._omitted(items)
         cleaned = [self._clean_pair(item) if _is_pair(item) else self.clean(item) for item in items]
@@ -281,7 +281,7 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """A copy of what an auth scheme says of itself: names of flows and scopes, which are no names of secrets."""
+        """A copy of an auth scheme's own description: names of flows and scopes, which are not names of secrets."""
         match value:
             case str():
                 return self._searched(value)

@@ -1,7 +1,7 @@
 """``redact_texts``: an app's redaction of names, and of other texts that it knows beforehand.
 
-A text is found in each of its spellings: composed and decomposed, in upper and lower case, with other white space, with
-the escapes of JSON (a text can be JSON itself) and of URLs.
+A text is found in each of its spellings: composed and decomposed, in upper and lower case, and with other white space.
+It is also found with the escapes of JSON (a text can be JSON itself) and of URLs.
 """
 
 import json
@@ -49,13 +49,14 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
 def redact_texts(*texts: str) -> Redact:
     """Returns a ``redact`` that writes ``[redacted]`` in place of these texts, such as names.
 
-    Each occurrence counts, also within a word, in values and in keys, and in each spelling: upper and lower case,
+    Each occurrence counts, also within a word, in values and in keys. So does each spelling: upper and lower case,
     composed and decomposed letters, any white space. Files and signatures stay as they are.
 
-    What streams is left out: a name may lie across two pieces. The complete event repeats the text. So such a recording
-    replays without the typing, and without what only streamed, as the half text of a run that was stopped.
+    Streamed fragments are left out: a name may lie across two of them. The complete event repeats the text. So such a
+    recording replays without the typing, and without text that was only streamed, as the partial text of a run that was
+    stopped.
 
-    Raises ``StreamProtocolError`` for a text that is empty, or no text.
+    Raises ``StreamProtocolError`` for a text that is empty, or for a value that is not text.
     """
     return _TextRedaction(re.compile("|".join(map(_pattern, _longest_first(texts))), re.IGNORECASE))
 

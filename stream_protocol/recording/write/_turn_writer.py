@@ -4,7 +4,7 @@ Each line is one ``write`` call of the operating system. A killed process leaves
 is cut off, which the next turn removes. Nothing is synced: a power failure can lose the last lines.
 
 If something fails (the disk, or an app's own redaction), the failure is logged once and nothing more is written to that
-file: a recording with a gap would replay something that did not happen. The run itself goes on.
+file. A recording with a gap would replay something that did not happen. The run itself goes on.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class TurnWriter:
 
     @property
     def active(self) -> bool:
-        """Whether the turn has begun and can still be written."""
+        """True if the turn has begun and can still be written."""
         return self._file is not None
 
     def begin(self, message_id: str | None) -> None:

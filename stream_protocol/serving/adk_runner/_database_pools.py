@@ -22,17 +22,19 @@ CONNECTIONS: Final = 5
 one reads."""
 
 CONNECT_SECONDS: Final = 5.0
-"""How long the server may take to accept a connection, unless the URI has a ``timeout``."""
+"""Seconds that the server may take to accept a connection, unless the URI has a ``timeout``."""
 
 PING_SECONDS: Final = 1.0
-"""How long a connection may take to answer before it is used. A proxy may have forgotten it and tell nobody."""
+"""Seconds that a connection may take to answer before it is used. A proxy may have forgotten the connection without
+closing it."""
 
 REFUSED_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """The pauses between attempts to connect to a server that is full or starts, in seconds."""
 
 NOTIFY_SECONDS: Final = 6.0
-"""How long a message may take from one connection to another: long enough for a machine that is busy, and shorter than
-the probe of the whole store, which else says only that nothing answers. A server that starts waits for it once."""
+"""Seconds that a message may take from one connection to another. A busy machine needs some of it. It is shorter than
+the timeout of the probe of the whole store, whose error says only that nothing answers. A server that starts waits for
+it once."""
 
 MIXED_UP: Final = ("42P05", "26000")
 """The codes of a prepared statement that is there already, or is not there."""

@@ -51,9 +51,10 @@ def load_target(name: str) -> Target:
     """Loads an agent, ``App`` or ``Runner``.
 
     ``module:attr``: the module is imported with the working directory on ``sys.path``. A callable is called, and must
-    return the target. Any other name is an agent folder as ``adk web`` knows it; its ``.env`` is read, and an agent in
-    it becomes an ``App`` of the folder's name. Raises ``TargetError``, also for whatever the imported code raises, and
-    for agents whose models only do live runs.
+    return the target. Any other name is an agent folder as ``adk web`` knows it. Its ``.env`` is read, and an agent in
+    it becomes an ``App`` of the folder's name.
+
+    Raises ``TargetError``. This includes all that the imported code raises, and agents whose models only do live runs.
     """
     try:
         is_module = ":" in name and not Path(name).exists()

@@ -1,8 +1,8 @@
-"""ADK's session service in memory, but for reading: other chats go on meanwhile.
+"""ADK's session service in memory, with reads that let other chats go on meanwhile.
 
-ADK copies all that it returns: 5,000 events, or the sessions of a user with 5,000 chats, hold the event loop for
+ADK copies all that it returns. 5,000 events, or the sessions of a user with 5,000 chats, hold the event loop for
 hundreds of milliseconds (ADK 2.13). Here they are copied in pieces, and large events in a thread: a stored event never
-changes. A thread would not do for the state, which changes under it.
+changes. The state cannot be copied in a thread, because it may change meanwhile.
 """
 
 from __future__ import annotations

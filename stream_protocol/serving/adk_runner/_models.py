@@ -1,4 +1,4 @@
-"""What the models of an agent's tree are, and what they lack before they can answer: a key, a package."""
+"""The models of an agent's tree, and the keys and packages that they lack before they can answer."""
 
 import logging
 from collections.abc import Iterator

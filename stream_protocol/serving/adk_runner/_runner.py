@@ -153,7 +153,7 @@ def live_model(root: BaseNode) -> tuple[str, str] | None:
 
 
 def announces_user_message(root: BaseNode) -> bool:
-    """Whether ADK yields the user's event before the model speaks.
+    """Return True if ADK yields the user's event before the model speaks.
 
     It does not for workflow agents (``SequentialAgent``) and agents of an app's own class.
     """

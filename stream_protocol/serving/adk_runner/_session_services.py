@@ -39,7 +39,7 @@ ADK_DATABASES: Final = "google_adk.google.adk.sessions.database_session_service"
 """The logger of ADK that tells of a database that cannot be used, at each attempt."""
 
 PROBE_SECONDS: Final = 10.0
-"""How long a service may take to answer."""
+"""Seconds that a service may take to answer."""
 
 BETWEEN_PROBES: Final = (0.1, 0.2, 0.4, 0.8)
 """The pauses between attempts, in seconds. Workers that start together on an empty database all create its tables, and
@@ -186,6 +186,6 @@ def _make(uri: str) -> BaseSessionService:
 
 
 def _is_shared_database(uri: str) -> bool:
-    """Whether two services of this URI have the same rows: an SQLite database in memory is the service's own."""
+    """Return True if two services of this URI have the same rows. An SQLite database in memory is the service's own."""
     is_sqlite = urlsplit(uri).scheme.startswith("sqlite")
     return not is_in_memory(uri) if is_sqlite else names_driver(uri)

@@ -247,7 +247,7 @@ class _Scope:
                     self._bindings.pop(target.id if isinstance(target, ast.Name) else "", None)
 
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
-        """The kind of target that the name is. Where the source does not tell, ``root_agent`` is believed to be one."""
+        """The kind of target that the name is. If the source does not tell, ``root_agent`` counts as one."""
         binding = self._bindings.get(name)
         match binding:
             case ast.Call(func=function) if (made := self._class_of(function)) is not None:

@@ -1,8 +1,9 @@
 """Reads of a session store in a thread, with an event loop of their own.
 
-ADK makes events and sessions of the rows on the event loop that asks for them: 5,000 events of a chat, or 5,000 chats
-of a user, hold it for about 200 ms (ADK 2.13), and every other chat with it. What is read is new and the caller's own,
-so it may be made in a thread. What is written is not: ``append_event`` changes the session that the run has.
+ADK makes events and sessions of the rows on the event loop that asks for them. 5,000 events of a chat, or 5,000 chats
+of a user, hold the loop for about 200 ms (ADK 2.13), and every other chat with it. Objects that are read are new and
+the caller's own, so a thread may make them. Writes are different: ``append_event`` changes the session that the run
+has.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ READS: Final = "session-reads"
 
 @runtime_checkable
 class Closable(Protocol):
-    """What the session services have that keep connections."""
+    """The interface of session services that keep connections."""
 
     async def close(self) -> None: ...
 

@@ -45,7 +45,7 @@ MAX_WAITING: Final = 10_000
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str)
 
 CLOSING_SECONDS: Final = 10.0
-"""How long a service that is closed waits until the hook has had all records."""
+"""Seconds that a service that is closed waits until the hook has had all records."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +78,9 @@ class AuditRecord:
 OnAudit: TypeAlias = Callable[[AuditRecord], Awaitable[None] | None]
 """Gets each record after the act, one at a time, in their order.
 
-An ``async def`` runs on the event loop, a plain ``def`` in a thread: no request waits for it. A failure is logged, and
-so is a call that takes longer than ``ServiceLimits.hook_timeout``: an ``async def`` is cancelled then; a ``def``
-cannot be, and until it ends later records are in the log alone.
+An ``async def`` runs on the event loop, a plain ``def`` in a thread: no request waits for it. A failure is logged. A
+call that takes longer than ``ServiceLimits.hook_timeout`` is logged, too. An ``async def`` is cancelled then. A ``def``
+cannot be cancelled, and until it ends later records are in the log alone.
 """
 
 

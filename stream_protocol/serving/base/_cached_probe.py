@@ -9,7 +9,8 @@ T = TypeVar("T")
 
 
 class CachedProbe(Generic[T]):
-    """What ``ask`` returns, or raises; the same for ``seconds``. Who comes while it is being asked waits for that."""
+    """A cache for the result or the exception of ``ask``, for ``seconds``. Callers that come while ``ask`` runs wait
+    for it."""
 
     def __init__(self, ask: Callable[[], Awaitable[T]], seconds: float) -> None:
         self._ask = ask

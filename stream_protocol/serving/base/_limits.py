@@ -1,4 +1,5 @@
-"""What one user, and all users together, may ask of a worker: ``ServiceLimits``, and the counts that hold them."""
+"""Limits for one user, and for all users of a worker together: ``ServiceLimits``, and the counters that enforce
+them."""
 
 from __future__ import annotations
 
@@ -68,17 +69,17 @@ SlotKey: TypeAlias = tuple[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceLimits:
-    """How much the users of a ``ChatService`` may ask of it, and how long that may take; ``None`` is without limit.
+    """Limits for the users of a ``ChatService``: counts, sizes and times. ``None`` is without limit.
 
-    A worker counts by itself: with three workers a user has three times as much. Times are seconds. Raises
-    ``StreamProtocolError`` for a count that is not a whole number from 1, and for a time that is not positive; ``0`` is
-    a value of ``disconnect_grace`` and ``stop_timeout``.
+    A worker counts by itself: with three workers a user has three times as much. Times are seconds;
+    ``disconnect_grace`` and ``stop_timeout`` may be ``0``. Raises ``StreamProtocolError`` for a count that is not a
+    whole number from 1, and for a time that is not positive.
     """
 
     max_runs: int | None = MAX_RUNS
-    """Runs that go on at once, of all users. What would begin one more is refused (503)."""
+    """Runs that go on at once, of all users. One more is refused (503)."""
     max_runs_per_user: int | None = MAX_RUNS_PER_USER
-    """Runs that go on at once, of one user. What would begin one more is refused (429)."""
+    """Runs that go on at once, of one user. One more is refused (429)."""
     max_waiting_per_user: int | None = MAX_WAITING_PER_USER
     """Requests of one user that wait at once for the end of a run of their chat. One more is refused (429); and of all
     users no more than ``max_runs`` wait (503)."""
@@ -87,8 +88,8 @@ class ServiceLimits:
     some of the minute has passed. Requests that pages of other sites send in the user's browser count apart."""
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
     """Memory of all stored content that is being sent: histories, artifacts, and stored responses that are sent again.
-    What does not fit is refused (503, or 429 if one user takes more than half); a response of up to 64 KiB never is,
-    and one that is larger than this alone waits until no other is open."""
+    A response that does not fit is refused (503, or 429 if one user takes more than half). A response of up to 64 KiB
+    is never refused. One that alone is larger than this limit waits until no other is open."""
     max_chunks: int | None = MAX_CHUNKS
     """Chunks of one response. A run that says more is stopped, and its response ends in an error: looked at after each
     event of the agent."""
@@ -126,10 +127,10 @@ class RequestRates:
         self._interval = 0 if per_minute is None else _MINUTE // per_minute
         self._now = now
         self._whole_at: OrderedDict[str, int] = OrderedDict()
-        """User id -> when the user's allowance is whole again. Whoever is not in it has all of it."""
+        """User id -> when the user's allowance is whole again. A user who is not in it has all of it."""
 
     def __len__(self) -> int:
-        """How many users are remembered."""
+        """The number of users that are remembered."""
         return len(self._whole_at)
 
     def count(self, user_id: str) -> None:
@@ -158,9 +159,9 @@ class RequestRates:
 
 
 class UserReads:
-    """Lets so many requests of one user, and of all users, read a store at once; the others wait, in their order.
+    """Limits the reads of a store that go on at once, for one user and for all users. Others wait, in their order.
 
-    The event loop turns to whoever is ready: a thousand lists of chats that one user asks for at once would be a
+    The event loop runs each task that is ready. A thousand lists of chats that one user asks for at once would be a
     thousand steps between two of everybody else.
     """
 
@@ -192,7 +193,7 @@ class RunSlots:
         self._freed = asyncio.Event()
 
     def __len__(self) -> int:
-        """How many are taken."""
+        """The number of slots that are taken."""
         return len(self._taken)
 
     async def take(self, slot: RunSlot) -> None:

@@ -1,7 +1,7 @@
 """Work in memory alone that may be long: done in a thread then, so that other chats go on meanwhile.
 
-What a request asks for is found, and a stored session is read, in less than a millisecond as a rule. With 20 MiB of
-files or thousands of events it takes a second, in short steps: between two of them Python lets the event loop go on.
+To plan a request and to read a stored session takes less than a millisecond as a rule. With 20 MiB of files or
+thousands of events it takes a second, in short steps. Between two steps Python lets the event loop go on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_REQUEST: Final = 128 * 1024
-"""Bytes of a body, and of the texts and files of a session. What is smaller takes less than a thread would."""
+"""Bytes of a body, and of the texts and files of a session. Less than this takes less time than a thread would."""
 
 LARGE_VALUES: Final = 5_000
 """Members of the arguments and results in a session, on all levels: a copy of so many takes some 5 ms."""
@@ -60,7 +60,7 @@ async def run_off_loop(
 
 
 def _payloads(events: Sequence[Event]) -> Iterator[Any]:
-    """What may be large in events: texts, files, arguments and results, outputs of nodes, state."""
+    """The parts of events that may be large: texts, files, arguments and results, outputs of nodes, state."""
     for event in events:
         yield event.output
         yield event.actions.state_delta

@@ -1,4 +1,4 @@
-"""What an app sets for one request: state, secrets, a run config, another agent.
+"""Values that an app sets for one request: state, secrets, a run config, another agent.
 
 Only the app's ``prepare`` hook can put values into the session's state. The keys of a request's body do not get there
 by themselves. The hook sees them as ``ChatRequest.body``.
@@ -20,7 +20,7 @@ from stream_protocol.wire import check_instance, check_mapping, check_text
 
 @dataclass(frozen=True, kw_only=True)
 class RunOverrides:
-    """How one request is run. For what is not given, the options of the ``ChatService`` count.
+    """Settings of one run. The options of the ``ChatService`` apply where a setting is not given.
 
     Raises ``StreamProtocolError`` for a value of another type, and for state that no session store can keep.
     """

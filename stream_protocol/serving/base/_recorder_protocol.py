@@ -50,21 +50,21 @@ class TurnRecorders:
         self._recorders = [*recorders]
 
     def begin(self, message_id: str | None) -> None:
-        """As of ``TurnRecorder``."""
+        """Call ``begin`` of each recorder."""
         self._tell(lambda recorder: recorder.begin(message_id))
 
     def event(self, event: Event) -> None:
-        """As of ``TurnRecorder``."""
+        """Call ``event`` of each recorder."""
         if self._recorders:
             self._tell(lambda recorder: recorder.event(event))
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """As of ``TurnRecorder``."""
+        """Call ``written`` of each recorder."""
         if self._recorders:
             self._tell(lambda recorder: recorder.written(sse))
 
     def end(self, outcome: Ending | None) -> None:
-        """As of ``TurnRecorder``."""
+        """Call ``end`` of each recorder."""
         self._tell(lambda recorder: recorder.end(outcome))
 
     def _tell(self, tell: Callable[[TurnRecorder], None]) -> None:

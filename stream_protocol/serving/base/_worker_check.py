@@ -24,13 +24,14 @@ def warn_of_other_workers() -> None:
 
 
 def _several_configured() -> bool:
-    """Whether ``WEB_CONCURRENCY``, which uvicorn and gunicorn read, asks for several workers."""
+    """Return True if ``WEB_CONCURRENCY``, which uvicorn and gunicorn read, asks for several workers."""
     workers = os.environ.get("WEB_CONCURRENCY", "")
     return workers.isdecimal() and int(workers) > 1
 
 
 def _other_worker_runs() -> bool:
-    """Whether this process's parent is a known server with another child of the same command. Works on Linux only."""
+    """Return True if this process's parent is a known server with another child of the same command. Works on Linux
+    only."""
     parent = os.getppid()
     if not _SERVERS.search(_command(parent)):
         return False

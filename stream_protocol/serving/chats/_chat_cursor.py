@@ -36,10 +36,10 @@ Position: TypeAlias = tuple[float, bytes]
 
 @dataclass(frozen=True, kw_only=True)
 class ChatCursor:
-    """How far one list has been read: the list of one user with one filter.
+    """A position in one list of chats: the list of one user with one filter.
 
-    ``chat_list``: the list. ``named``: the chats that were on its pages. ``from_top_to``: whatever is at this position
-    or above counts as read, too.
+    ``chat_list``: the list. ``named``: the chats that were on its pages. ``from_top_to``: all chats at this position or
+    above count as read, too.
     """
 
     chat_list: bytes

@@ -1,7 +1,7 @@
-"""What the user says of a chat, for the list of chats: its title, and whether it is archived.
+"""The user's settings of a chat in the list of chats: its title, and whether it is archived.
 
-It is kept in an ADK session of its own beside that of the chat: a run must be the only one that writes to the chat's
-session while it goes on. See ``docs/decisions/the-list-of-chats.md``.
+They are kept in a separate ADK session beside that of the chat. While a run goes on, only that run may write to the
+chat's session. See ``docs/decisions/the-list-of-chats.md``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_TITLE_LENGTH: Final = 200
 WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
 CHANGED_BY_OTHERS: Final = (AlreadyExistsError, StaleSessionError, SessionNotFoundError)
-"""What a session store raises if another worker has created, changed or deleted the session meanwhile."""
+"""The exceptions of a session store if another worker has created, changed or deleted the session meanwhile."""
 
 _NOT_IN_A_LINE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Unicode categories of characters that a title cannot have: controls, line breaks, lone surrogates. Some databases
@@ -43,18 +43,18 @@ _INVISIBLE: Final = frozenset({"Cf", "Zs"})
 
 
 class ChatChanges(TypedDict, total=False):
-    """What ``ChatService.update`` changes. A key that is absent changes nothing."""
+    """The changes that ``ChatService.update`` makes. A key that is absent changes nothing."""
 
     title: str | None
     """One line of 1 to 200 characters, not all of them invisible. ``None`` removes the user's title: the chat has its
     own again."""
     archived: bool
-    """Whether the chat is left out of the list of chats, and listed among the archived ones."""
+    """True: the chat is left out of the list of chats, and listed among the archived ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChatDetails:
-    """What the user has said of one chat."""
+    """The user's settings of one chat."""
 
     title: str | None = None
     archived: bool = False
@@ -89,9 +89,9 @@ def checked_changes(changes: object) -> ChatChanges:
 
 
 def is_details_id(session_id: str) -> bool:
-    """Whether a session with this id holds the details of a chat, and is no chat.
+    """Return True if a session with this id holds the details of a chat, and is not a chat.
 
-    Case makes no difference: to MySQL, as it comes, it makes none between ids.
+    Case makes no difference: with MySQL's default collation, ids that differ only in case are equal.
     """
     return session_id.strip().lower().startswith(DETAILS_PREFIX)
 

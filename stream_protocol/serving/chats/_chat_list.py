@@ -63,7 +63,7 @@ class ListedChat(TypedDict):
     """When something was last said in it: ISO 8601 in UTC."""
     archived: bool
     running: bool
-    """Whether an answer is being written in it now."""
+    """True if an answer is being written in the chat now."""
 
 
 @dataclass(frozen=True, kw_only=True)

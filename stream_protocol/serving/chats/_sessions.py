@@ -93,11 +93,11 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
 
 
 class Completion:
-    """What a run has shown to the page and ADK has not stored, and that the run was interrupted if it was.
+    """Stores the output that the page has and ADK has not stored, and the interruption of the run if there was one.
 
     ``before``: the session when the run began. ``agent``: the name of its root agent.
-    ``holds_lease``: tells whether the run still has the chat. It is asked after the session was read: what another
-    worker stores from then on makes this session outdated, and the store refuses what is appended to it.
+    ``holds_lease``: returns True if the run still has the chat. It is called after the session was read. Events that
+    another worker stores from then on make this session outdated, and the store refuses to append to it.
     """
 
     def __init__(

@@ -101,8 +101,8 @@ class DurableExecutor(Executor):
     async def stop(self, key: ChatKey) -> bool:
         """Stops the run of the chat, and its orphaned runs. Returns whether there was anything.
 
-        No worker executes any of it again then, whatever becomes of this one and of the one that runs it: a worker that
-        recovers a run only stores its end.
+        No worker executes any of these runs again, even if this worker or the worker of a run dies. A worker that
+        recovers such a run only stores its end.
         """
         return await self._store.with_timeout(self._stop(key), of=ENGINE)
 

@@ -188,7 +188,7 @@ class Engine(Protocol):
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
     ) -> None:
-        """Keeps the record, then does the work of a run. Whoever ends the run calls ``cancel``."""
+        """Keeps the record, then does the work of a run. The code that ends the run calls ``cancel``."""
 
     async def execute_again(
         self,

@@ -100,7 +100,7 @@ class LocalRun:
 
 
 class LocalRuns:
-    """The runs that this worker executes. Whatever it tells the engine, it tells again until that succeeds."""
+    """The runs that this worker executes. It repeats each call of the engine until the call succeeds."""
 
     def __init__(self, service: DurableService) -> None:
         self._engine = service.engine

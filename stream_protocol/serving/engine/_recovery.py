@@ -203,9 +203,9 @@ def job_runner(runner: Runner, sessions: ResumedSessions) -> Runner:
 async def with_shown(
     events: AsyncGenerator[Event], log: Sequence[bytes], run: Run, execution: Execution, sessions: ResumedSessions
 ) -> AsyncGenerator[Event]:
-    """Yield the events, and the partial texts of models whose workers have died, in the order in which they are stored.
+    """Yield the events and, in the order of the store, the partial texts of models whose workers have died.
 
-    A partial text that is stored comes where it is stored. The last one is not stored yet: it is stored before the
+    A partial text that is stored comes where it is stored. The last one is not stored yet. It is stored before the
     first new fragment, or after the first new complete event, which ADK has stored.
     """
     told = False

@@ -43,7 +43,7 @@ class ResumedSessions(DelegatingSessions):
         found = list(stored.events[: record.found_events])
         self._found = stored.model_copy(update={"events": found, "state": record.state})
         self._earlier = list(stored.events[record.found_events :])
-        """What earlier executions have stored, and this one has not come to."""
+        """The events that earlier executions have stored, and this one has not reached."""
         self._partial_texts: list[Event] = []
         """The partial texts before what it has come to, unless they were taken."""
         self.earlier = (*self._earlier,)
@@ -52,12 +52,12 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def is_over(self) -> bool:
-        """Whether the session says that the run has ended, or that the user has said something else since."""
+        """Return True if the session says that the run has ended, or that the user has said something else since."""
         return any(map(self._is_later_than_run, self.earlier))
 
     @property
     def has_input(self) -> bool:
-        """Whether an earlier execution has stored what the user said, or the first answers."""
+        """Return True if an earlier execution has stored the user's message, or the first answers."""
         return any(
             is_user_event(event) and EventMetadata.of(event).idempotency_key == self._idempotency_key
             for event in self.earlier
@@ -128,7 +128,7 @@ class ResumedSessions(DelegatingSessions):
 
 
 def _said(event: Event) -> str:
-    """What an event says and does, without what differs from one execution to the next."""
+    """The content and actions of an event, without the parts that differ from one execution to the next."""
     actions = event.actions
     content = event.content and event.content.model_dump(mode="json", exclude_none=True)
     for part in (content and content.get("parts")) or ():
@@ -136,7 +136,7 @@ def _said(event: Event) -> str:
             part["function_call"] = _asked(call)
         if link := part.get("file_data"):  # to an artifact, which the execution may have saved again
             part["file_data"] = {**link, "file_uri": _VERSION.sub("", link.get("file_uri") or "")}
-    # ADK's stores do not give the details of a sign-in back as they got them; the ids of widgets are drawn by chance.
+    # ADK's stores do not give the details of a sign-in back as they got them; the ids of widgets are random.
     update = {
         "state_delta": _lasting(actions.state_delta),
         "artifact_delta": dict.fromkeys(actions.artifact_delta, 0),
@@ -150,7 +150,7 @@ def _said(event: Event) -> str:
 
 
 def _asked(call: dict[str, Any]) -> dict[str, Any]:
-    """A call without what ADK draws by chance: its id if the model gave none, and the state of a sign-in."""
+    """A call without ADK's random values: its id if the model gave none, and the state of a sign-in."""
     if call["name"] == REQUEST_EUC_FUNCTION_CALL_NAME:
         return {"name": call["name"], "for": call.get("args", {}).get("functionCallId")}
     drawn = str(call.get("id")).startswith(AF_FUNCTION_CALL_ID_PREFIX)

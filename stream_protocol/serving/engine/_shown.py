@@ -1,4 +1,4 @@
-"""What a page was shown of an answer that its model had not ended when the worker died."""
+"""The part of an unfinished answer that the page had received when the worker died."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
 
 
 def is_partial_text(event: Event) -> bool:
-    """Whether it is such an event."""
+    """Return True if the event is one of ``unfinished_text``."""
     return EventMetadata.of(event).unfinished
 
 

@@ -1,4 +1,4 @@
-"""Where an exception comes from: the tool, the model or the agent that raised it, and the line of the app's code."""
+"""The origin of an exception: the tool, the model or the agent that raised it, and the line of the app's code."""
 
 import sysconfig
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""What a model's provider answered to a request that it refused, read from the exception of whatever client library.
+"""The response of a model's provider to a request that it refused, read from the exception of any client library.
 
-Read are the fields that google-genai (``APIError``), openai and anthropic (``APIStatusError``) and litellm give their
+The fields are those that google-genai (``APIError``), openai and anthropic (``APIStatusError``) and litellm give their
 exceptions. None of these libraries is imported.
 """
 
@@ -30,9 +30,9 @@ class ProviderAnswer:
     """All machine-readable names that it gives the error: ``RESOURCE_EXHAUSTED``, ``insufficient_quota``, … The most
     general one comes first."""
     message: str
-    """What it says in words."""
+    """The message, in words."""
     retry_after: str | None
-    """How long one should wait, as Google says it: ``22s``."""
+    """The time to wait, as Google says it: ``22s``."""
 
     @property
     def name(self) -> str:

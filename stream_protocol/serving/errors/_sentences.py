@@ -1,8 +1,8 @@
-"""One plain sentence for whatever ended a run: the cause, and what to do about it.
+"""One plain sentence for each reason that ended a run: the cause, and what to do about it.
 
-An exception is known by what raised it (a tool, a model, an agent), by its class, and by the fields in which a provider
-told its answer. Its words are searched only where the library that raised it gives nothing else. No provider's library
-is imported: classes are known by their names.
+An exception is known by the tool, model or agent that raised it, by its class, and by the fields with the provider's
+response. Its text is searched only where the library that raised it gives nothing else. No provider's library is
+imported: classes are known by their names.
 """
 
 import re
@@ -27,7 +27,7 @@ _BROKEN_OFF: Final = frozenset(
     {"ReadError", "WriteError", "ProtocolError", "ClientConnectionError", "ClientPayloadError", "ConnectionError"}
 )
 _NO_RESPONSE: Final = frozenset({"TransportError", "APIConnectionError"})
-"""What says no more than that there was no response."""
+"""Names of exceptions whose only information is that there was no response."""
 _UNREADABLE: Final = frozenset(
     {
         "UnknownApiResponseError",
@@ -38,7 +38,8 @@ _UNREADABLE: Final = frozenset(
     }
 )
 _PROVIDER_LIBRARIES: Final = frozenset({"litellm", "openai", "anthropic"})
-"""Whose exceptions are a model's, too, where the exception has no traceback. google-genai's are under ``google``."""
+"""Packages whose exceptions count as a model's, too, where the exception has no traceback. google-genai's are under
+``google``."""
 
 _NO_KEY: Final = re.compile(
     r"no api key|missing credentials|missing \w+ api key|no \w+ credential|api[_ ]key[^.]{0,40} must be set"
@@ -246,7 +247,7 @@ def _text(error: BaseException, *, quoting: bool) -> str:
 
 
 def _told(error: BaseException, *, quoting: bool) -> str:
-    """What the exception says, and where in the app's code: without a full stop."""
+    """The exception's text, or only its class if not ``quoting``, and its place in the app's code. No full stop."""
     if quoting:
         return located_text(error)
     name = type(error).__name__

@@ -19,11 +19,16 @@ from stream_protocol.serving.http._trusted_origins import check_cors_of_app
 def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -> APIRouter:
     """The chat endpoint for a FastAPI app: ``app.include_router(chat_router(agent))``.
 
-    The router has ``POST {path}``, to which ``useChat`` posts; ``GET``, ``PATCH`` and ``DELETE {path}/{id}``;
-    ``GET {path}/{id}/stream``; ``POST {path}/{id}/stop``; ``GET {path}/{id}/artifacts/{name}``; ``GET {path}s``, the
-    list of chats; ``GET /healthz``, 200 while the process lives; and ``GET /readyz``, 503 once it begins no more runs,
-    and while a store that each run needs does not answer. ``prefix`` and ``dependencies`` of ``include_router`` apply
-    to all of them.
+    The router has these routes. ``prefix`` and ``dependencies`` of ``include_router`` apply to all of them.
+
+    * ``POST {path}``, to which ``useChat`` posts
+    * ``GET``, ``PATCH`` and ``DELETE {path}/{id}``
+    * ``GET {path}/{id}/stream``
+    * ``POST {path}/{id}/stop``
+    * ``GET {path}/{id}/artifacts/{name}``
+    * ``GET {path}s``, the list of chats
+    * ``GET /healthz``, 200 while the process lives
+    * ``GET /readyz``, 503 once it begins no more runs, and while a store that each run needs does not answer
 
     The router's lifespan, which ``include_router`` merges into the app's, starts the service and closes it. When the
     server shuts down, the runs are stopped and stored.

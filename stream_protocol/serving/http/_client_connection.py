@@ -29,8 +29,8 @@ STALLED_SECONDS: Final = 60.0
 line of 2 KB a second is still served."""
 
 SENDS_AT_ONCE: Final = 4
-"""Sends without a turn of the event loop, which tells that the connection is lost. asyncio logs a warning for the fifth
-write to a lost connection, and for each one after it."""
+"""Sends without a turn of the event loop, which tells that the connection is lost. From the fifth write to a lost
+connection on, asyncio logs a warning for each."""
 
 
 class ReaderCutOffError(Exception):
@@ -38,7 +38,7 @@ class ReaderCutOffError(Exception):
 
 
 class ClientConnection:
-    """The sending side of one HTTP connection. What one chunk costs is here: one call of the server, and no timer."""
+    """The sending side of one HTTP connection. One chunk costs one call of the server, and no timer."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

@@ -72,17 +72,17 @@ class ChatEndpoints:
     these methods. The app closes the service, in its lifespan.
 
     ``max_body_bytes``: a larger request is refused (413).
-    ``max_bytes_in_flight``: the memory that the bodies of all requests may take while they are read and planned; what
-    does not fit is refused (503, or 429 if one user takes more than half).
+    ``max_bytes_in_flight``: the memory that the bodies of all requests may take while they are read and planned. A
+    request that does not fit is refused (503, or 429 if one user takes more than half).
     ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
     ``allow_origins``: origins of pages on other sites that may change something, such as ``https://app.example``, or
-    ``*`` for all: ``respond``, ``stop``, ``update`` and ``delete`` refuse others (403). Only for frameworks other than
+    ``*`` for all. ``respond``, ``stop``, ``update`` and ``delete`` refuse others (403). Only for frameworks other than
     Starlette and FastAPI: with these, name the origins in the app's ``CORSMiddleware``, which also answers preflights.
 
     No method raises for a request that is refused: the response has a 4xx and one short plain sentence, which the page
     shows. It is plain text, but ``{"error": …}`` of ``history``, ``chats`` and ``update``, which answer JSON. Any other
-    failure is logged, and the response is a 500 with the text of the service's ``on_error``, by default a masked one.
-    An empty ``user_id`` is refused (401), and so is what a user sends beyond the limits of the service (429): see
+    failure is logged. The response is then a 500 with the text of the service's ``on_error``, by default a masked one.
+    An empty ``user_id`` is refused (401). Requests beyond the limits of the service are refused, too (429): see
     ``ServiceLimits``. The constructor raises ``StreamProtocolError`` for a wrong value.
     """
 
@@ -167,11 +167,15 @@ class ChatEndpoints:
 
     @_answers_errors_as_json
     async def chats(self, request: Request, *, user_id: str) -> Response:
-        """``{"chats": [{"id", "title", "updatedAt", "archived", "running"}], "nextCursor"}``: the user's chats, newest
-        first.
+        """Returns the user's chats, newest first.
 
-        The query may have ``limit``; ``search``, a text in the titles; ``archived``, ``true`` for the archived chats;
-        and ``cursor``, which is the ``nextCursor`` of the page before. What is wrong in it is refused (422).
+        The response is ``{"chats": [{"id", "title", "updatedAt", "archived", "running"}], "nextCursor"}``. The query
+        may have these keys. A wrong value is refused (422).
+
+        * ``limit``
+        * ``search``, a text in the titles
+        * ``archived``, ``true`` for the archived chats
+        * ``cursor``, the ``nextCursor`` of the page before
         """
         await self._admit(request, user_id)
         query = request.query_params

@@ -19,14 +19,14 @@ TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus's own."""
 
 REMEMBERED_SECONDS: Final = 1.0
-"""Whoever asks all the time gets the same text again: making it takes milliseconds."""
+"""Seconds that the same text is returned again: making it takes milliseconds, and a client may ask all the time."""
 
 
 class MetricsPage:
     """ASGI middleware that answers ``/metrics``. ``read``: gives the text, and is called in a thread.
 
-    To be put around the whole app, but within the check of host names: no CORS rules of the app let the page of
-    another site read it.
+    Put it around the whole app, but inside the check of host names. There no CORS rule of the app lets the page of
+    another site read the metrics.
     """
 
     def __init__(self, app: ASGIApp, read: Callable[[], bytes]) -> None:

@@ -30,8 +30,8 @@ def _mask(_error: BaseException) -> str:
 def plain_text_errors(
     endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
 ) -> Callable[P, Awaitable[Response]]:
-    """Answers a ``ChatRequestError`` of the endpoint with its text and status, any other failure with 500 and the text
-    that ``error_text`` gives: by default a masked one. Browsers neither frame nor sniff what it answers.
+    """Answers a ``ChatRequestError`` of the endpoint with its text and status. Any other failure is a 500 with the text
+    that ``error_text`` gives: by default a masked one. Browsers neither frame nor sniff these responses.
 
     An ``HTTPException`` is left to the app: only the app's own hooks raise it.
     """

@@ -21,7 +21,7 @@ MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024
 """The most bytes of a refused body that are read: a video that somebody attached by mistake."""
 
 DROPPING_SECONDS: Final = 30.0
-"""How long a refused body is read: nginx's ``lingering_time``."""
+"""Seconds that the rest of a refused body is read: nginx's ``lingering_time``."""
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """The most bytes in a request body. Generous: the client sends its whole history again, attached files included."""
@@ -34,11 +34,11 @@ BUSY_SECONDS: Final = 5
 
 
 class RequestBodies:
-    """Reads the JSON bodies of an app's requests. What all of them take together is bounded.
+    """Reads the JSON bodies of an app's requests. The memory that all of them take together is bounded.
 
-    ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: what bodies take while they arrive, are
-    parsed and planned; what does not fit is refused (503, and 429 if it is more than half for one user). What has
-    arrived counts, not what is announced, and what the values of a body take when it is parsed.
+    ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory of bodies while they arrive,
+    are parsed and planned. A body that does not fit is refused (503, and 429 if it is more than half for one user).
+    Only received bytes count, not a ``Content-Length``. The values of a body count when it is parsed.
     """
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:

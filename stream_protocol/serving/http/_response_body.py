@@ -49,5 +49,5 @@ async def _body(response: ASGIApp) -> AsyncGenerator[bytes]:
 
 
 async def _wait_for_ever() -> Message:
-    """What a response gets that asks whether the client has left: it is cancelled then."""
+    """The ``receive`` of a response that waits for its client to leave: it never returns, until it is cancelled."""
     return await asyncio.Future[Message]()

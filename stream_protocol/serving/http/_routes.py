@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final, TypedDict, Unpack
 
 from starlette.middleware import Middleware
@@ -36,7 +37,7 @@ class RouteOptions(TypedDict, total=False):
     """Keyword options of ``chat_router``."""
 
     path: str
-    """Where ``useChat`` posts."""
+    """The path to which ``useChat`` posts."""
     identify: Identify
     """Request -> the user's id, from your session or token: whose chats the request may see. By default all chats
     belong to one local user, and a warning is logged at the first request from another machine. The user's id is never
@@ -48,17 +49,17 @@ class RouteOptions(TypedDict, total=False):
     """A larger request is refused (413). Stock clients send the whole chat with each message, attached files
     included."""
     max_bytes_in_flight: int
-    """The memory that the bodies of all requests may take while they are read and planned. What does not fit is refused
-    (503, or 429 if one user takes more than half); a body of up to 64 KiB is never."""
+    """The memory that the bodies of all requests may take while they are read and planned. A body that does not fit is
+    refused (503, or 429 if one user takes more than half). A body of up to 64 KiB is never refused."""
     keep_alive: float | None
     """Seconds of silence in a stream before a comment is sent, since proxies cut silent connections; ``None`` for
     never."""
     allow_origins: Sequence[str]
     """Origins of other pages that may use the endpoint: scheme, host and port, such as ``https://app.example``, or
-    ``*`` for all. The routes answer the browser's preflights, and their responses have the headers of CORS. Pages of an
-    origin that is named may send the user's cookies, too. What unnamed pages of other sites send is refused (403) if it
-    changes something. If the app has a ``CORSMiddleware``, name the origins there, and leave this out: its pages may
-    use the endpoint."""
+    ``*`` for all. The routes answer the browser's preflights, and their responses have the headers of CORS. Pages of
+    an origin that is named may send the user's cookies, too. Requests of unnamed pages of other sites are refused
+    (403) if they change something. If the app has a ``CORSMiddleware``, name the origins there, and leave this out:
+    its pages may use the endpoint."""
 
 
 DEFAULTS: Final[RouteOptions] = {
@@ -114,13 +115,6 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
     async def artifact(request: Request, user_id: str) -> Response:
         return await endpoints.artifact(request, _chat_id(request), request.path_params["name"], user_id=user_id)
 
-    async def readyz(_request: Request) -> Response:
-        if not service.accepts_runs:
-            return JSONResponse({"status": "draining"}, status_code=503)
-        if missing := await service.unready():
-            return JSONResponse({"status": "unavailable", "missing": missing}, status_code=503)
-        return JSONResponse({"status": "ok"})
-
     def route(method: str, path: str, name: str, endpoint: Callable[[Request, str], Awaitable[Response]]) -> Route:
         async def identified(request: Request) -> Response:
             async with dropping_body_if_refused(request):
@@ -141,9 +135,17 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
         route("DELETE", path + "/{chat_id}", "delete_chat", delete),
         route("GET", path + "/{chat_id}/artifacts/{name:path}", "artifact", artifact),
         Route("/healthz", plain_text_errors(_healthz), methods=["GET"], name="healthz"),
-        Route("/readyz", plain_text_errors(readyz), methods=["GET"], name="readyz"),
+        Route("/readyz", plain_text_errors(partial(_readyz, service)), methods=["GET"], name="readyz"),
     ]
     return cross_origin_routes(routes, check_origins("allow_origins", given["allow_origins"]))
+
+
+async def _readyz(service: ChatService, _request: Request) -> Response:
+    if not service.accepts_runs:
+        return JSONResponse({"status": "draining"}, status_code=503)
+    if missing := await service.unready():
+        return JSONResponse({"status": "unavailable", "missing": missing}, status_code=503)
+    return JSONResponse({"status": "ok"})
 
 
 def _chat_id(request: Request) -> str:

@@ -33,7 +33,7 @@ KEEP_ALIVE = 15.0
 """Seconds of silence before a comment goes out. Proxies close idle connections after 30 to 100 seconds."""
 
 UNCOUNTED_SECONDS: Final = 10.0
-"""How long a client may read a response after its end before its memory counts. Nearly all have read it by then."""
+"""Seconds that a client may read a response after its end before its memory counts. Nearly all have read it by then."""
 
 
 OF_EVENTS: Final = "`stream_sse(events)` makes them of the events of a run"

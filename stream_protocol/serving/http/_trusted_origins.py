@@ -1,8 +1,8 @@
-"""Which page sent a request, and whether it may change something.
+"""The origin of the page that sent a request, and the check that it may change something.
 
-A browser lets any page send a ``POST`` without a body to any server, with the user's cookies, and only keeps the answer
-from it (``fetch`` with ``no-cors``, a form): enough to stop a run. Only requests that change something are refused: of
-what a ``GET`` returns, such a page reads nothing.
+A browser lets any page send a ``POST`` without a body to any server, with the user's cookies (``fetch`` with
+``no-cors``, a form). It only keeps the response from the page. Such a request is enough to stop a run. Only requests
+that change something are refused: such a page cannot read the response to a ``GET``.
 """
 
 from collections.abc import Collection

@@ -33,14 +33,15 @@ INSPECTOR: Final = "inspector"
 
 
 class Suggestion(TypedDict):
-    """What the page offers to say, and what that shows."""
+    """A message that the page offers to send first, with a ``title`` if one is given."""
 
     title: NotRequired[str]
     prompt: str
 
 
 class PageInfo(TypedDict, total=False):
-    """What the page is told before anything is said: who answers, by which models, and what may be said first."""
+    """The page's information before the first message: the agent, its models and tools, and suggestions for a
+    message."""
 
     agent: str
     description: str
@@ -140,6 +141,6 @@ async def _no_page(_request: Request) -> Response:
 
 
 async def _answer_http_error(_request: Request, error: Exception) -> Response:
-    """As Starlette does: an unknown path, another method, what a hook of the app raises."""
+    """Answer an unknown path, another method, and an ``HTTPException`` of a hook, with Starlette's status and text."""
     assert isinstance(error, HTTPException)
     return PlainTextResponse(error.detail, error.status_code, {**ANSWER_HEADERS, **(error.headers or {})})

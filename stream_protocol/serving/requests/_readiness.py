@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ANSWER_SECONDS: Final = 0.8
-"""How long a store may take: Kubernetes gives a probe a second."""
+"""Seconds that a store may take: Kubernetes gives a probe a second."""
 
 REMEMBERED_SECONDS: Final = 1.0
-"""How long the answer of the stores is remembered: whoever asks all the time asks the stores no oftener."""
+"""Seconds that the answer of the stores is remembered, so that clients that ask all the time do not load the stores."""
 
 NAME: Final = "readyz"
 """The user and chat that are looked for. There need not be any."""
@@ -44,7 +44,7 @@ class Readiness:
             self._pings["engine"] = CachedProbe(engine.ping, 0.0).get
         self._missing = CachedProbe(self._ask, REMEMBERED_SECONDS)
         self._told: tuple[str, ...] = ()
-        """What the log has been told to be missing."""
+        """The stores that the log has named as missing."""
 
     async def missing(self) -> tuple[str, ...]:
         """The stores that do not answer: ``run log``, ``session store``, ``engine``. Known within a second."""

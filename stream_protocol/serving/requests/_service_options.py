@@ -62,9 +62,9 @@ class ServiceOptions(ConverterOptions, total=False):
     """Stores the sessions: any of ADK's, such as ``SqliteSessionService``, ``VertexAiSessionService`` and
     ``DatabaseSessionService`` (with the extra ``postgres``). In memory by default. A ``Runner`` brings its own."""
     history: HistoryMode
-    """Which history the model reads. ``"server"``, the default: the stored session; only the last message of a request
-    counts. ``"client"``: the messages of the request. Nothing is stored, each request gets a session of its own, in
-    memory, and approvals are refused. ``"text"``: the same, but only the texts of the messages."""
+    """The history that the model reads. ``"server"``, the default: the stored session; only the last message of a
+    request counts. ``"client"``: the messages of the request. Nothing is stored, each request gets a session of its
+    own, in memory, and approvals are refused. ``"text"``: the same, but only the texts of the messages."""
     run_config: RunConfig | None
     """``default_run_config()`` by default: ``StreamingMode.SSE``, and plain ``def`` tools in threads: one of them would
     block every chat."""
@@ -72,19 +72,19 @@ class ServiceOptions(ConverterOptions, total=False):
     """Keeps responses while they are written. ``MemoryRunLog()`` by default, for one process; ``RedisRunLog`` for many.
     The service closes it."""
     limits: ServiceLimits | None
-    """How many runs go on at once, how long and how much one may say, how often a user may ask: see ``ServiceLimits``.
-    The calls of models in a run are ``max_llm_calls`` of the run config, ADK's 500 by default; the bytes of a response
-    are ``LogBounds.max_size`` of the run log."""
+    """Limits on the runs that go on at once, their time and size, and the requests of each user: see ``ServiceLimits``.
+    Two limits are elsewhere. ``max_llm_calls`` of the run config, ADK's 500 by default, limits the calls of models in a
+    run. ``LogBounds.max_size`` of the run log limits the bytes of a response."""
     on_busy: OnBusy
-    """What a new turn of the user does while a run of its chat goes on. ``"interrupt"``, the default: it stops that
+    """The effect of a new turn of the user while a run of its chat goes on. ``"interrupt"``, the default: it stops that
     run, as ``stop`` does, and is answered. ``"reject"``: every other request is refused (409)."""
     history_cut: HistoryCut
-    """What it means that new words come with a history which ends before the stored one. ``"append"``, the default:
-    they are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``: what is
-    stored after the last message that the client has is taken back first; some kits edit so, assistant-ui among them.
-    Only for clients that send ``messages`` with the ids of all; a single ``message`` never means a cut."""
+    """The effect of new words from a client that sends fewer messages than are stored. ``"append"``, the default: they
+    are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``: the messages after
+    the client's last one are removed from the chat first. Some kits edit this way, assistant-ui among them. The option
+    is only for clients that send ``messages`` with the ids of all. A single ``message`` never means a cut."""
     files: FilePolicy | None
-    """Which attached files are accepted (by default all that a browser can send), and whether the agent's files are
+    """The attached files that are accepted (by default all that a browser can send), and whether the agent's files are
     sent as links to artifacts."""
     on_finish: OnFinish | None
     """Called when a run has ended, with the messages of the chat: see ``OnFinish``."""
@@ -98,7 +98,7 @@ class ServiceOptions(ConverterOptions, total=False):
     """Executes a run again whose worker is dead: a ``DbosEngine`` of ``stream_protocol.durable``. It needs
     ``history="server"``, and agents of ADK's own classes. The service closes it."""
     times: ServiceTimes
-    """How long the service waits where there is no option, for tests: see ``ServiceTimes``."""
+    """Waiting times of the service that no other option sets, for tests: see ``ServiceTimes``."""
 
 
 DEFAULTS: Final[ServiceOptions] = {

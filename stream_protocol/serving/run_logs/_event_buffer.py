@@ -18,7 +18,7 @@ from stream_protocol.serving.run_logs._run_reader import RunReader
 from stream_protocol.wire import check_callable
 
 START: Final = b'data: {"type":"start"'
-"""How the first event of a response begins."""
+"""The first bytes of the first event of a response."""
 
 
 class EventBuffer:
@@ -45,7 +45,7 @@ class EventBuffer:
 
     @property
     def closed(self) -> bool:
-        """Whether the response is complete: nothing more will be appended."""
+        """True if the response is complete: nothing more will be appended."""
         return self._closed
 
     @property
@@ -60,7 +60,7 @@ class EventBuffer:
 
     @property
     def full(self) -> bool:
-        """Whether the log is larger than ``bounds.max_size``: append nothing more but the end of the response."""
+        """True if the log is larger than ``bounds.max_size``: append nothing more but the end of the response."""
         return self.size > self._bounds.max_size
 
     @property

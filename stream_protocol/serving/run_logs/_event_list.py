@@ -25,9 +25,9 @@ class EventList:
         self.joined = JoinedStream()
         """The first events, joined."""
         self.joined_count = 0
-        """How many events were joined."""
+        """The number of events that were joined."""
         self._joined_bytes = 0
-        """How many bytes these had before."""
+        """The bytes of these events before they were joined."""
         self.joined_weight = 0
         """As ``weight``, of these."""
         self._tail: list[bytes] = []
@@ -36,7 +36,7 @@ class EventList:
         """The number of events before those in ``_tail``."""
         self._bytes = 0
         self.weight = 0
-        """What a reader of all events has read, as ``LogBounds.max_backlog`` counts it."""
+        """The bytes that a reader of all events has read, as ``LogBounds.max_backlog`` counts them."""
         self._join_above = bounds.coalesce_above
 
     @property

@@ -2,7 +2,8 @@
 
 Each run of a chat gets a greater number, a fencing token. By it a worker that was cut off from the store finds out that
 a newer run has taken the chat. The locks that stores have (redis-py's ``redis.lock``, PostgreSQL's advisory locks) lack
-the token, and the run's phase, its worker and the request to stop, which must change in the same atomic step.
+the token. They also lack the run's phase, its worker and the request to stop, which must change in the same atomic
+step.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class SharedLease:
     """The lease of one run. After ``claim``, run ``keep_until_released`` in one asyncio task.
 
     The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
-    is called. A loop that was busy for seconds does not lose it: late as it is, the renewal tells whether a newer run
-    has taken the chat, and takes the lease back if not. Until then the lease is not ``held``.
+    is called. A loop that was busy for seconds does not lose it. The late renewal tells whether a newer run has taken
+    the chat, and takes the lease back if not. Until then the lease is not ``held``.
     """
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle, times: LeaseTimes) -> None:
@@ -63,12 +64,12 @@ class SharedLease:
 
     @property
     def read_elsewhere(self) -> bool:
-        """Whether somebody reads the response through another worker."""
+        """True if another worker reads the response for a client."""
         return self._read_elsewhere.is_set()
 
     @property
     def held(self) -> bool:
-        """Whether the lease was renewed in time. A lost lease stays lost."""
+        """True if the lease was renewed in time. A lost lease stays lost."""
         return not self._lost and _now() <= self._renewed_at + self._times.valid_without_renewal
 
     async def confirm(self) -> bool:
@@ -133,8 +134,11 @@ class SharedLease:
             await cancel_and_wait([ending])
 
     async def _tell_end(self) -> None:
-        """Tells the store that the response has ended, before a reader here gets the end: a page that has it may send
-        its next request to another worker. A store that does not answer keeps no reader waiting for long."""
+        """Tells the store that the response has ended, before a reader here gets the end.
+
+        A page that has the end may send its next request to another worker. A store that does not answer keeps no
+        reader waiting for long.
+        """
         await self.owner.log.wait_closed()
         self.renew_now()
         await asyncio.sleep(END_SECONDS)

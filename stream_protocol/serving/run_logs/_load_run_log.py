@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 
 REDIS: Final = ("redis", "unix:")
 POSTGRES: Final = ("postgres",)
-"""How the URLs of each kind begin."""
+"""The prefixes of the URLs of each kind of store."""
 
 
 def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
-    """Makes the run log of a URL, after it has checked that the store can be written to: a server without its store
-    must not start.
+    """Checks that the store of a URL can be written to, and makes the run log. A server without its store must not
+    start.
 
-    ``prefix``: begins all names in the store; ``None``: the default of the run log. ``lease``: seconds. To be called
-    where no event loop runs. Raises ``RunLogError`` if the store cannot be written to, ``StreamProtocolError`` for an
-    unusable URL or prefix, and ``ImportError`` if an extra is not installed.
+    ``prefix``: begins all names in the store; ``None``: the default of the run log. ``lease``: seconds. Call it where
+    no event loop runs.
+
+    Raises ``RunLogError`` if the store cannot be written to, ``StreamProtocolError`` for an unusable URL or prefix, and
+    ``ImportError`` if an extra is not installed.
     """
     check_text("url", url, expected="a URL")
     check_text("prefix", prefix, or_none=True)

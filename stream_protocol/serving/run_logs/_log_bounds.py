@@ -18,8 +18,8 @@ class LogBounds:
     """A response that is larger than this even after joining ends in an error."""
     max_backlog: int = 16 * 2**20
     """A reader that has more than this left to read is cut off. One that comes late may have as much left as there was
-    when it came, and that much again. An event counts with at most 64 KiB: a large image is kept once for all readers,
-    whoever has read it. The events of the last ``append`` do not count."""
+    when it came, and that much again. An event counts with at most 64 KiB: a large image is kept once for all readers.
+    The events of the last ``append`` do not count."""
     max_readers: int = 32
     """The most readers at once, in one worker. One more takes the place of the one that has most left to read, or else
     of the oldest: a page that reloads gets in. A user has several tabs and devices, and a browser opens six connections

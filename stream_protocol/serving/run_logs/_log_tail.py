@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LINGER_SECONDS: Final = 1.0
-"""How long a run is followed without a reader: one may be about to come."""
+"""Seconds that a run is followed without a reader: one may be about to come."""
 
 MAX_WAIT: Final = 1.0
-"""How many seconds one read may wait for more events."""
+"""Seconds that one read may wait for more events."""
 
 
 class LogTail:
@@ -53,12 +53,12 @@ class LogTail:
         self._runs_are_recovered = runs_are_recovered
         self._timer: asyncio.TimerHandle | None = None
         self._received = 0
-        """How many of the run's events are in ``buffer``."""
+        """The number of the run's events that are in ``buffer``."""
         self._head_read = False
 
     @property
     def leaving(self) -> bool:
-        """Whether it reads no further, though the run goes on: who comes now needs another one."""
+        """True if the tail reads no further, though the run goes on: a new reader needs another tail."""
         return self._unwanted.is_set() and not self.buffer.closed
 
     async def begin(self) -> bool:

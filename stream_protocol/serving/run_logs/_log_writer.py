@@ -27,14 +27,14 @@ GATHER_SECONDS: Final = 0.005
 """The pause between two pieces: a fast run would spend most of its time on small ones. No reader sees the delay."""
 
 UNREAD_GATHER_SECONDS: Final = 0.25
-"""The pause while nobody reads the run at another worker: a command for each chunk takes several times as long as all
-else that is done for it. A worker that dies takes along what it has not sent."""
+"""The pause while nobody reads the run at another worker. A command for each chunk takes several times as long as all
+other work on the chunk. A worker that dies loses the events that it has not sent."""
 
 MAX_PIECE: Final = 2**20
 """The most bytes in one piece, unless a single event is larger."""
 
 JOIN_SECONDS: Final = 2.0
-"""How long entries stay in the stream after they have been joined, for readers that still go through them."""
+"""Seconds that entries stay in the stream after they have been joined, for readers that still go through them."""
 
 
 class LogWriter:

@@ -107,7 +107,7 @@ class Readers:
         self.leave(cursor)
 
     def _unread(self, cursor: Cursor) -> int:
-        """How many bytes the reader has not read yet, as ``bounds.max_backlog`` counts them."""
+        """The number of bytes that the reader has not read yet, as ``bounds.max_backlog`` counts them."""
         return (self._events.size if cursor.reads_joined else self._events.weight) - cursor.read_bytes
 
     def _tell(self) -> None:

@@ -1,4 +1,4 @@
-"""What a run log must do: keep the responses of all chats while they are written, and give each chat to one run.
+"""The interface of a run log: keep the responses of all chats while they are written, and give each chat to one run.
 
 To write one, implement ``RunLog`` and ``Lease``; ``EventBuffer`` does the reading. Test it with
 ``stream_protocol.testing.run_log_conformance``.
@@ -71,14 +71,14 @@ class Lease(Protocol):
 
     @property
     def read_elsewhere(self) -> bool:
-        """Whether somebody reads the response through another worker."""
+        """True if another worker reads the response for a client."""
 
     def open(self) -> None:
         """Sets the phase to ``open``: the response may be read."""
 
     @property
     def held(self) -> bool:
-        """Whether the lease was renewed in time. If not, another run may hold it: start nothing before ``confirm``."""
+        """True if the lease was renewed in time. If not, another run may hold it: start nothing before ``confirm``."""
 
     async def confirm(self) -> bool:
         """Returns whether the lease is still this run's: at once while it is ``held``, else when the store has said so.
@@ -99,7 +99,7 @@ class RunLog(Protocol):
 
     @property
     def bounds(self) -> LogBounds:
-        """How large the log of one response may become."""
+        """The limits on the size of the log of one response."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
         """Gives the chat to a new run, which writes to ``owner.log``. ``idempotency_key``: of its request.

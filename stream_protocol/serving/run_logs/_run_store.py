@@ -1,8 +1,8 @@
-"""What a run log of many workers needs of the store that they share: leases, logs, and messages between workers.
+"""The store that the workers of a run log share: leases, logs, and messages between workers.
 
 Each method is one atomic step in the store, and safe to repeat: its first reply may have got lost. Each raises
-``RunLogError`` if the store cannot be reached, or takes too long. The rest, which is the same over any store, is in
-``_lease`` (the right to a chat), ``_log_writer`` (writes a log), ``_log_tail`` (reads one) and ``_shared_run_log``.
+``RunLogError`` if the store cannot be reached, or takes too long. The rest is the same over any store: ``_lease`` (the
+right to a chat), ``_log_writer`` (writes a log), ``_log_tail`` (reads one) and ``_shared_run_log``.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ BROKEN: Final = "broken"
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseTimes:
-    """How long leases and logs last. All values are seconds, those ending in ``_ms`` milliseconds.
+    """The times that leases and logs last. All values are seconds, those ending in ``_ms`` milliseconds.
 
     Since the last renewal of a lease:
 
     * after 1/3 of ``lease`` its worker renews it;
     * after 1/2, when a renewal is late, other workers take the run for unhealthy;
-    * after 2/3 its worker starts nothing more, and gives up the run if it has tried to renew the lease for 1/3: so the
-      run has ended when the store frees the chat. A worker that was too busy to try takes the lease back if nobody has
-      it;
+    * after 2/3 its worker starts nothing more. It gives up the run if it has tried to renew the lease for 1/3, so that
+      the run has ended when the store frees the chat. A worker that was too busy to try takes the lease back if nobody
+      has it;
     * after ``lease`` the store frees the chat;
     * after 3 times that a worker no longer takes the lease back;
     * after 4 times that the store forgets the chat's newest token.
     """
 
     lease: float
-    """How long a chat stays taken after the last renewal."""
+    """The time that a chat stays taken after the last renewal."""
     log_retention: float
-    """How long a log is kept after the end of its run."""
+    """The time that a log is kept after the end of its run."""
 
     @property
     def renewal_interval(self) -> float:
@@ -69,27 +69,29 @@ class LeaseTimes:
 
     @property
     def valid_without_renewal(self) -> float:
-        """How long a worker that cannot renew its lease relies on it, and a reader waits for a worker that is gone."""
+        """The time that a worker that cannot renew its lease relies on it, and a reader waits for a worker that is
+        gone."""
         return self.lease * 2 / 3
 
     @property
     def time_to_renew(self) -> float:
-        """How long a worker tries to renew its lease before it gives up the run."""
+        """The time that a worker tries to renew its lease before it gives up the run."""
         return self.lease / RENEWALS
 
     @property
     def recoverable(self) -> float:
-        """How long after its last renewal a lease may be taken back: the store knows of each newer run until then."""
+        """The time after its last renewal in which a lease may be taken back: the store knows of each newer run until
+        then."""
         return self.lease * 3
 
     @property
     def token_ms(self) -> int:
-        """How long the store remembers the newest token of a chat."""
+        """The time that the store remembers the newest token of a chat."""
         return _milliseconds(self.lease * 4)
 
     @property
     def log_ttl_ms(self) -> int:
-        """How long the store keeps the log of a run whose lease is no longer renewed."""
+        """The time that the store keeps the log of a run whose lease is no longer renewed."""
         return _milliseconds(self.lease + self.log_retention)
 
     @property
@@ -100,7 +102,7 @@ class LeaseTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class RunIdentity:
-    """What never changes of a run."""
+    """The fields of a run that never change."""
 
     chat: str
     run_id: str
@@ -112,17 +114,17 @@ class RunIdentity:
 
 @dataclass(frozen=True)
 class Renewal:
-    """What the store says to a run that renews its lease."""
+    """The store's reply to a run that renews its lease."""
 
     stop: bool
-    """Whether somebody asked it to stop."""
+    """True if a client asked the run to stop."""
     readers: int
-    """How many other workers read it."""
+    """The number of other workers that read the run."""
 
 
 @dataclass(frozen=True)
 class LeaseView:
-    """What the store says to a worker that reads a run."""
+    """The store's reply to a worker that reads a run."""
 
     holder: str
     """The id of the run that holds the chat's lease; empty if none does."""
@@ -131,12 +133,12 @@ class LeaseView:
     token: int
     """The token of that run; 0 if there is none."""
     available: int | None
-    """How many events the log of the run that is read has; ``None`` if there is no such log."""
+    """The number of events in the log of the run that is read; ``None`` if there is no such log."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a reader needs before it reads the first entry."""
+    """The data that a reader needs before it reads the first entry."""
 
     compacted: int
     """The number of events that were joined and are no longer in entries; 0 if none were."""
@@ -161,7 +163,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class LogBatch:
-    """What a run adds to its log in one step."""
+    """The data that a run adds to its log in one step."""
 
     entry: Entry
     """Its events, which may be none, and the end of the log if these are the last."""
@@ -182,7 +184,7 @@ class RunStore(Protocol):
 
     @property
     def place(self) -> str:
-        """Where the store is, and the prefix of the names in it, without a password."""
+        """The place of the store, and the prefix of the names in it, without a password."""
 
     async def ping(self) -> None:
         """Writes to the store, to find out whether that works."""

@@ -30,16 +30,16 @@ LEASE_SECONDS: Final = 15.0
 """Longer than a fail-over of the store takes; not too long for a user whose worker died."""
 
 EXPIRY_SECONDS: Final = 60.0
-"""How long the store keeps a log after its run has ended."""
+"""Seconds that the store keeps a log after its run has ended."""
 
 MAX_PATIENCE: Final = 3.0
-"""How many seconds a request waits for a store that does not answer."""
+"""Seconds that a request waits for a store that does not answer."""
 
 NOTING_SECONDS: Final = 0.5
-"""How long the stop of a run of this worker waits for the store."""
+"""Seconds that the stop of a run of this worker waits for the store."""
 
 CLOSING_SECONDS: Final = 5.0
-"""How long ``aclose`` waits until the logs of released runs are complete in the store."""
+"""Seconds that ``aclose`` waits until the logs of released runs are complete in the store."""
 
 
 class SharedRunLog:
@@ -65,7 +65,8 @@ class SharedRunLog:
 
     @property
     def place(self) -> str:
-        """Where the store is, and the prefix of its names, without a password: a name for this log at all workers."""
+        """The place of the store, and the prefix of its names, without a password: a name for this log at all
+        workers."""
         return self._store.place
 
     async def ping(self) -> None:

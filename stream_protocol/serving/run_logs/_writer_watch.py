@@ -33,7 +33,7 @@ class WriterWatch:
 
     @property
     def available(self) -> int | None:
-        """How many events the store had when it was last asked; ``None`` if it has no log of the run."""
+        """The number of events that the store had when it was last asked; ``None`` if it has no log of the run."""
         return self._available
 
     @property

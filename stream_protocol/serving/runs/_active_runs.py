@@ -30,8 +30,9 @@ DELETION: Final = ""
 """The idempotency key with which a deletion claims a chat. A deletion has no response, so no request can read one."""
 
 MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
-"""The least and the most seconds between two looks at a run, which may be at another worker: a tenth of the time for
-which a request has waited. It should not miss a short run, and an answer may wait for an hour."""
+"""The least and the most seconds between two looks at a run, which may be at another worker. Between them, the pause is
+a tenth of the time for which a request has waited. It should not miss a short run, and an answer may wait for an
+hour."""
 
 
 @dataclass(frozen=True)
@@ -181,8 +182,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_until_settled(self, key: ChatKey) -> str | None:
-        """Waits up to ``stop_timeout`` until a run of the chat that is stopping has ended and is stored, and until a
-        request that waited for that has its run.
+        """Waits up to ``stop_timeout`` until a run of the chat that is stopping has ended and is stored. Waits as well
+        until a request that waited for that has its run.
 
         Returns the idempotency key of the request that a run answers now; ``None`` if none was accepted.
         """
@@ -190,14 +191,14 @@ class ActiveRuns:
         info = await self._run_log.current(self._name(key))
         if info is not None and info.phase != "open":
             info = await self._wait_while(key, _is_changing, deadline)
-            if info is None:  # whoever waits for the chat has it after one pause
+            if info is None:  # a request that waits for the chat has it after one pause
                 await asyncio.sleep(MAX_PAUSE)
                 info = await self._wait_while(key, _is_changing, deadline)
         return None if info is None or info.phase == "claimed" else info.idempotency_key
 
     @_refuse_if_unreachable()
     async def is_open(self, key: ChatKey) -> bool:
-        """Whether a response is being written in the chat, by a worker that lives."""
+        """Return True if a response is being written in the chat, by a worker that lives."""
         run = await self._run_log.current(self._name(key))
         return run is not None and run.phase == "open" and run.healthy
 
@@ -255,12 +256,12 @@ class ActiveRuns:
 
     @property
     def any_here(self) -> bool:
-        """Whether this worker has a run, or a request of its own holds a chat."""
+        """Return True if this worker has a run, or a request of its own holds a chat."""
         return bool(self._runs)
 
     @property
     def is_closed(self) -> bool:
-        """Whether ``close`` was called."""
+        """True if ``close`` was called."""
         return self._closed
 
     def close(self) -> None:
@@ -326,9 +327,9 @@ class ActiveRuns:
         return next((run.observer.span_context for run in self._runs if run.id == run_id), None)
 
     async def _is_ours(self, key: ChatKey) -> bool:
-        """Whether the run of this chat is this deployment's: the run log may be shared with another one, which has
-        sessions of its own. A response is open only after its session was stored; a run of this worker is ours before.
-        """
+        """Return True if the run of this chat is this deployment's. The run log may be shared with another deployment,
+        which has sessions of its own. A response is open only after its session was stored. A run of this worker is
+        ours before."""
         for run in [run for run, chat in self._runs.items() if chat == key]:
             if await run.holds_lease():
                 return True
@@ -353,7 +354,7 @@ class ActiveRuns:
 
 
 def _is_changing(run: RunInfo) -> bool:
-    """Whether the chat is about to have another run, or this one is about to have a response."""
+    """Return True if the chat is about to have another run, or this run is about to have a response."""
     return run.phase != "open"
 
 

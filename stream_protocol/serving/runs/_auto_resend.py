@@ -1,9 +1,9 @@
 """No response ends so that a client sends again by itself without having been given something new.
 
 A client that does asks for ever. The converter ends each response so that no helper sends it again. But a page may hold
-answers that the server has no use for: one of two approvals that the agent waits for together, an answer that it got
-before, one to a call that it does not know. Then the response ends in an error: after that no client sends by itself,
-and the next answer that the user gives is sent as ever.
+answers that the server has no use for. Examples: one of two approvals that the agent waits for together, an answer that
+it got before, an answer to a call that it does not know. Then the response ends in an error. After that no client sends
+by itself, and the next answer that the user gives is sent as ever.
 """
 
 import logging
@@ -17,7 +17,7 @@ from stream_protocol.wire.client import is_sent_again
 logger = logging.getLogger(__name__)
 
 NOTHING_NEW_TEXT: Final = "There is nothing new to go on with: answer what is still open, or send a message."
-"""What the page shows of a response that would make it send again."""
+"""The text that the page shows for a response that would make it send again."""
 
 _ERROR: Final = b'data: {"type":"error"'
 """After such an event no client sends by itself. So the earlier ones, which may be large, need not be parsed."""

@@ -1,4 +1,5 @@
-"""Which history the model reads: ``ServerHistory``, the stored chat, or ``ClientHistory``, the messages of the request.
+"""The history that the model reads: ``ServerHistory``, the stored chat, or ``ClientHistory``, the messages of the
+request.
 
 A service has one of them for all its life: see ``ChatService(history=…)``.
 """
@@ -134,4 +135,4 @@ class ClientHistory:
 
 
 HistoryPolicy: TypeAlias = ServerHistory | ClientHistory
-"""Which history the model reads, and what follows from that."""
+"""The history that the model reads, and the rules that follow from it."""

@@ -75,10 +75,10 @@ class Job:
     options: ConverterOptions
     recorder: TurnRecorders
     on_stored: Callable[[Sequence[CallAnswer]], None]
-    """Called when the session has the user's message, or the first answers, with the answers that hold from then on:
-    all of the turn, or only the denials of a run that was stopped before."""
+    """Called when the session has the user's message, or the first answers, with the answers that hold from then on.
+    These are all of the turn, or only the denials of a run that was stopped before."""
     invocation_id: str | None = None
-    """What ADK shall call the invocation of new words; ``None``: ADK names it."""
+    """The invocation id of new words; ``None``: ADK names it."""
     known_transcript: Transcript | None = None
     """The conversation before the run, if the request has read it."""
 
@@ -245,7 +245,7 @@ class Job:
         return observed
 
     def _is_stopped(self, abort_signal: asyncio.Event) -> bool:
-        """Whether nothing of the turn but denials is stored any more."""
+        """Return True if nothing of the turn but denials is stored any more."""
         return abort_signal.is_set() and isinstance(self.turn, AnsweredCalls)
 
     def _announced_invocation(self) -> str | None:
@@ -257,7 +257,7 @@ class Job:
         return self.invocation_id or new_invocation_context_id()
 
     def _needs_event(self) -> bool:
-        """Whether the session needs an event before an invocation can be given an id.
+        """Return True if the session needs an event before an invocation can be given an id.
 
         A resumable app takes a run with a given invocation id for a resumption, and ADK refuses to resume in a session
         without events. A user event without content changes neither the prompt nor the chat.

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a response ended."""
+    """The way in which a response ended."""
 
     kind: Ending
     """``finish``, ``error``, ``timeout`` or ``abort``. A ``timeout`` is an error: the run came to a limit."""

@@ -4,7 +4,7 @@ One task reads all events of the run, even after the readers have left or the re
 what a run yields, and a tool that has started runs to its end. So a stop ends the *response* at once (with ``abort``)
 and asks ADK to end the run. A run that does not end by itself is cancelled some seconds later.
 
-What the run does, its events and the beginning of its response, comes from ``_job``.
+The run's events and the beginning of its response come from ``_job``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt,
 TOO_LONG_TEXT: Final = "The answer became too long and was ended. Ask for less at once."
 TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at once."
 TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. Ask for less at once."
-"""What the page is told of a run that came to a limit."""
+"""The text that the page gets for a run that came to a limit."""
 
 TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
 """Those of the runs whose outcome is ``timeout``."""
@@ -121,11 +121,12 @@ class Run:
 
     @property
     def outcome(self) -> Ending | None:
-        """How the response ended; ``None`` while it goes on, and if there was none."""
+        """The way in which the response ended; ``None`` while it goes on, and if there was none."""
         return None if self._conversion is None else self._conversion.outcome
 
     async def holds_lease(self) -> bool:
-        """Whether the run still holds the chat's lease. Waits for the run log if that was not renewed in time."""
+        """Return True if the run still holds the chat's lease. Waits for the run log if the lease was not renewed in
+        time."""
         return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:
@@ -216,12 +217,12 @@ class Run:
 
     @property
     def is_open(self) -> bool:
-        """Whether the request was accepted."""
+        """True if the request was accepted."""
         return self.opened.is_set()
 
     @property
     def was_left(self) -> bool:
-        """Whether the run is left to another worker."""
+        """True if the run is left to another worker."""
         return self._left
 
     def _can_be_recovered_after(self, error: BaseException) -> bool:

@@ -1,4 +1,4 @@
-"""Where a server sends what OpenTelemetry is told. An app sets the providers of its process itself."""
+"""Exporters of a server for OpenTelemetry. An app sets the providers of its process itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
 
 FLUSH_MILLISECONDS: Final = 2000
-"""How long a process that ends sends what it has not sent yet."""
+"""Milliseconds that a process that ends may take to send the rest of its data."""
 
 
 def export_as_environment_says() -> None:
@@ -54,7 +54,8 @@ def flush_exports() -> None:
 
 
 def _resource() -> Resource:
-    """Who tells: this process, unless the environment names it. Several at one address must not be taken for one."""
+    """The OpenTelemetry resource of this process, unless the environment names it. Several processes at one address
+    must have different resources."""
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
     own = Resource({"service.name": LIBRARY, "service.instance.id": uuid4().hex})

@@ -1,4 +1,4 @@
-"""The numbers that OpenTelemetry is told. What each means, and its name for Prometheus: docs/monitoring.md.
+"""The numbers that OpenTelemetry is told. For their meanings and their names in Prometheus, see docs/monitoring.md.
 
 They are instruments of OpenTelemetry's API: while nobody has set a meter provider, a call of one does nothing.
 """
@@ -10,7 +10,7 @@ from typing import Final
 from opentelemetry import _logs, metrics, trace
 
 LIBRARY: Final = "adk-ui-stream"
-"""Who tells: the scope of all spans and metrics."""
+"""The instrumentation scope of all spans and metrics."""
 
 CHAT_ID: Final = "gen_ai.conversation.id"
 """As ADK's spans name it. No number has it: each value would be a time series."""
@@ -21,21 +21,21 @@ ERROR_TYPE: Final = "error.type"
 """The last is OpenTelemetry's own: the class of the exception, or the status of the response."""
 
 PLACEHOLDERS: Final = ("opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs")
-"""Where the API's own providers are, which record nothing. Any other was set by somebody."""
+"""Packages of the API's own providers, which record nothing. An app or a library has set any other provider."""
 
 VARIABLES: Final = ("OTEL_", "ADK_TELEMETRY_", "ADK_EXPERIMENTAL_TELEMETRY", "ADK_CAPTURE_")
-"""How the environment variables begin that say what is to be recorded."""
+"""Prefixes of the environment variables that select the data to record."""
 
 
 def somebody_records() -> bool:
-    """Whether a tracer, meter or logger provider is set, or an environment variable asks for something."""
+    """Return True if a tracer, meter or logger provider is set, or an environment variable asks for recording."""
     if any(name.startswith(VARIABLES) for name in os.environ):
         return True
     return metrics_are_recorded() or any(map(_was_set, (trace.get_tracer_provider(), _logs.get_logger_provider())))
 
 
 def metrics_are_recorded() -> bool:
-    """Whether a meter provider is set."""
+    """Return True if a meter provider is set."""
     return _was_set(metrics.get_meter_provider())
 
 

@@ -1,4 +1,4 @@
-"""Which chat, run and user a line of the log is about: of our own records and of those of every library."""
+"""The chat, run and user of each log record, whether it is ours or that of another library."""
 
 import logging
 from collections.abc import Iterator
@@ -25,11 +25,12 @@ NONE: Final = _Ids()
 _ids: ContextVar[_Ids] = ContextVar("adk_ui_stream_ids", default=NONE)
 
 ID_NAMES: Final = ("chat_id", "run_id", "user_id", "trace_id", "span_id")
-"""What ``ChatIdFilter`` gives a record."""
+"""The fields that ``ChatIdFilter`` gives a record."""
 
 
 def note_chat(user_id: str, chat_id: str = "") -> None:
-    """What this task logs from now on, and the tasks that it starts, is about this user and chat; until noted anew."""
+    """Mark the log records of this task, and of the tasks that it starts, with this user and chat, until the next
+    call."""
     _ids.set(_Ids(user_id=user_id[:MAX_ID_LENGTH], chat_id=chat_id[:MAX_ID_LENGTH]))
 
 
@@ -39,7 +40,7 @@ def note_run(user_id: str, chat_id: str, run_id: str) -> None:
 
 
 def add_run(run_id: str) -> None:
-    """What this task logs from now on is about this run, too."""
+    """Mark the log records of this task with this run, too."""
     _ids.set(replace(_ids.get(), run_id=run_id))
 
 
@@ -50,7 +51,8 @@ def current_chat() -> str:
 
 @contextmanager
 def ids_of_request() -> Iterator[None]:
-    """What is logged in this block is about nobody, until the request says whose it is; after it, as before."""
+    """Log records in this block have no ids, until the request's user and chat are known. After the block, the ids are
+    as before."""
     token = _ids.set(NONE)
     try:
         yield
@@ -61,8 +63,8 @@ def ids_of_request() -> Iterator[None]:
 class ChatIdFilter(logging.Filter):
     """Gives each record ``chat_id``, ``run_id``, ``user_id``, and OpenTelemetry's ``trace_id`` and ``span_id``.
 
-    To be added to a handler of the app's own: ``handler.addFilter(ChatIdFilter())``. Then a format may hold
-    ``%(chat_id)s``, also for records of ADK and other libraries. What is not known is empty. Every record passes.
+    Add it to a handler of the app's own: ``handler.addFilter(ChatIdFilter())``. Then a format may hold
+    ``%(chat_id)s``, also for records of ADK and other libraries. Unknown ids are empty. Every record passes.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -27,7 +27,7 @@ _own_span: ContextVar[Span | None] = ContextVar("adk_ui_stream_request", default
 class ObservedRoute:
     """ASGI middleware of one route. ``route``: its path, with the names of its parameters.
 
-    Each request is a span ``POST /api/chat`` below that of the caller, which its ``traceparent`` header names. Where
+    Each request is a span ``POST /api/chat`` below that of the caller, which its ``traceparent`` header names. If
     the app is instrumented itself, and has a span for the request, nothing is added to that.
     """
 

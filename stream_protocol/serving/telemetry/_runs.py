@@ -1,4 +1,4 @@
-"""What is told of one run, and of a page that comes back to one: spans, numbers, and a line in the log."""
+"""Telemetry of one run, and of a page that comes back to one: spans, numbers, and a line in the log."""
 
 import logging
 import time
@@ -58,10 +58,10 @@ def _link(span: str | None) -> list[Link]:
 _SHOWN: Final = tuple(
     f'data: {{"type":"{kind}'.encode() for kind in ("text-", "reasoning-", "tool-", "file", "source-", "data-")
 )
-"""How the events begin that show something."""
+"""The first bytes of the events that show something."""
 
 _TOOL_CALLS: Final = tuple(f'data: {{"type":"{kind}"'.encode() for kind in ("tool-input-available", "tool-input-error"))
-"""How the event begins that completes a call: there is one of each."""
+"""The first bytes of the event that completes a call: there is one of each."""
 
 
 class RunObserver:

@@ -43,21 +43,21 @@ class StoredResponse(NamedTuple):
     """A response to a call: not ADK's placeholder for one that waits for an approval or a credential."""
 
     said: EventFacts
-    """What the event with it says."""
+    """The facts of the event with the response."""
     event_index: int
     result: Result
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class StoredCall:
-    """A function call that an event of the exchange has made; a repetition of it is none."""
+    """A function call that an event of the exchange has made; a repetition of it does not count."""
 
     event: Event
     index: int
     """The index of its event."""
     call: Call
     known: KnownCall
-    """What is shown of it in the client: for ADK's question whether a call may run, that call."""
+    """The call as the client knows it. For ADK's question whether a call may run: the call in question."""
     response_index: int
     """The index of the event with the model response that made the call. Calls of one response have the same."""
     responses: list[StoredResponse] = field(default_factory=list)
@@ -68,7 +68,7 @@ class StoredCall:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether somebody outside the agent is still to answer it."""
+        """True if somebody outside the agent is still to answer it."""
         was_run = self.call.kind is CallKind.APPROVAL and self.known.responses > self.earlier_responses
         return self.call.kind is not None and not self.responses and not was_run
 
@@ -114,7 +114,7 @@ class StoredCall:
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """What a user answered; ``None`` while it is pending, and if the agent closed it."""
+        """The user's answer; ``None`` while the call is pending, and if the agent closed it."""
         return self.responses[0].result.value if self.responses and self.responses[0].said.by_user else None
 
 
@@ -126,7 +126,7 @@ def external_calls(calls: Iterable[StoredCall]) -> list[StoredCall]:
 
 
 def shown_facts(said: EventFacts) -> EventFacts:
-    """What the page was shown of an event."""
+    """Return the facts of an event as the client was shown it."""
     shown = shown_event(said.event)
     return said if shown is said.event else read(shown)
 
@@ -150,11 +150,11 @@ class CallReader:
 
     @property
     def any_awaited(self) -> bool:
-        """Whether somebody outside the agent is still to answer one of the calls."""
+        """True if somebody outside the agent is still to answer one of the calls."""
         return any(call.is_awaited for call in self.calls)
 
     def shows_approval(self, said: EventFacts) -> bool:
-        """Whether the event, which is not read yet, is the first to show that a call was approved."""
+        """Return True if the event, which is not read yet, is the first to show that a call was approved."""
         is_abort = said.failure is not None and said.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if not self._unapproved or said.by_user or is_abort:
             return False

@@ -1,10 +1,10 @@
-"""The first of two readings of a conversation. It notes what later events say of earlier ones.
+"""The first of two readings of a conversation. It notes the information that later events have about earlier ones.
 
-An event is taken back, or hidden from the page, by one that comes later; and what was streamed and not stored is
+A later event can take back an earlier one, or hide it from the client. Text that was streamed and not stored is
 appended when its run has ended. And an event can be beside the conversation: a state update by a monitor, between a
-call and its result. It has an invocation id of its own, or none, and nothing says so but the events around it. So
-events are read twice: first to note all that, then to read them in the page's order. ``Transcript`` does so with events
-in memory, a replay with a file.
+call and its result. Such an event has an invocation id of its own, or none, and only the events around it show its
+place. So events are read twice: first to note all that, then to read them in the order in which the client was shown
+them. ``Transcript`` does so with events in memory, a replay with a file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Omissions:
     """Id of an event -> the events, stored later, that the page was shown before it."""
 
     def is_rewound(self, number: int) -> bool:
-        """Whether a rewind took back the event with this number."""
+        """Return True if a rewind took back the event with this number."""
         later = bisect_right(self.rewound, number, key=lambda numbers: numbers.start)
         return later > 0 and number in self.rewound[later - 1]
 
@@ -75,23 +75,23 @@ class _Invocation:
     last: int
     """The number of its newest event."""
     by_agent: bool | None = None
-    """Whether an agent, and not the user, showed something first; ``None`` until somebody did."""
+    """True if an agent, and not the user, showed something first; ``None`` until somebody did."""
 
 
 class FirstReading:
     """Finds the omissions, and the invocations that begin a message though the user's event is missing.
 
-    A rewind is resolved as ADK does for the model: it takes back the first event of its invocation and all that came
-    since, earlier rewinds among them.
+    A rewind is resolved as ADK does for the model. It takes back the first event of its invocation and all later ones,
+    earlier rewinds among them.
 
     ADK creates the event with the responses of a model's calls, and then its questions for approvals and credentials.
-    It yields a question first, except for one kind: if some of the calls wait for no approval, it yields their results
+    It yields a question first, with one exception. If some of the calls wait for no approval, it yields their results
     before it asks for the approvals. A store that sorts by time has each question after the responses.
     """
 
     def __init__(self) -> None:
         self._count = 0
-        """How many events were read."""
+        """The number of events read."""
         self._hidden: set[str] = set()
         self._moved: dict[str, list[EventFacts]] = {}
         self._waiting: dict[_Speaker, EventFacts] = {}
@@ -134,7 +134,7 @@ class FirstReading:
 
     @property
     def omissions(self) -> Omissions:
-        """What is omitted, when all events have been read."""
+        """The omissions, complete once all events have been read."""
         return Omissions(frozenset(self._hidden), tuple(reversed([*self._taken_back()])), self._moved)
 
     def _taken_back(self) -> Iterator[range]:
@@ -163,6 +163,6 @@ class FirstReading:
 
 
 def _has_settled_results(said: EventFacts) -> bool:
-    """Whether some of its results belong to calls that wait for no approval. Such a result may be a credential's
-    placeholder: so ADK counts."""
+    """Return True if some of its results belong to calls that wait for no approval. Such a result may be a credential's
+    placeholder: ADK counts it, too."""
     return any(result.waits_for is not CallKind.APPROVAL for result in said.results)

@@ -1,7 +1,8 @@
-"""What we keep on stored events, in their ``custom_metadata``: written and read here alone.
+"""The data that we keep on stored events, in their ``custom_metadata``. Only this module reads and writes it.
 
-The run config carries what only the client knows of a turn: ADK puts that on every event of the run, and we read it
-from the user's own event alone. Events that we append ourselves say what the page was shown and what is hidden from it.
+The run config carries the facts about a turn that only the client knows. ADK puts them on every event of the run, and
+we read them only from the user's own event. Events that we append ourselves name the content that the client was shown,
+and the events hidden from it.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ METADATA_KEY: Final = "adk_ui_stream"
 """Our key in ``custom_metadata``. All that we keep on an event is one object under it."""
 
 STATE_PREFIX: Final = "_adk_ui_stream:"
-"""What our keys in a session's state begin with. An instruction cannot name such a key (``{key}``), ``adk-state`` parts
-leave it out, and ADK keeps it from the agents of an ``AgentTool``."""
+"""Prefix of our keys in a session's state. An instruction cannot name such a key (``{key}``), ``adk-state`` parts leave
+it out, and ADK keeps it from the agents of an ``AgentTool``."""
 
 DETAILS_PREFIX: Final = "adk-ui-stream-details-"
-"""What the id of a session begins with that is no conversation: it holds what the user has said of a chat, for the list
-of chats."""
+"""Prefix of the id of a session that is not a conversation. Such a session holds the user's own details of a chat, for
+the list of chats."""
 
 EVENT_INTERVAL: Final = 0.001
 """Seconds between events that we make. ADK orders events by their time, and SQL stores round it to microseconds."""
@@ -50,7 +51,7 @@ class SentFile:
 
 @dataclass(frozen=True, kw_only=True)
 class EventMetadata:
-    """What we keep on one event."""
+    """The data that we keep on one event."""
 
     message_id: str | None = None
     """On a user's event: the id that the client gave the message; ``None`` if no chat client sent it."""
@@ -75,7 +76,7 @@ class EventMetadata:
 
     @classmethod
     def of(cls, event: Event) -> Self:
-        """What the event holds. What is not ours, or has an unknown form, is left out."""
+        """Read the data from the event. Other data, and data of an unknown form, is left out."""
         return cls(**_parsed(_stored_on(event)))
 
     def to_custom(self, others: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
@@ -116,8 +117,8 @@ def is_appended(event: Event) -> bool:
 
 
 def is_repeated_fragment(event: Event) -> bool:
-    """Whether a complete event repeats this fragment: it has no other parts than texts, and is none that we append. A
-    fragment without parts is one, too. What the user says in a live run stays in its pieces."""
+    """Return True if a complete event repeats this fragment: it has only texts, and we did not append it. Also True for
+    a fragment without parts. False for a user's speech in a live run, which stays in its pieces."""
     if not event.partial or is_user_event(event) or "streamed" in _stored_on(event):
         return False
     return all(part.text is not None for part in (event.content.parts if event.content is not None else None) or ())

@@ -4,8 +4,8 @@ An *exchange* is one message of the user's and everything that the agent said to
 the agent's own calls (approvals, client tools, input) do not begin a new exchange. A *turn* is smaller: one request
 and what the agent says to it. So an exchange has a turn for the user's message, and one for each request with answers.
 
-The assistant message has the id of its invocation. Where the agent answers a later user message in an old invocation
-(task mode), ``.2``, ``.3``… follows.
+The assistant message has the id of its invocation. If the agent answers a later user message in an old invocation (task
+mode), ``.2``, ``.3``… follows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Exchange:
-    """What the user said, and everything that the agent said to it."""
+    """A user message and all of the agent's answers to it."""
 
     message_id: str
     """The id of the assistant message."""
@@ -66,7 +66,7 @@ class Exchange:
 
     @cached_property
     def user_events(self) -> tuple[Event, ...]:
-        """What the user said, and the user's answers to the agent's calls."""
+        """The user's message, and the user's answers to the agent's calls."""
         return tuple(event for event in self.events if is_user_event(event))
 
     @cached_property
@@ -104,7 +104,7 @@ class Transcript:
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
         """``call_ids``: those of earlier messages, if these are not all events of the session."""
         self.stored: Final = tuple(map(readable_event, events))
-        """All events of the session. What the user said in a live run is their content."""
+        """All events of the session. In a live run, the content of the user's events is the user's speech."""
         self._said = tuple(map(read, self.stored))
         first = FirstReading()
         for said in self._said:
@@ -150,7 +150,7 @@ class Transcript:
         return [one for one in self._as_if_not_rewound if client_id in one.user_message_ids]
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Whether one of these ids of messages is only that of a message which a rewind took back."""
+        """Return True if one of these message ids belongs only to a message that a rewind took back."""
         unknown = ids.difference(*(one.message_ids for one in self.exchanges))
         return bool(unknown) and any(unknown & one.message_ids for one in self._as_if_not_rewound)
 
@@ -159,7 +159,7 @@ class Transcript:
         return tuple(_read(self._said, TranscriptReader(self._beginnings, hidden_events=self._hidden), self._hidden))
 
     def begins_invocation(self, exchange: Exchange) -> bool:
-        """Whether nothing before this exchange is of its invocation: whether it can be rewound by itself."""
+        """Return True if the exchange can be rewound by itself: no event before it is of its invocation."""
         invocation_id = exchange.stored[0].invocation_id
         first = next(one for one in self.exchanges if any(event.invocation_id == invocation_id for event in one.stored))
         return first is exchange

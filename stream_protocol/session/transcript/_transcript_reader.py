@@ -23,7 +23,7 @@ UNNAMED: Final = "message"
 
 
 class Place(Enum):
-    """Where an event stands in its conversation."""
+    """The place of an event in its conversation."""
 
     NEW_MESSAGE = auto()
     """The first of an exchange: the user's message, or the agent's first event if the agent spoke by itself."""
@@ -33,15 +33,15 @@ class Place(Enum):
     HIDDEN = auto()
     """Of the newest exchange, but for the model alone."""
     OUTSIDE = auto()
-    """No part of the conversation: a compaction, a rewind, an event of the user's without content, or an event beside
-    the conversation before its first message."""
+    """Not in the conversation: a compaction, a rewind, or a user's event without content. Also an event beside the
+    conversation before its first message."""
 
 
 class TranscriptReader:
-    """Finds the place of each event that no rewind took back (``Omissions`` tells which those are).
+    """Finds the place of each event that no rewind took back (``Omissions`` lists the rewound ones).
 
     A user's message begins an exchange. If the user's events are missing, each new invocation does, unless a call of
-    the newest message waits for an answer. Any other event of the user's begins another response of the message; so
+    the newest message waits for an answer. Any other event of the user's begins another response of the message. So
     does the result of a call that waited for approval, if the answer is missing. All else goes on in the newest
     response: results, and events that are beside the conversation or name no invocation.
     """
@@ -70,13 +70,13 @@ class TranscriptReader:
         self._invocation: str | None = None
         """The invocation of the newest response."""
         self._begun = False
-        """Whether a message or a recorded turn has begun."""
+        """True after a message or a recorded turn has begun."""
         self._has_user_events = False
         self._after_user_event = False
         self._user_is_speaking = False
-        """Whether pieces of what the user says in a live run have come, and the whole has not."""
+        """True from the first piece of the user's speech in a live run until the whole has come."""
         self._ended = False
-        """Whether the newest response is known to have ended."""
+        """True if the newest response is known to have ended."""
 
     def next_message_id(self, invocation_id: str) -> str:
         """The id of the next message that begins in this invocation."""
@@ -95,7 +95,7 @@ class TranscriptReader:
         self.calls = CallReader(self._call_ids)
 
     def end_response(self) -> None:
-        """The newest response has ended. What the agent does next begins a message, unless it shows an approval."""
+        """The newest response has ended. The agent's next event begins a message, unless it shows an approval."""
         self._ended = True
 
     def read(self, said: EventFacts) -> Place:
@@ -134,7 +134,7 @@ class TranscriptReader:
         return Place.NEW_MESSAGE if self._begins_run(said) else Place.SAME_RESPONSE
 
     def _begins_run(self, said: EventFacts) -> bool:
-        """Whether the event is the first of a run, though nothing of the user's comes before it."""
+        """Return True if the event is the first of a run, though no event of the user's comes before it."""
         if self._ended:
             return said.shows_something or self._is_turn(said)
         if self._has_user_events or said.results or not said.invocation_id != self._invocation != "":
@@ -142,7 +142,7 @@ class TranscriptReader:
         return self._is_turn(said) and not self.calls.any_awaited
 
     def _is_turn(self, said: EventFacts) -> bool:
-        """Whether the event's invocation is not beside the conversation."""
+        """Return True unless the event's invocation is beside the conversation."""
         return bool(said.invocation_id) and (self._beginnings is None or said.invocation_id in self._beginnings)
 
     def _read_calls(self, said: EventFacts) -> None:

@@ -71,10 +71,10 @@ _OPEN: dict[CallEvent, CallState] = {
     "answer": ANSWERED,
     "fail": ANSWERED,
 }
-"""What may happen to every call whose input is complete and that has no result yet."""
+"""The events possible for every call whose input is complete and that has no result yet."""
 
 _SETTLED: dict[CallEvent, CallState] = {
-    "request approval": APPROVAL_REQUESTED,  # what came looked like a result, but the tool has not run yet
+    "request approval": APPROVAL_REQUESTED,  # the response looked like a result, but the tool has not run yet
     "answer": ANSWERED,
     "fail": ANSWERED,
 }

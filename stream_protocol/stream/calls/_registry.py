@@ -44,7 +44,7 @@ class CallRegistry:
         return call
 
     def shown(self, known: KnownCall | None) -> ToolCall | None:
-        """What the client was shown of the call."""
+        """Return the call as the client was shown it."""
         return None if known is None else self._calls[known.id]
 
     def find(self, adk_id: str | None, name: str = "") -> ToolCall | None:

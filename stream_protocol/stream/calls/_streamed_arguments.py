@@ -7,11 +7,11 @@ Adapters stream arguments in three forms:
 * ``args`` that repeat and grow (custom models): ``GrowingText``.
 
 Each takes fragments and returns the text that is new; nothing is ever written twice or taken back, so a client may
-concatenate. ``complete`` gets the arguments of the finished call and returns what is missing so that the concatenation
-is JSON equal to them, or ``None`` where the text already written can't become that: a value was revisited after
-something else had followed it, or an empty container, which fragments cannot express, sits in a place that is already
-closed. The deltas just stop then, and the finished call's own input stands. ``so_far`` gives the arguments as far as
-they have come, for a call that ends early.
+concatenate. ``complete`` gets the arguments of the finished call. It returns the missing text, with which the
+concatenation is JSON equal to the arguments. It returns ``None`` if the text already written can't become that JSON.
+Either a value was revisited after something else had followed it. Or an empty container, which fragments cannot
+express, sits in a place that is already closed. The deltas just stop then, and the finished call's own input stands.
+``so_far`` gives the arguments as far as they have come, for a call that ends early.
 
 A fragment that can't be appended in order freezes its text: later fragments are ignored, and ``complete`` still tries.
 
@@ -59,7 +59,7 @@ def _quoted(text: str) -> str:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether a client reads both as one value: its numbers are floats, as those of fragments are."""
+    """Return True if a client reads both as one value. Its numbers are floats, as those of fragments are."""
     return _sorted_json(_floats(one)) == _sorted_json(_floats(other))
 
 
@@ -120,14 +120,14 @@ class PathText:
         self._open_path: str | None = None
         """Path of the string that is being written; its closing quote is still to come."""
         self._string_at = 0
-        """Where in ``_written`` that string begins."""
+        """The index in ``_written`` at which that string begins."""
         self._half = ""
-        """First half of a surrogate pair at its end, which is no character yet."""
+        """First half of a surrogate pair at its end, which is not a character yet."""
         self._last_path: str | None = None
         self._frozen = False
 
     def accepts(self, json_path: str) -> bool:
-        """Whether a fragment with this path could be appended now."""
+        """Return True if a fragment with this path could be appended now."""
         return json_path == self._open_path or self._place(self._path(json_path)) is not None
 
     def write(self, fragment: "PartialArg") -> str:
@@ -177,8 +177,8 @@ class PathText:
         return _quoted(text)[1:]
 
     def _unrepeated(self, text: str) -> str:
-        """What a fragment adds to a string that ends in half a surrogate pair: ADK's ``_JsonPathTracker``, which reads
-        escapes, repeats the whole string when the other half comes."""
+        """Return the text that a fragment adds to a string that ends in half a surrogate pair. ADK's
+        ``_JsonPathTracker``, which reads escapes, repeats the whole string when the other half comes."""
         sent: str = orjson.loads("".join(self._written[self._string_at :]) + '"')
         if not _utf16(text).startswith(_utf16(sent + self._half)):
             return text
@@ -194,7 +194,7 @@ class PathText:
         )
 
     def _place(self, tokens: Path) -> int | None:
-        """How many open containers hold this path, or ``None`` if it can't be written in order any more."""
+        """The number of open containers that hold this path, or ``None`` if it can't be written in order any more."""
         if not tokens or len(tokens) > MAX_DEPTH:
             return None
         levels = self._levels or [_Level(is_array=False)]
@@ -303,7 +303,8 @@ class GrowingText:
     """Arguments that every fragment repeats, with more at their end.
 
     The first fragment may be the whole call already, so nothing is written until a second one shows that it grows or
-    ``streaming`` says so. What could still change is held back: closing brackets and quotes, and a number at the end.
+    ``streaming`` says so. Text that could still change is held back: closing brackets and quotes, and a number at the
+    end.
     """
 
     def __init__(self) -> None:
@@ -312,7 +313,8 @@ class GrowingText:
         self._frozen = False
 
     def grows_to(self, arguments: dict[str, Any]) -> bool:
-        """Whether ``arguments`` could be a later state of the same call. A number may grow, but not become another."""
+        """Return True if ``arguments`` could be a later state of the same call. A number may grow, but not become
+        another."""
         if self._latest is None:
             return True
         text = _dumps(self._latest).rstrip("]}")

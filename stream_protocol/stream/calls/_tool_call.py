@@ -56,9 +56,9 @@ class ToolCall:
     approved: bool | None = None
     """The answer to that request; ``None`` before it."""
     gated: bool = True
-    """Whether a gate in front of the tool asked for approval, not the tool itself while it ran."""
+    """True if a gate in front of the tool asked for approval; False if the tool itself asked while it ran."""
     lacks_credential: bool = False
-    """Whether its tool has answered that it needs a credential."""
+    """True if its tool has answered that it needs a credential."""
     interim: Any = None
     """The preliminary output of a call that is ``INTERIM``."""
     _input: Any = None
@@ -83,21 +83,22 @@ class ToolCall:
 
     @property
     def is_open(self) -> bool:
-        """Whether its input is complete and a result is still to come."""
+        """True if its input is complete and a result is still to come."""
         return RUNNING <= self.state <= AWAITING_CLIENT
 
     @property
     def is_pending(self) -> bool:
-        """Whether somebody outside the run can answer it. An approval that was only announced can't be given."""
+        """True if somebody outside the run can answer it. An approval that was only announced can't be given."""
         return APPROVAL_REQUESTED <= self.state <= AWAITING_CLIENT
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing more is expected of it in this response."""
+        """True if nothing more is expected of it in this response."""
         return self.state >= INTERIM
 
     def takes(self, fragment: CallPiece) -> bool:
-        """Whether a named fragment with an unknown id can be more of this call, not another call of the same tool.
+        """Return True if a named fragment with an unknown id can be more of this call, not another call of the same
+        tool.
 
         A call that is not streamed comes in one piece, which promises no more: two of one tool may well be equal.
         """
@@ -236,7 +237,7 @@ class ToolCall:
         """Takes the answer to the newest request. ``write_response``: the client knows the chunk for that (v7).
 
         An approved call whose output the client gives waits for that from now on. Its input is sent once more, which
-        turns ``approval-responded`` back to ``input-available``: the approvals helper would otherwise send again and
+        turns ``approval-responded`` back to ``input-available``. Otherwise the approvals helper would send again and
         again until there is an output.
         """
         self.state, self.approved = self._next("answer approval"), approved

@@ -62,8 +62,8 @@ def test_connections_leave_files_for_all_else(monkeypatch: pytest.MonkeyPatch) -
     assert connections(4096, 4096) == 1000
     assert connections(1024, 4096) == 1000
     assert connections(256, resource.RLIM_INFINITY) == 1000
-    assert set_to == [(1150, 4096), (1150, resource.RLIM_INFINITY)]
-    assert connections(256, 256) == 106
+    assert set_to == [(1146, 4096), (1146, resource.RLIM_INFINITY)]
+    assert connections(256, 256) == 110
     assert connections(64, 64) == 16
 
 

@@ -1,12 +1,12 @@
 import { convertFileListToFileUIParts, type FileUIPart } from "ai";
-import { type DragEvent, useState } from "react";
+import { useState } from "react";
+import { useDropTarget } from "../ui/use-drop-target";
 
 export type Attachments = ReturnType<typeof useAttachments>;
 
 /** The files that go with the next message. `onAttached` is called when some were added. */
 export function useAttachments(onAttached: () => void) {
   const [files, setFiles] = useState<FileUIPart[]>([]);
-  const [over, setOver] = useState(false);
 
   const add = async (list: FileList | null) => {
     if (!list?.length) return;
@@ -14,21 +14,7 @@ export function useAttachments(onAttached: () => void) {
     setFiles((files) => [...files, ...added]);
     onAttached();
   };
-  const dropTarget = {
-    onDragOver: (event: DragEvent) => {
-      if (!event.dataTransfer.types.includes("Files")) return;
-      event.preventDefault();
-      setOver(true);
-    },
-    onDragLeave: (event: DragEvent) => {
-      if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
-    },
-    onDrop: (event: DragEvent) => {
-      event.preventDefault();
-      setOver(false);
-      void add(event.dataTransfer.files);
-    },
-  };
+  const { over, dropTarget } = useDropTarget((list) => void add(list));
   return {
     files,
     add,

@@ -1,11 +1,12 @@
 import { type Chat, useChat } from "@ai-sdk/react";
 import { ArrowLeft, Download, FlaskConical, FolderOpen, X } from "lucide-react";
 import { Tabs } from "radix-ui";
-import { type CSSProperties, type DragEvent, type FormEvent, type ReactNode, startTransition, useEffect, useMemo, useRef, useState } from "react";
+import { type CSSProperties, type FormEvent, type ReactNode, startTransition, useEffect, useMemo, useRef, useState } from "react";
 import type { ChatMessage } from "../components/chat/message-types";
 import { Button } from "../components/ui/button";
 import { Field, Input } from "../components/ui/field";
 import { IconButton } from "../components/ui/icon-button";
+import { useDropTarget } from "../components/ui/use-drop-target";
 import { Check } from "./Check";
 import { addToRows, type Row } from "./entries";
 import { Events } from "./Events";
@@ -23,7 +24,6 @@ export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClos
   const [opened, setOpened] = useState<OpenedFile>();
   const [refused, setRefused] = useState<{ file: File; text: string }>();
   const [loading, setLoading] = useState("");
-  const [over, setOver] = useState(false);
   const chooser = useRef<HTMLInputElement>(null);
 
   const open = async (file: File | undefined, session = "") => {
@@ -36,21 +36,7 @@ export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClos
     );
     setLoading("");
   };
-  const dropTarget = {
-    onDragOver: (event: DragEvent) => {
-      if (!event.dataTransfer.types.includes("Files")) return;
-      event.preventDefault();
-      setOver(true);
-    },
-    onDragLeave: (event: DragEvent) => {
-      if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
-    },
-    onDrop: (event: DragEvent) => {
-      event.preventDefault();
-      setOver(false);
-      void open(event.dataTransfer.files[0]);
-    },
-  };
+  const { over, dropTarget } = useDropTarget((files) => void open(files[0]));
 
   return (
     <aside

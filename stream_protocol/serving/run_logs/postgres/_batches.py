@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 GATHER_SECONDS: Final = 0.002
-"""How long the first item waits for others."""
+"""Seconds that the first item waits for others."""
 
 MAX_ITEMS: Final = 256
 """The most items in one batch."""
@@ -25,8 +25,8 @@ MAX_BYTES: Final = 2**22
 class Batches(Generic[Item, Result]):
     """Gathers items for ``GATHER_SECONDS``, and while the last batch is under way; then does them all at once.
 
-    ``do`` returns the results in the order of the items. What it raises, each of them gets. ``size``: the bytes of an
-    item.
+    ``do`` returns the results in the order of the items. Each item gets an exception that it raises.
+    ``size``: the bytes of an item.
     """
 
     def __init__(

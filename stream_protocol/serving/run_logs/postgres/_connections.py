@@ -46,7 +46,7 @@ LOST: Final = (
     asyncpg.InternalClientError,  # of a connection that was told of its end just now
     ConnectionError,
 )
-"""What asyncpg raises when a connection has died: perhaps while nobody used it."""
+"""The exceptions that asyncpg raises when a connection has died, perhaps while nobody used it."""
 
 FAILURES: Final = (*LOST, asyncpg.PostgresError, OSError)
 """All that asyncpg raises. (``TimeoutError`` is an ``OSError``.)"""
@@ -55,18 +55,18 @@ STATEMENTS_AT_ONCE: Final = 4
 """The connections of a worker, besides the one that listens. A server has 100 by default, for all that use it."""
 
 TURN_SECONDS: Final = 10.0
-"""How long a statement waits for one of these connections while the server answers: as long as a request waits for a
+"""Seconds that a statement waits for one of these connections while the server answers. A request waits as long for a
 run that is stopping."""
 
 FULL_SECONDS: Final = 0.1
 """Between two attempts while the server refuses another connection."""
 
 IDLE_SECONDS: Final = 5.0
-"""How long a connection may be idle before it is closed. A proxy or a firewall may forget an idle connection and tell
-nobody: the next statement would wait in vain."""
+"""Seconds that a connection may be idle before it is closed. A proxy or a firewall may forget an idle connection
+without closing it: the next statement would wait in vain."""
 
 HEARTBEAT_SECONDS: Final = 5.0
-"""How often the connection that listens is tried: a network that loses everything closes no connection."""
+"""Seconds between two checks of the connection that listens: a network that loses everything closes no connection."""
 
 MAX_PREFIX_LENGTH: Final = 24
 """Characters. A channel is the prefix and the id of a worker, and PostgreSQL takes 63 of them."""
@@ -119,7 +119,7 @@ class Connections:
         self._answered_at = 0.0
         """When a statement was answered last (loop time)."""
         self._is_silent = False
-        """Whether the last statement was not answered in time."""
+        """True if the last statement was not answered in time."""
         self._opening = asyncio.Lock()
         self._pool: Pool | None = None
         self._closed = False
@@ -135,7 +135,7 @@ class Connections:
 
     @property
     def channels(self) -> str:
-        """What begins the name of each worker's channel."""
+        """The prefix of the name of each worker's channel."""
         return f"{self._prefix}_"
 
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:

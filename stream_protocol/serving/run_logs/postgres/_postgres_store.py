@@ -49,7 +49,7 @@ ENTRIES_AT_ONCE: Final = 16
 """The most entries of one run in one reply."""
 
 SWEEP_SECONDS: Final = 30.0
-"""How often a worker removes what is no longer kept; oftener if it is kept for less."""
+"""Seconds between two removals by a worker of all that is no longer kept; less if the retention is shorter."""
 
 SWEEP_ROWS: Final = 1000
 """The most rows of a table that are removed in one statement, and the entries of so many logs."""
@@ -153,7 +153,7 @@ class PostgresStore:
         return LeaseView(row["holder"], row["worker"], row["token"], row["available"])
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
-        """What is before the first entry."""
+        """The data before the first entry."""
         row = await self._connections.row(statements.HEAD, run_id)
         return Snapshot(0, b"", b"") if row is None else Snapshot(row["joined"], row["events"], row["past"])
 

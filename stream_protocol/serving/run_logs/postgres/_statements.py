@@ -3,29 +3,29 @@
 ``adk_ui_stream`` begins the names of all tables; ``named`` puts another prefix in its place. The tables:
 
 ``leases``: a row for each chat that has a run or had one lately. ``run`` is empty when the chat is free. The greatest
-``token`` that the chat has given (a fencing token) outlives the lease: by it a worker whose lease is gone sees whether
+``token`` that the chat has given (a fencing token) outlives the lease. By it a worker whose lease is gone sees whether
 a newer run has taken the chat. A chat that was stopped lately has a second row, ``<chat> stopped``, which no run ever
 holds: its ``request`` is the id of the newest stop. So older workers, which do not know of it, remove it in time.
-``logs``: a row for each run, with what comes before its entries: the first events, joined, and ``past``.
+``logs``: a row for each run, with the data before its entries: the first events, joined, and ``past``.
 ``entries``: the events of a run, several a row, numbered by how many are before them.
 ``readers``: the other workers that read a run.
 
-All but the leases are UNLOGGED: what they hold is in the memory of the worker that writes it, and is written again
-after a crash of the server, which empties them. So the text of an answer costs no write-ahead log, and a commit of it
-waits for no disk; neither do replicas and archives get it.
+All but the leases are UNLOGGED: a crash of the server empties them. The worker that writes them holds the same data in
+memory, and writes it again after a crash. So the text of an answer costs no write-ahead log, and a commit of it waits
+for no disk. Replicas and archives do not get it.
 """
 
 from typing import Final
 
 PREFIX: Final = "adk_ui_stream"
-"""What begins the names in the statements below."""
+"""The prefix of the names in the statements below."""
 
 TABLES: Final = """
 SELECT count(to_regclass(name)) = 4
 FROM unnest(ARRAY['adk_ui_stream_leases', 'adk_ui_stream_logs', 'adk_ui_stream_entries', 'adk_ui_stream_readers'])
     AS _ (name)
 """
-"""Whether the tables are there."""
+"""Returns true if the tables exist."""
 
 SCHEMA: Final = """
 SELECT pg_advisory_xact_lock(hashtext('adk_ui_stream'));
@@ -66,7 +66,7 @@ ALTER TABLE adk_ui_stream_logs ALTER past SET STORAGE EXTERNAL, ALTER events SET
 ALTER TABLE adk_ui_stream_entries ALTER events SET STORAGE EXTERNAL;
 """
 """Makes the tables. Workers that start at once wait for each other. Half-filled pages have room for the next version of
-a row that is updated, so that its index stays as it is; large texts are not compressed, which would cost more than it
+a row that is updated, so that its index stays as it is. Large texts are not compressed: that would cost more than it
 saves in their minute."""
 
 PING: Final = """
@@ -195,8 +195,8 @@ WITH freed AS (
 )
 SELECT pg_notify($3 || reader.worker, 'more ' || reader.run) FROM ended JOIN adk_ui_stream_readers AS reader USING (run)
 """
-"""Frees the chat. A log without an end gets the end ``broken``. The token grows, so that a renewal that the server sees
-only now does not take the chat again: it was under way on another connection."""
+"""Frees the chat. A log without an end gets the end ``broken``. The token grows. So a renewal that was under way on
+another connection, and that the server sees only now, does not take the chat again."""
 
 WATCH: Final = """
 -- chat, run, worker, ms (0: no longer)
@@ -216,14 +216,14 @@ SELECT coalesce(lease.run, '') AS holder, coalesce(lease.worker, '') AS worker, 
 ) AS available
 FROM (VALUES (1)) AS one LEFT JOIN lease ON true
 """
-"""Notes that a worker reads a run, for so many milliseconds, or no longer. Returns the run that holds the lease, its
-worker and token, and how many events the log of the given run has; NULL if there is none."""
+"""Notes that a worker reads a run, for so many milliseconds, or no longer. Returns the run that holds the lease, and
+its worker and token. Returns also the number of events in the log of the given run; NULL if there is none."""
 
 HEAD: Final = """
 -- run
 SELECT joined, events, past FROM adk_ui_stream_logs WHERE run = $1
 """
-"""What comes before a log's first entry."""
+"""The data before a log's first entry."""
 
 ENTRIES: Final = """
 -- arrays: run, position; limit

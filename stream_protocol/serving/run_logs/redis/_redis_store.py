@@ -55,24 +55,25 @@ logger = logging.getLogger(__name__)
 Client: TypeAlias = Redis | RedisCluster
 
 FAILURES: Final = (RedisError, RedisClusterException, OSError)
-"""What redis-py raises. (``TimeoutError`` is an ``OSError``.)"""
+"""The exceptions that redis-py raises. (``TimeoutError`` is an ``OSError``.)"""
 
 CLUSTER: Final = "+cluster"
 """Ends the scheme of a cluster's URL: ``redis+cluster://``."""
 
 LISTEN_SECONDS: Final = 1.0
-"""How long one call waits for a pub/sub message, and the pause before a new subscription after a failure."""
+"""Seconds that one call waits for a pub/sub message, and the pause before a new subscription after a failure."""
 
 ENTRIES_AT_ONCE: Final = 64
 """The most stream entries in one reply."""
 
 COMMANDS_AT_ONCE: Final = 32
-"""Each command that is under way has a connection, and redis-py keeps it for later ones. So a burst of requests leaves
-no more than these; a reader of another worker's run, which waits for new events, has one of its own."""
+"""The most commands that are under way at once. Each has a connection, and redis-py keeps it for later ones: a burst of
+requests leaves no more than these. A reader of another worker's run, which waits for new events, has a connection of
+its own."""
 
 MAX_CONNECTIONS: Final = 1_100
-"""One for each client that a server takes by default, each of which may read another run, and some more. redis-py's own
-100 would refuse the readers of the hundredth run."""
+"""One for each client that a server takes by default, and some more: each client may read another run. redis-py's
+default of 100 would refuse the readers of the hundredth run."""
 
 DEFAULT_PREFIX: Final = "adk-ui-stream"
 """Begins all keys and channels of a deployment."""
@@ -81,8 +82,8 @@ MAX_PREFIX_LENGTH: Final = 64
 """Characters. The prefix is in every key, so Redis keeps it five times for each run."""
 
 _PREFIX: Final = re.compile(rf"[A-Za-z0-9._:/@-]{{1,{MAX_PREFIX_LENGTH}}}")
-"""Braces would be the hash tag, in place of the chat's; ``*``, ``?`` and brackets mean more than themselves in the
-patterns of ACL rules and ``SCAN``."""
+"""Braces would be the hash tag, in place of the chat's. ``*``, ``?`` and brackets have a meaning in the patterns of ACL
+rules and ``SCAN``."""
 
 
 NO_EVICTION: Final = "noeviction"
@@ -97,7 +98,7 @@ _WARNED: Final[set[str]] = set()
 """The servers that this process has warned of: it has several connections to one, and a new one after the check."""
 
 NOT_HELD: Final = -1
-"""What ``APPEND`` and ``REPLACE`` return to a run that does not hold the chat's lease."""
+"""The result of ``APPEND`` and ``REPLACE`` for a run that does not hold the chat's lease."""
 
 NO_LOG: Final = -1
 """The number of events that ``WATCH`` returns if there is no log."""
@@ -263,7 +264,7 @@ class RedisStore:
         await self._call("PUBLISH", self._channel(worker), run_id)
 
     async def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the ids of runs. What gets lost comes with the next regular renewal, only later."""
+        """Yields the ids of runs. Lost ids come later, with the next regular renewal."""
         await self._warn_of_eviction()  # here, since no request waits for it
         while True:
             try:
@@ -277,7 +278,7 @@ class RedisStore:
                 await asyncio.sleep(LISTEN_SECONDS)
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
-        """What is before the stream's first entry."""
+        """The data before the stream's first entry."""
         joined, events, past = await self._call("HMGET", self._keys(chat).head(run_id), "joined", "events", "past")
         return Snapshot(int(joined or 0), events or b"", past or b"")
 
@@ -379,7 +380,7 @@ def _held(stored: int) -> int | None:
 
 
 def _cancellations() -> int:
-    """How often this task was cancelled."""
+    """The number of times that this task was cancelled."""
     task = asyncio.current_task()
     return task.cancelling() if task else 0
 

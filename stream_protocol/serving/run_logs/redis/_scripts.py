@@ -65,9 +65,9 @@ local now = redis.call('TIME')
 redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now[1] * 1000 + math.floor(now[2] / 1000))
 return {1, lease[3] and 1 or 0, redis.call('ZCARD', KEYS[5])}
 """
-"""Renews a lease. Returns 0 if a newer run has taken the chat; else 1, whether the run was asked to stop, and how many
-other workers read it. A lease that was lost in a fail-over is written again, also over the lease of an older run. A
-renewal that Redis sees after the end of the log leaves the run closed."""
+"""Renews a lease. Returns 0 if a newer run has taken the chat. Else returns 1, whether the run was asked to stop, and
+the number of other workers that read it. A lease that was lost in a fail-over is written again, also over the lease of
+an older run. A renewal that Redis sees after the end of the log leaves the run closed."""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
@@ -141,7 +141,7 @@ end
 return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')}
 """
 """Notes that a worker reads a run, for so many milliseconds; 0: that it no longer reads. Returns the run that holds the
-lease, its worker and token, and how many events the log of the given run has, -1 if there is none."""
+lease, and its worker and token. Returns also the number of events in the log of the given run, -1 if there is none."""
 
 STOP: Final = """
 -- KEYS lease; ARGV run
