@@ -1,12 +1,14 @@
 """Runs checks against a server, several at a time, each within its time limit."""
 
 import asyncio
+import socket
 from collections.abc import Collection, Sequence
 from typing import Final
 
 import httpx
 
-from stream_protocol.backend_check._checks import CHECKS
+from stream_protocol.backend_check._chat_checks import CHAT_CHECKS
+from stream_protocol.backend_check._durable_checks import DURABLE_CHECKS
 from stream_protocol.backend_check._results import (
     PROFILES,
     BrokenError,
@@ -17,9 +19,14 @@ from stream_protocol.backend_check._results import (
 )
 from stream_protocol.backend_check._settings import Settings
 from stream_protocol.backend_check._stock_client import Backend
+from stream_protocol.backend_check._stream_checks import STREAM_CHECKS
+from stream_protocol.backend_check._tool_checks import TOOL_CHECKS
 from stream_protocol.wire import AI_SDK_VERSIONS, AiSdkVersion
 
+CHECKS: Final = (*STREAM_CHECKS, *CHAT_CHECKS, *TOOL_CHECKS, *DURABLE_CHECKS)
 AT_A_TIME: Final = 4
+SMALL_BUFFER: Final = 4096
+"""Bytes that the kernel takes for a slow reader."""
 SILENCES_PER_CHECK: Final = 4
 
 
@@ -30,10 +37,16 @@ async def run_checks(
     profiles: Collection[str] = PROFILES,
     versions: Sequence[AiSdkVersion] = AI_SDK_VERSIONS,
 ) -> list[Result]:
-    """Returns a result for each check of the profiles. Raises ``httpx.ConnectError`` for an unreachable server."""
+    """Returns a result for each check of the profiles.
+
+    Raises ``httpx.TransportError`` if the server cannot be reached, and ``httpx.InvalidURL`` for an address that is
+    none.
+    """
     settings = settings or Settings()
-    async with httpx.AsyncClient(timeout=settings.timeout, follow_redirects=True, trust_env=False) as http:
-        backend = Backend(url, settings, http, versions)
+    slow = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)])
+    async with _client(settings) as http, _client(settings, slow) as slow_http:
+        await _reach(url, http)
+        backend = Backend(url, settings, http, slow_http, versions)
         first, *others = [check for check in CHECKS if check.profile in profiles]
         results = [await _run(first, backend)]
         free = asyncio.Semaphore(AT_A_TIME)
@@ -43,6 +56,22 @@ async def run_checks(
                 return await _run(check, backend)
 
         return results + await asyncio.gather(*map(run, others))
+
+
+def _client(settings: Settings, transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        timeout=settings.timeout,
+        follow_redirects=True,
+        trust_env=False,
+        transport=transport,
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
+    )
+
+
+async def _reach(url: str, http: httpx.AsyncClient) -> None:
+    """Connects to the server. Its answer to a request without a body does not matter."""
+    async with http.stream("OPTIONS", url):
+        pass
 
 
 async def _run(check: Check, backend: Backend) -> Result:
@@ -57,8 +86,6 @@ async def _run(check: Check, backend: Backend) -> Result:
         return Result(check, Outcome.BROKEN, error.reason, error.chunk, error.source or check.source)
     except TimeoutError:
         return Result(check, Outcome.BROKEN, "The check takes too long.", source=check.source)
-    except httpx.ConnectError:
-        raise
     except httpx.HTTPError as error:
         return Result(check, Outcome.BROKEN, f"The request fails: {error!r}.", source=check.source)
     return Result(check, Outcome.HOLDS)

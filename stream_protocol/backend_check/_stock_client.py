@@ -6,6 +6,7 @@ Requests: ``ui/http-chat-transport.ts`` and ``ui/chat.ts`` of ``vercel/ai``, rea
 import asyncio
 import copy
 import io
+import json
 import re
 import secrets
 import string
@@ -19,8 +20,8 @@ import httpx
 from stream_protocol.backend_check._results import BrokenError, NotOfferedError
 from stream_protocol.backend_check._settings import Settings
 from stream_protocol.check import Rule, Severity, UnreadableError, check_stream
-from stream_protocol.wire import AiSdkVersion, AnyChunk, ClientStreamError, UIMessage
-from stream_protocol.wire.client import MessageReducer, parse_sse
+from stream_protocol.wire import AiSdkVersion, AnyChunk, ClientStreamError, ToolPart, UIMessage, is_tool_part
+from stream_protocol.wire.client import MessageReducer, parse_sse, step_start
 
 _EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
 _ID_CHARACTERS: Final = string.ascii_letters + string.digits
@@ -28,12 +29,27 @@ _EXCERPT: Final = 200
 _MAX_BYTES: Final = 64 * 2**20
 """A longer response is refused."""
 
+SLOW_SECONDS: Final = 0.05
+"""The pause of a slow reader after each piece."""
+
 REDUCER: Final = "ai: ui/process-ui-message-stream.ts"
 
 
 def random_id() -> str:
     """An id as ``generateId`` of the AI SDK makes it."""
     return "".join(secrets.choice(_ID_CHARACTERS) for _ in range(16))
+
+
+def calls_of(message: UIMessage, *states: str) -> list[ToolPart]:
+    """The tool calls of a message in these states."""
+    return [part for part in message["parts"] if is_tool_part(part) and part["state"] in states]
+
+
+def client_calls(message: UIMessage) -> list[ToolPart]:
+    """The calls of the last step that wait for the page's output."""
+    step = {"parts": message["parts"][step_start(message["parts"]) :]}
+    calls = calls_of(cast("UIMessage", step), "input-available")
+    return [call for call in calls if not call.get("providerExecuted") and "approval" not in call]
 
 
 class Answer:
@@ -56,6 +72,21 @@ class Answer:
     def message(self) -> UIMessage:
         """The message so far."""
         return self._reducer.message
+
+    @property
+    def text(self) -> str:
+        """All text so far."""
+        parts = cast("list[Mapping[str, Any]]", self.message["parts"])
+        return "".join(part["text"] for part in parts if part["type"] == "text")
+
+    @property
+    def terminal(self) -> str | None:
+        """The type of the chunk that ends the answer, if it has come."""
+        return next((each["type"] for each in self.chunks if each["type"] in ("finish", "abort", "error")), None)
+
+    def calls(self, *states: str) -> list[ToolPart]:
+        """The tool calls in these states."""
+        return calls_of(self.message, *states)
 
     @property
     def start_id(self) -> str | None:
@@ -117,10 +148,19 @@ class Answer:
 class Backend:
     """The server under check, and what all checks share."""
 
-    def __init__(self, url: str, settings: Settings, http: httpx.AsyncClient, versions: Sequence[AiSdkVersion]) -> None:
+    def __init__(
+        self,
+        url: str,
+        settings: Settings,
+        http: httpx.AsyncClient,
+        slow_http: httpx.AsyncClient,
+        versions: Sequence[AiSdkVersion],
+    ) -> None:
         self.url = url
         self.settings = settings
         self.http = http
+        self.slow_http = slow_http
+        """Its connections have a small buffer, so that the server has to wait for a slow reader."""
         self.versions = versions
         self.reported: set[Rule] = set()
         """Broken rules of streams that a check has reported for a plain answer. Others do not repeat them."""
@@ -169,6 +209,28 @@ class Chat:
         self._responses = b""
         self._chunks_before = 0
 
+    def copy(self) -> "Chat":
+        """The same chat in a second tab, which has read no response."""
+        tab = Chat(self.backend)
+        tab.id, tab.messages = self.id, copy.deepcopy(self.messages)
+        return tab
+
+    def answer_approvals(self, *, approved: bool, reason: str | None = None) -> None:
+        """``addToolApprovalResponse`` for each call of the last message that asks."""
+        given = {"approved": approved, **({} if reason is None else {"reason": reason})}
+        for call in calls_of(self.messages[-1], "approval-requested"):
+            approval = {**call["approval"], **given}
+            call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]
+
+    def answer_client_tools(self, result: Mapping[str, Any]) -> None:
+        """``addToolOutput`` for each call of the last message that waits for the page."""
+        for call in client_calls(self.messages[-1]):
+            call.update(result)  # type: ignore[typeddict-item]
+
+    async def send_answers(self) -> Answer:
+        """The request that ``sendAutomaticallyWhen`` makes: it continues the last message."""
+        return await self.submit(message_id=self.messages[-1]["id"])
+
     def add_user_message(self, text: str, *files: Mapping[str, str]) -> None:
         """Adds the message that ``sendMessage({text, files})`` sends."""
         parts = [*({"type": "file", **file} for file in files), {"type": "text", "text": text}]
@@ -180,27 +242,30 @@ class Chat:
         return await self.submit()
 
     async def submit(
-        self, trigger: str = "submit-message", *, message_id: str | None = None, pause: float = 0, fails: bool = False
+        self, trigger: str = "submit-message", *, message_id: str | None = None, slow: bool = False
     ) -> Answer:
-        """Sends the messages and reads the whole answer. ``fails``: an ``error`` chunk is expected."""
-        async with self.open(trigger, message_id=message_id) as answer:
+        """Sends the messages and reads the whole answer. ``slow``: takes little at a time, with pauses."""
+        http = self.backend.slow_http if slow else self.backend.http
+        async with self.open(trigger, message_id=message_id, http=http) as answer:
             await answer.require_stream()
-            await answer.read(pause=pause)
+            await answer.read(pause=SLOW_SECONDS if slow else 0)
         self.judge(answer)
-        if not fails:
-            answer.require_readable()
+        answer.require_readable()
         self.keep(answer)
         return answer
 
     @asynccontextmanager
-    async def open(self, trigger: str = "submit-message", *, message_id: str | None = None) -> AsyncIterator[Answer]:
+    async def open(
+        self, trigger: str = "submit-message", *, message_id: str | None = None, http: httpx.AsyncClient | None = None
+    ) -> AsyncIterator[Answer]:
         """Sends the messages. The connection is closed at the end of the context, as ``stop()`` closes it."""
         body = {**self.backend.settings.body, "id": self.id, "messages": self.messages, "trigger": trigger}
         if message_id is not None:
             body["messageId"] = message_id
         continued = self._continued(trigger)
-        http, url = self.backend.http, self.backend.url
-        async with http.stream("POST", url, json=body, headers=self.backend.headers) as response:
+        http, url = http or self.backend.http, self.backend.url
+        content = json.dumps(body).encode()
+        async with http.stream("POST", url, content=content, headers=self.backend.headers) as response:
             yield Answer(response, max(self.backend.versions), continued=continued, replay=False)
 
     @asynccontextmanager

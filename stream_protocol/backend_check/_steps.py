@@ -1,0 +1,54 @@
+"""Steps that several checks share, and the sources of their rules."""
+
+from collections.abc import Callable
+from typing import Final
+
+from stream_protocol.backend_check._results import BrokenError, NotOfferedError
+from stream_protocol.backend_check._stock_client import Answer, Backend, Chat
+
+TRANSPORT: Final = "ai: ui/http-chat-transport.ts"
+CHAT: Final = "ai: ui/chat.ts"
+TOOLS: Final = "ai: docs/04-ai-sdk-ui/03-chatbot-tool-usage.mdx"
+HTTP: Final = "RFC 9110, section 15.5"
+
+MISSING: Final = (404, 405, 501)
+"""The statuses of a route that the server does not have."""
+
+
+def first_prompt(backend: Backend, feature: str = "text") -> str:
+    """The prompt for a feature that each answer shows."""
+    return backend.candidates(feature)[0]
+
+
+def has_text(answer: Answer) -> bool:
+    """True once a text has begun."""
+    return bool(answer.text)
+
+
+def require_text(answer: Answer) -> None:
+    """Raises ``BrokenError`` for an answer without text."""
+    if not has_text(answer):
+        raise BrokenError("The answer has no text.", chunk=answer.last_chunk)
+
+
+async def ask_for(backend: Backend, feature: str, shows: Callable[[Answer], object], missing: str) -> Chat:
+    """The chat whose answer shows the feature. Raises ``NotOfferedError`` if no prompt of the feature leads to one."""
+    prompts = backend.candidates(feature)
+    for prompt in prompts:
+        chat = Chat(backend)
+        if shows(await chat.send(prompt)):
+            backend.fitting[feature] = prompt
+            return chat
+    asked = " or ".join(f'"{prompt}"' for prompt in prompts)
+    raise NotOfferedError(f"No {missing} after {asked}.")
+
+
+async def require_stream_or_refusal(answer: Answer) -> bool:
+    """Reads the whole answer. Returns False for a 4xx, and raises ``BrokenError`` for anything but a stream."""
+    if 400 <= answer.status < 500:
+        await answer.read()
+        return False
+    await answer.require_stream()
+    await answer.read()
+    answer.require_readable()
+    return True
