@@ -1,5 +1,6 @@
 """The checks of the profile ``chat``: several turns, edits, files, errors, and connections that break."""
 
+import asyncio
 from typing import Final
 
 from stream_protocol.backend_check._results import BrokenError, Check, NotOfferedError
@@ -8,8 +9,10 @@ from stream_protocol.backend_check._steps import (
     TRANSPORT,
     first_prompt,
     has_text,
+    judge_alone,
     require_stream_or_refusal,
     require_text,
+    running,
 )
 from stream_protocol.backend_check._stock_client import Answer, Backend, Chat
 
@@ -75,6 +78,19 @@ async def _cut_connection(backend: Backend) -> None:
     require_text(await chat.send(first_prompt(backend)))
 
 
+async def _second_tab(backend: Backend) -> None:
+    chat = Chat(backend)
+    async with running(chat) as first:
+        tab = chat.copy()
+        tab.add_user_message(first_prompt(backend))
+        async with tab.open() as second:
+            _, accepted = await asyncio.gather(first.read(), require_stream_or_refusal(second))
+    judge_alone(first, backend)
+    if accepted:
+        judge_alone(second, backend)
+        require_text(second)
+
+
 async def _extra_keys(backend: Backend) -> None:
     chat = Chat(backend)
     chat.add_user_message(first_prompt(backend))
@@ -128,6 +144,7 @@ CHAT_CHECKS: Final = (
     Check("error", "chat", "An error is one for the user, and the chat goes on.", ERRORS, ("text", "error"), _error),
     Check("repeated POST", "chat", "A repeated POST is a 4xx or a stream.", TRANSPORT, ("text",), _repeated_post),
     Check("cut connection", "chat", "After a cut the chat goes on.", CHAT, ("text", "long"), _cut_connection),
+    Check("second tab", "chat", "A second tab is answered or refused.", CHAT, ("text", "long"), _second_tab),
     Check("extra keys", "chat", "Keys that the server does not know do no harm.", VALIDATION, ("text",), _extra_keys),
     Check("unusual text", "chat", "Rare characters are answered or refused.", TRANSPORT, ("text",), _unusual_text),
 )

@@ -19,6 +19,10 @@ class Outcome(StrEnum):
     NOT_OFFERED = "not offered"
 
 
+class NoBackendError(Exception):
+    """There is nothing to check at the address. The message is one line."""
+
+
 class BrokenError(Exception):
     """The server breaks the rule. ``source``: that of the rule, if it is not the check's own."""
 

@@ -13,11 +13,13 @@ from stream_protocol.backend_check._results import (
     PROFILES,
     BrokenError,
     Check,
+    NoBackendError,
     NotOfferedError,
     Outcome,
     Result,
 )
 from stream_protocol.backend_check._settings import Settings
+from stream_protocol.backend_check._steps import MISSING
 from stream_protocol.backend_check._stock_client import Backend
 from stream_protocol.backend_check._stream_checks import STREAM_CHECKS
 from stream_protocol.backend_check._tool_checks import TOOL_CHECKS
@@ -37,16 +39,12 @@ async def run_checks(
     profiles: Collection[str] = PROFILES,
     versions: Sequence[AiSdkVersion] = AI_SDK_VERSIONS,
 ) -> list[Result]:
-    """Returns a result for each check of the profiles.
-
-    Raises ``httpx.TransportError`` if the server cannot be reached, and ``httpx.InvalidURL`` for an address that is
-    none.
-    """
+    """Returns a result for each check of the profiles. Raises ``NoBackendError`` if there is no chat at the address."""
     settings = settings or Settings()
     slow = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)])
     async with _client(settings) as http, _client(settings, slow) as slow_http:
-        await _reach(url, http)
         backend = Backend(url, settings, http, slow_http, versions)
+        await _reach(backend)
         first, *others = [check for check in CHECKS if check.profile in profiles]
         results = [await _run(first, backend)]
         free = asyncio.Semaphore(AT_A_TIME)
@@ -68,10 +66,16 @@ def _client(settings: Settings, transport: httpx.AsyncBaseTransport | None = Non
     )
 
 
-async def _reach(url: str, http: httpx.AsyncClient) -> None:
-    """Connects to the server. Its answer to a request without a body does not matter."""
-    async with http.stream("OPTIONS", url):
-        pass
+async def _reach(backend: Backend) -> None:
+    """Sends a request without messages, whose answer does not matter if it comes from a chat."""
+    try:
+        status, _ = await backend.post_raw(b"{}")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise NoBackendError(f"{backend.url}: cannot connect: {str(error) or type(error).__name__}") from None
+    if status in MISSING:
+        raise NoBackendError(f"{backend.url}: POST is HTTP {status}; --url is the address of the chat itself")
+    if status in (401, 403):
+        raise NoBackendError(f"{backend.url}: HTTP {status}; set the headers of a user in the file of --prompts")
 
 
 async def _run(check: Check, backend: Backend) -> Result:

@@ -1,6 +1,7 @@
 """Steps that several checks share, and the sources of their rules."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 from stream_protocol.backend_check._results import BrokenError, NotOfferedError
@@ -32,11 +33,21 @@ def require_text(answer: Answer) -> None:
 
 
 async def ask_for(backend: Backend, feature: str, shows: Callable[[Answer], object], missing: str) -> Chat:
-    """The chat whose answer shows the feature. Raises ``NotOfferedError`` if no prompt of the feature leads to one."""
+    """The chat whose answer shows the feature. Raises ``NotOfferedError`` if no prompt of the feature leads to one.
+
+    Of the checks that begin with it, only the first reports that the answer is broken.
+    """
     prompts = backend.candidates(feature)
     for prompt in prompts:
         chat = Chat(backend)
-        if shows(await chat.send(prompt)):
+        try:
+            answer = await chat.send(prompt)
+        except BrokenError:
+            if feature in backend.broken:
+                raise NotOfferedError(f'Not tried: the answer to "{prompt}" is broken.') from None
+            backend.broken.add(feature)
+            raise
+        if shows(answer):
             backend.fitting[feature] = prompt
             return chat
     asked = " or ".join(f'"{prompt}"' for prompt in prompts)
@@ -52,3 +63,22 @@ async def require_stream_or_refusal(answer: Answer) -> bool:
     await answer.read()
     answer.require_readable()
     return True
+
+
+@asynccontextmanager
+async def running(chat: Chat) -> AsyncIterator[Answer]:
+    """The answer to a long prompt, whose first words have come."""
+    chat.add_user_message(first_prompt(chat.backend, "long"))
+    async with chat.open() as answer:
+        await answer.require_stream()
+        await answer.read(until=has_text)
+        answer.require_readable()
+        if answer.terminal is not None or answer.ended:
+            raise NotOfferedError("The answer to the `long` prompt ends at once. Name a prompt with a longer answer.")
+        yield answer
+
+
+def judge_alone(answer: Answer, backend: Backend) -> None:
+    """Judges an answer that no other one comes before."""
+    Chat(backend).judge(answer)
+    answer.require_readable()

@@ -19,7 +19,7 @@ import httpx
 
 from stream_protocol.backend_check._results import BrokenError, NotOfferedError
 from stream_protocol.backend_check._settings import Settings
-from stream_protocol.check import Rule, Severity, UnreadableError, check_stream
+from stream_protocol.check import Finding, Rule, Severity, UnreadableError, check_stream
 from stream_protocol.wire import AiSdkVersion, AnyChunk, ClientStreamError, ToolPart, UIMessage, is_tool_part
 from stream_protocol.wire.client import MessageReducer, parse_sse, step_start
 
@@ -67,6 +67,7 @@ class Answer:
         self._rest = b""
         self._pieces = response.aiter_bytes()
         self._reducer = MessageReducer(ai_sdk=ai_sdk, message=continued, message_id=random_id(), replay=replay)
+        self._continued = continued
 
     @property
     def message(self) -> UIMessage:
@@ -87,6 +88,14 @@ class Answer:
     def calls(self, *states: str) -> list[ToolPart]:
         """The tool calls in these states."""
         return calls_of(self.message, *states)
+
+    @property
+    def judged_body(self) -> bytes:
+        """The body for ``check_stream``, which does not know the request: with the id of the continued message."""
+        body = bytes(self.body)
+        if self._continued is None or self.start_id is not None or not self.chunks or self.chunks[0]["type"] != "start":
+            return body
+        return body.replace(b"{", b'{"messageId":' + json.dumps(self._continued["id"]).encode() + b",", 1)
 
     @property
     def start_id(self) -> str | None:
@@ -164,6 +173,8 @@ class Backend:
         self.versions = versions
         self.reported: set[Rule] = set()
         """Broken rules of streams that a check has reported for a plain answer. Others do not repeat them."""
+        self.broken: set[str] = set()
+        """Features whose answer is broken. One check has reported it."""
         self.fitting: dict[str, str] = {}
         """Feature -> the prompt that has shown it."""
 
@@ -303,25 +314,31 @@ class Chat:
     def judge(self, answer: Answer) -> None:
         """Raises ``BrokenError`` for the first error in the answer, which stands after all earlier ones."""
         end = b"" if answer.body.rstrip().endswith(b"[DONE]") else b"\n\ndata: [DONE]\n\n"
-        self._responses += bytes(answer.body) + end
+        self._responses += answer.judged_body + end
         before, self._chunks_before = self._chunks_before, self._chunks_before + len(answer.chunks)
         try:
             findings = [*check_stream(io.BytesIO(self._responses), versions=self.backend.versions)]
         except UnreadableError as error:
             raise BrokenError(f"The response is not a stream: {error}.", source="docs/check.md") from None
-        for finding in findings:
-            is_new = finding.chunk > before or not before
-            if is_new and finding.rule.severity == Severity.ERROR and finding.rule not in self.backend.reported:
-                index = finding.chunk - before - 1
-                chunk = answer.chunks[index] if 0 <= index < len(answer.chunks) else None
-                clients = " and ".join(f"v{version}" for version in finding.versions)
-                text = f"{finding.rule}, chunk {index + 1}, {clients}: {finding.text}"
-                raise StreamRuleError(finding.rule, text, chunk)
+        new = [each for each in findings if (each.chunk > before or not before) and self._counts(each.rule)]
+        if new:
+            raise StreamRuleError(new[0].rule, {each.rule for each in new}, *_described(new[0], answer, before))
+
+    def _counts(self, rule: Rule) -> bool:
+        return rule.severity == Severity.ERROR and rule not in self.backend.reported
+
+
+def _described(finding: Finding, answer: Answer, before: int) -> tuple[str, AnyChunk | None]:
+    """The text of a finding, and its chunk. ``before``: the chunks of earlier answers."""
+    index = finding.chunk - before - 1
+    clients = " and ".join(f"v{version}" for version in finding.versions)
+    chunk = answer.chunks[index] if 0 <= index < len(answer.chunks) else None
+    return f"{finding.rule}, chunk {index + 1}, {clients}: {finding.text}", chunk
 
 
 class StreamRuleError(BrokenError):
-    """A rule of streams is broken."""
+    """Rules of streams are broken; the first is described."""
 
-    def __init__(self, rule: Rule, text: str, chunk: Any) -> None:
+    def __init__(self, rule: Rule, rules: set[Rule], text: str, chunk: Any) -> None:
         super().__init__(text, chunk=chunk, source=f"docs/check.md, rule {rule}: {rule.effect}")
-        self.rule = rule
+        self.rules = rules
