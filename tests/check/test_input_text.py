@@ -1,5 +1,7 @@
 """A streamed input is whole without ``tool-input-available`` if the client can parse all of it."""
 
+from typing import Any
+
 import pytest
 
 from stream_protocol.check import Rule
@@ -22,7 +24,7 @@ OUTPUT = {"type": "tool-output-available", "toolCallId": "t1", "output": 1}
     ],
 )
 def test_an_output_may_follow_the_whole_text_of_an_input(deltas: list[str], *, is_whole: bool) -> None:
-    chunks = [
+    chunks: list[dict[str, Any]] = [
         {"type": "tool-input-start", "toolCallId": "t1", "toolName": "w"},
         *({"type": "tool-input-delta", "toolCallId": "t1", "inputTextDelta": delta} for delta in deltas),
     ]
@@ -33,5 +35,17 @@ def test_an_output_may_follow_the_whole_text_of_an_input(deltas: list[str], *, i
 def test_an_input_that_is_text_is_whole() -> None:
     start = {"type": "tool-input-start", "toolCallId": "t1", "toolName": "w", "inputEncoding": "text"}
     delta = {"type": "tool-input-delta", "toolCallId": "t1", "inputTextDelta": "*** begin {"}
-    chunks = [START, STEP, start, delta, OUTPUT, STEP_END, STEP, *TEXT, STEP_END, FINISH, DONE]
+    chunks: list[dict[str, Any] | str] = [
+        START,
+        STEP,
+        start,
+        delta,
+        OUTPUT,
+        STEP_END,
+        STEP,
+        *TEXT,
+        STEP_END,
+        FINISH,
+        DONE,
+    ]
     assert Rule.INPUT_INCOMPLETE not in rules(sse(*chunks), 7)

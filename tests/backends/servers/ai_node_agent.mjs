@@ -1,16 +1,6 @@
-// `ai` in Node: streamText, toUIMessageStream and createUIMessageStreamResponse, as the SDK's docs use them:
-// 03-chatbot-message-persistence.mdx and 03-chatbot-tool-usage.mdx. The model is the SDK's own mock.
+// The scripted agent of the servers with `ai` in Node, and their routes in `node:http`. The model is the SDK's own mock.
 
-import {
-  convertToModelMessages,
-  createUIMessageStreamResponse,
-  generateId,
-  isStepCount,
-  streamText,
-  tool,
-  toUIMessageStream,
-  validateUIMessages,
-} from "ai";
+import { convertToModelMessages, generateId, isStepCount, tool, validateUIMessages } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { createServer } from "node:http";
 import { Readable } from "node:stream";
@@ -81,49 +71,53 @@ const tools = {
   getTimeZone: tool({ description: "Tells the user's time zone.", inputSchema: z.object({}) }),
 };
 
-async function chat(request) {
-  let messages;
+// The messages of a request, or a response that refuses it.
+export async function readMessages(request) {
   try {
     const body = await request.json();
-    messages = await validateUIMessages({ messages: body.messages, tools });
+    return { id: body.id, messages: await validateUIMessages({ messages: body.messages, tools }) };
   } catch (error) {
-    return new Response(error.message, { status: 400 });
+    return { refusal: new Response(error.message, { status: 400 }) };
   }
-  const result = streamText({
+}
+
+// The options of `streamText`.
+export async function streamOptions(messages, abortSignal) {
+  return {
     model,
     messages: await convertToModelMessages(messages, { ignoreIncompleteToolCalls: true }),
     tools,
     toolApproval: { deleteFile: "user-approval" },
     stopWhen: isStepCount(5),
-    abortSignal: request.signal,
-  });
-  return createUIMessageStreamResponse({
-    stream: toUIMessageStream({
-      stream: result.stream,
-      originalMessages: messages,
-      generateMessageId: generateId,
-    }),
-  });
+    abortSignal,
+  };
 }
 
 async function toRequest(incoming, signal) {
   const chunks = [];
   for await (const chunk of incoming) chunks.push(chunk);
-  return new Request(`http://127.0.0.1${incoming.url}`, { method: "POST", body: Buffer.concat(chunks), signal });
+  const body = incoming.method === "POST" ? Buffer.concat(chunks) : undefined;
+  return new Request(`http://127.0.0.1${incoming.url}`, { method: incoming.method, body, signal });
 }
 
-const server = createServer(async (incoming, outgoing) => {
-  if (incoming.method !== "POST" || incoming.url !== "/api/chat") return outgoing.writeHead(404).end();
-  const gone = new AbortController();
-  outgoing.on("close", () => gone.abort());
-  let response;
-  try {
-    response = await chat(await toRequest(incoming, gone.signal));
-  } catch (error) {
-    console.error(error);
-    return outgoing.writeHead(500).end("An error occurred.");
-  }
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  Readable.fromWeb(response.body).on("error", () => outgoing.destroy()).pipe(outgoing);
-});
-server.listen(Number(process.argv[2]), "127.0.0.1", () => console.log("ready"));
+// Serves routes: a method and a path such as "POST /api/chat/:id/stop" -> a function of the request and the id.
+export function serve(routes) {
+  const server = createServer(async (incoming, outgoing) => {
+    const [, id] = incoming.url.match(/^\/api\/chat\/([^/]+)\//) ?? [];
+    const route = routes[`${incoming.method} ${id ? incoming.url.replace(id, ":id") : incoming.url}`];
+    if (route === undefined) return outgoing.writeHead(404).end();
+    const gone = new AbortController();
+    outgoing.on("close", () => gone.abort());
+    let response;
+    try {
+      response = await route(await toRequest(incoming, gone.signal), id);
+    } catch (error) {
+      console.error(error);
+      return outgoing.writeHead(500).end("An error occurred.");
+    }
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+    if (response.body === null) return outgoing.end();
+    Readable.fromWeb(response.body).on("error", () => outgoing.destroy()).pipe(outgoing);
+  });
+  server.listen(Number(process.argv[2]), "127.0.0.1");
+}
