@@ -12,7 +12,9 @@ TESTS: Final = Path(__file__).parent
 STORES: Final = {"redis", "shared_redis", "cluster", "postgres"}
 """Fixtures that start a server. A parameter of a test may have the name of one."""
 
-SUITES: Final = {name: name for name in ("attacks", "fleet", "frontends", "kills", "pages", "release", "samples")}
+SUITES: Final = {
+    name: name for name in ("attacks", "fleet", "frontends", "kills", "pages", "release", "samples", "servers")
+}
 SUITES["durable"] = "fleet"
 """Folder -> the marker that all of its tests have."""
 
@@ -27,6 +29,7 @@ UNCOUNTED: Final = {
     "properties",
     "release",
     "samples",
+    "servers",
     "soak",
 }
 """Folders with tests of the whole program. `make suite NAME=coverage` leaves them out: each line has unit tests."""
