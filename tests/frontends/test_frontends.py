@@ -318,11 +318,11 @@ class WholeApps(Scenarios):
 
 
 class TestReact(Scenarios):
-    frontend = Frontend("react", 6)
+    frontend = Frontend("react", 7)
 
 
-class TestReactV7(Scenarios):
-    frontend = Frontend("react", 7, "ai-v7/react")
+class TestReactV6(Scenarios):
+    frontend = Frontend("react", 6, "ai-v6/react")
 
 
 class NextApp(WholeApps):
@@ -331,7 +331,7 @@ class NextApp(WholeApps):
 
 
 class TestNextjs(NextApp):
-    frontend = Frontend("nextjs", 6)
+    frontend = Frontend("nextjs", 7)
     file_size = 12 * 2**20
     """Bytes: more than a proxy of Next.js lets through."""
 
@@ -517,7 +517,7 @@ class TestNextjs(NextApp):
 class TestNextjsDevelopment:
     """The example as a developer runs it: its policy leaves room for the tools of Next.js."""
 
-    frontend = Frontend("nextjs", 6, developing=True)
+    frontend = Frontend("nextjs", 7, developing=True)
     history_cut: HistoryCut = "append"
 
     def test_words_are_answered_a_tool_of_the_page_runs_and_nothing_elsewhere_is_fetched(
@@ -533,8 +533,8 @@ class TestNextjsDevelopment:
         assert foreign_site.asked == []
 
 
-class TestNextjsV7(NextApp):
-    frontend = Frontend("nextjs", 7, "ai-v7/react")
+class TestNextjsV6(NextApp):
+    frontend = Frontend("nextjs", 6, "ai-v6/react")
 
 
 class TestAssistantUi(WholeApps):
@@ -575,16 +575,16 @@ class TestAssistantUiV6(WholeApps):
 
 
 class TestVue(WholeApps):
-    frontend = Frontend("vue", 6)
+    frontend = Frontend("vue", 7)
 
 
-class TestVueV7(WholeApps):
-    frontend = Frontend("vue", 7, "ai-v7/vue")
+class TestVueV6(WholeApps):
+    frontend = Frontend("vue", 6, "ai-v6/vue")
 
 
 class TestSvelte(WholeApps):
-    frontend = Frontend("svelte", 6)
+    frontend = Frontend("svelte", 7)
 
 
-class TestSvelteV7(WholeApps):
-    frontend = Frontend("svelte", 7, "ai-v7/svelte")
+class TestSvelteV6(WholeApps):
+    frontend = Frontend("svelte", 6, "ai-v6/svelte")
