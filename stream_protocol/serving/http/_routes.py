@@ -43,8 +43,8 @@ class RouteOptions(TypedDict, total=False):
     belong to one local user, and a warning is logged at the first request from another machine. The user's id is never
     taken from the body of the request."""
     prepare: Prepare | None
-    """Says how a request is run: its agent, run config, state and secrets. Without it only the user's words reach the
-    agent."""
+    """Says how a request is run: its agent, run config, state and secrets. Without it only the user's message reaches
+    the agent."""
     max_body_bytes: int
     """A larger request is refused (413). Stock clients send the whole chat with each message, attached files
     included."""

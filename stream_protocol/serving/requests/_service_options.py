@@ -79,8 +79,8 @@ class ServiceOptions(ConverterOptions, total=False):
     """The effect of a new turn of the user while a run of its chat goes on. ``"interrupt"``, the default: it stops that
     run, as ``stop`` does, and is answered. ``"reject"``: every other request is refused (409)."""
     history_cut: HistoryCut
-    """The effect of new words from a client that sends fewer messages than are stored. ``"append"``, the default: they
-    are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``: the messages after
+    """The effect of a new message from a client that sends fewer messages than are stored. ``"append"``, the default:
+    it is appended, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``: the messages after
     the client's last one are removed from the chat first. Some kits edit this way, assistant-ui among them. The option
     is only for clients that send ``messages`` with the ids of all. A single ``message`` never means a cut."""
     files: FilePolicy | None
