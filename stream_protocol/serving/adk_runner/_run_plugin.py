@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.plugins import BasePlugin
 
+from stream_protocol.agents import enter_call
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.errors import Quoting
 from stream_protocol.session import make_storable
@@ -36,6 +37,12 @@ class RunPlugin(BasePlugin):
     def raised_in(self, invocation_id: str) -> frozenset[str]:
         """Return the ids of the calls of this invocation whose tools raised."""
         return frozenset(call_id for invocation, call_id in self._raised if invocation == invocation_id)
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> None:
+        """Notes that the call begins, for what the tool sends while it runs."""
+        enter_call(tool_context)
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
