@@ -42,15 +42,17 @@ def emit_data(
     id: str | None = None,  # noqa: A002 - the part's key
     transient: bool = False,
 ) -> None:
-    """Sends a part ``data-<name>`` to the page at once, from a tool or a callback. Any thread may call it.
+    """Sends a part ``data-<name>`` to the page: from a tool at once, from a callback with the agent's next event.
 
     ``name``: a name, or what ``data_part`` declared, whose model the data must fit. A later call with the same name and
-    ``id`` replaces the data of the part; without ``id`` each call makes a new part. ADK stores the part with the event
-    of the tool or the callback, in its own field for UI widgets, so history has it, too. A part from inside an
-    ``AgentTool`` is stored with the event of that tool. In a run without a service the part comes with that event.
+    ``id`` replaces the data of the part; without ``id`` each call makes a new part. Any thread may call it.
 
-    ``transient``: the part is sent and not stored. The page gets it through ``onData`` alone, as the AI SDK defines it.
-    In a run without a service nobody gets it.
+    ADK stores the part with the event of the tool or of the callback, in its own field for UI widgets, so history has
+    it, too. A part from inside an ``AgentTool`` is stored with the event of that tool. Without a service, the part
+    comes with that event.
+
+    ``transient``: the part is sent at once and not stored. The page gets it through ``onData`` alone, as the AI SDK
+    defines it. Without a service nobody gets it.
 
     Raises ``StreamProtocolError`` for a name with other characters than letters, digits, ``_`` and ``-``, and for one
     that begins with ``adk-``. Raises ``ValueError`` for data that is not JSON, or not of the part's model.
@@ -70,9 +72,10 @@ def emit_data(
         payload["transient"] = True
     widget = _widget(f"{name}:{id}" if id is not None else str(uuid4()), payload)
     scope = scope_of(context)
+    storing = context if scope is None else scope.shown or context
     if not transient:
-        _store(context if scope is None else scope.shown or context, widget)
-    if scope is not None:
+        _store(storing, widget)
+    if scope is not None and (transient or storing.function_call_id):
         scope.channel.post(_posted(context, widget))
 
 
