@@ -1,10 +1,10 @@
 """``emit_data`` and ``report_progress``: what tools and callbacks send to the page, while they run."""
 
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from threading import Lock
-from typing import Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from uuid import uuid4
 
 from google.adk.agents.context import Context
@@ -16,6 +16,9 @@ from stream_protocol.agents._agent_helpers import DataPart, check_part_name
 from stream_protocol.agents._run_channel import CallScope, posted_event, scope_of
 from stream_protocol.stream import DATA_WIDGET_PROVIDER, PROGRESS_PART
 from stream_protocol.wire import argument_error, check_flag, check_text, json_value
+
+if TYPE_CHECKING:
+    from google.adk.tools.mcp_tool.mcp_tool import ProgressFnT  # loads the extra
 
 T = TypeVar("T")
 
@@ -103,7 +106,7 @@ def mcp_progress(
     *,
     callback_context: Context | None = None,
     **_: Any,
-) -> Callable[[float, float | None, str | None], Awaitable[None]] | None:
+) -> "ProgressFnT | None":
     """Shows the progress of an MCP server's tools: ``McpToolset(…, progress_callback=mcp_progress)``.
 
     ADK calls it for each call of a tool, and the server's progress notifications become those of ``report_progress``.

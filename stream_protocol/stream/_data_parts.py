@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from stream_protocol.adk import EventFacts, Result, StateChange, Transfer, Widget
+from stream_protocol.adk import ApprovalNote, EventFacts, Result, StateChange, Transfer, Widget
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
@@ -121,6 +121,15 @@ def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
     said = _without_none({"hint": asked.hint or None, "payload": asked.payload})
     if said:
         sink.data("adk-confirmation", json_value({"toolCallId": call_id, **said}, lossy=True), data_id=call_id)
+
+
+def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: Settings) -> None:
+    """Writes what a tool says about its approval, for clients whose ``tool-approval-request`` has no place for it."""
+    knows = settings.client.knows
+    if not knows("tool-approval-request", "reason") or not knows("tool-approval-request", "approvalDescriptor"):
+        told = note.to_json()
+        if told:
+            sink.data("adk-approval", {"toolCallId": call_id, **json_value(told, lossy=True)}, data_id=call_id)
 
 
 def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:

@@ -91,7 +91,7 @@ class EventWriter(Generic[T]):
         """The next part ids, by kind: ordinals in the message, so that the same events give the same bytes."""
         self.registry = CallRegistry(sink, call_ids, warn)
         self.steps = Steps(sink, self.registry)
-        self._calls = FunctionCalls(settings, self.registry, self.steps)
+        self._calls = FunctionCalls(sink, settings, self.registry, self.steps)
         self._actions = EventActions(sink, settings, self.registry)
         self.responses = FunctionResponses(
             sink, settings, registry=self.registry, steps=self.steps, actions=self._actions, warn=warn

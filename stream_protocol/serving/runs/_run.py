@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
-from stream_protocol.adk import read
+from stream_protocol.adk import is_fragment, read
 from stream_protocol.agents import open_channel
 from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, TurnRecorders
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
@@ -241,7 +241,7 @@ class Run:
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
         async with aclosing(events):
             async for event in events:
-                if not event.partial:
+                if not is_fragment(event):
                     posts.write_waiting()
                 self._feed(event)
                 if not self._lease.held and not await self._lease.confirm():
