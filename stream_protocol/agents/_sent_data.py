@@ -60,7 +60,7 @@ def emit_data(
     Raises ``StreamProtocolError`` for a name with other characters than letters, digits, ``_`` and ``-``, and for one
     that begins with ``adk-``. Raises ``ValueError`` for data that is not JSON, or not of the part's model.
     """
-    _check_context(context, "the context of a tool or a callback")
+    _check_context("context", context, "the context of a tool or a callback")
     check_text("id", id, or_none=True)
     check_flag("transient", transient)
     if isinstance(name, DataPart):
@@ -94,15 +94,16 @@ def report_progress(
 
     Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are not finite.
     """
-    _check_context(tool_context, "the context of a tool")
-    reporter = progress_reporter(tool_context)
-    if reporter is None:
+    _check_context("tool_context", tool_context, "the context of a tool")
+    data = _progress_data(progress, total, message)
+    send = _progress_sender(tool_context)
+    if send is None:
         raise argument_error("tool_context", "the context of a tool", tool_context)
-    reporter(progress, total, message)
+    send(data)
 
 
 def mcp_progress(
-    tool_name: str,  # noqa: ARG001 - ADK's protocol names it
+    tool_name: str,
     *,
     callback_context: Context | None = None,
     **_: Any,
@@ -110,42 +111,44 @@ def mcp_progress(
     """Shows the progress of an MCP server's tools: ``McpToolset(…, progress_callback=mcp_progress)``.
 
     ADK calls it for each call of a tool, and the server's progress notifications become those of ``report_progress``.
+    Returns ``None`` outside a call. Raises ``StreamProtocolError`` for other arguments than ADK's.
     """
-    report = None if callback_context is None else progress_reporter(callback_context)
-    if report is None:
+    check_text("tool_name", tool_name)
+    if callback_context is None:
+        return None
+    _check_context("callback_context", callback_context, "the context of a tool")
+    send = _progress_sender(callback_context)
+    if send is None:
         return None
 
     async def on_progress(progress: float, total: float | None = None, message: str | None = None) -> None:
-        report(progress, total, message)
+        send(_progress_data(progress, total, message))
 
     return on_progress
 
 
-def progress_reporter(context: Context) -> Callable[[float, float | None, str | None], None] | None:
-    """Return what reports the progress of this call, from anywhere; ``None`` if the context is not that of a call.
+def _progress_data(progress: float, total: float | None, message: str | None) -> dict[str, Any]:
+    _check_number("progress", progress)
+    if total is not None:
+        _check_number("total", total)
+    check_text("message", message, or_none=True)
+    data = {"progress": progress, "total": total, "message": message}
+    return {key: json_value(value) for key, value in data.items() if value is not None}
+
+
+def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
+    """Return what sends the progress of this call, from anywhere; ``None`` if the context is not that of a call.
 
     A notification of an MCP server comes in a task of the server's session, which may belong to another run.
     """
     scope = scope_of(context)
     shown = context if scope is None else scope.shown or context
-    if not shown.function_call_id:
-        return None
-    return partial(_report, scope, shown, shown.function_call_id)
+    call_id = shown.function_call_id
+    return partial(_send_progress, scope, shown, call_id) if call_id else None
 
 
-def _report(
-    scope: CallScope | None, shown: Context, call_id: str, progress: float, total: float | None, message: str | None
-) -> None:
-    _check_number("progress", progress)
-    if total is not None:
-        _check_number("total", total)
-    check_text("message", message, or_none=True)
-    data: dict[str, Any] = {"progress": progress}
-    if total is not None:
-        data["total"] = total
-    if message is not None:
-        data["message"] = message
-    widget = _widget(f"{PROGRESS_PART}:{call_id}", {"name": PROGRESS_PART, "id": call_id, "data": json_value(data)})
+def _send_progress(scope: CallScope | None, shown: Context, call_id: str, data: dict[str, Any]) -> None:
+    widget = _widget(f"{PROGRESS_PART}:{call_id}", {"name": PROGRESS_PART, "id": call_id, "data": data})
     _store(shown, widget)
     if scope is not None:
         scope.channel.post_newest(call_id, lambda: _posted(shown, widget))
@@ -156,9 +159,9 @@ def _check_number(name: str, value: object) -> None:
         raise argument_error(name, "a finite number", value)
 
 
-def _check_context(context: object, expected: str) -> None:
+def _check_context(name: str, context: object, expected: str) -> None:
     if not hasattr(context, "render_ui_widget"):
-        raise argument_error("context", expected, context)
+        raise argument_error(name, expected, context)
 
 
 def _widget(widget_id: str, payload: dict[str, Any]) -> UiWidget:

@@ -363,3 +363,16 @@ async def test_a_callback_has_no_call_whose_progress_it_could_report() -> None:
 def test_what_is_no_context_is_refused() -> None:
     with pytest.raises(ValueError, match="the context of a tool"):
         report_progress("tool", 1)  # type: ignore[arg-type]
+
+
+async def test_data_of_a_tool_that_raises_is_shown_and_not_stored() -> None:
+    def work(tool_context: ToolContext) -> str:
+        """Fails."""
+        emit_data(tool_context, "step", 1)
+        raise ValueError("no")
+
+    page = Page(create_app(agent(work)))
+    await page.send("hi")
+    assert [chunk["data"] for chunk in sent(page.responses[0])] == [1]
+    (stored,) = [message for message in await page.stored() if message["role"] == "assistant"]
+    assert [part["type"] for part in stored["parts"]] == ["step-start", "tool-work"]
