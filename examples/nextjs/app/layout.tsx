@@ -26,7 +26,9 @@ async function Document({ children }: { children: ReactNode }) {
         <script src="/theme.js" nonce={nonce} suppressHydrationWarning />
       </head>
       <body>
-        <Shell>{children}</Shell>
+        <Shell>
+          <Suspense>{children}</Suspense>
+        </Shell>
       </body>
     </html>
   );
