@@ -55,11 +55,9 @@ class RouteOptions(TypedDict, total=False):
     """Seconds of silence in a stream before a comment is sent, since proxies cut silent connections; ``None`` for
     never."""
     allow_origins: Sequence[str]
-    """Origins of other pages that may use the endpoint: scheme, host and port, such as ``https://app.example``, or
-    ``*`` for all. The routes answer the browser's preflights, and their responses have the headers of CORS. Pages of
-    an origin that is named may send the user's cookies, too. Requests of unnamed pages of other sites are refused
-    (403) if they change something. If the app has a ``CORSMiddleware``, name the origins there, and leave this out:
-    its pages may use the endpoint."""
+    """Origins of your frontends: scheme, host and port, such as ``https://app.example``, or ``*`` for all. The routes
+    then handle CORS, with cookies for named origins. Changes from other sites are refused (403). If the app has a
+    ``CORSMiddleware``, name the origins there, and omit this option."""
 
 
 DEFAULTS: Final[RouteOptions] = {
