@@ -67,7 +67,6 @@ class Answer:
         self._rest = b""
         self._pieces = response.aiter_bytes()
         self._reducer = MessageReducer(ai_sdk=ai_sdk, message=continued, message_id=random_id(), replay=replay)
-        self._continued = continued
 
     @property
     def message(self) -> UIMessage:
@@ -91,11 +90,11 @@ class Answer:
 
     @property
     def judged_body(self) -> bytes:
-        """The body for ``check_stream``, which does not know the request: with the id of the continued message."""
+        """The body for ``check_stream``, which does not know the ids that the client gives to messages."""
         body = bytes(self.body)
-        if self._continued is None or self.start_id is not None or not self.chunks or self.chunks[0]["type"] != "start":
+        if self.start_id is not None or not self.chunks or self.chunks[0]["type"] != "start":
             return body
-        return body.replace(b"{", b'{"messageId":' + json.dumps(self._continued["id"]).encode() + b",", 1)
+        return body.replace(b"{", b'{"messageId":' + json.dumps(self.message["id"]).encode() + b",", 1)
 
     @property
     def start_id(self) -> str | None:
@@ -143,10 +142,7 @@ class Answer:
         """Raises ``BrokenError`` unless the response is successful."""
         if not 200 <= self.status < 300 or self.status == 204:
             await self.read()
-            excerpt = self.body[:_EXCERPT].decode(errors="replace")
-            raise BrokenError(
-                f"HTTP {self.status} instead of a stream: {excerpt}", source="ai: ui/http-chat-transport.ts"
-            )
+            raise BrokenError(f"HTTP {self.status} instead of a stream: {_excerpt(self.body)}")
 
     def require_readable(self) -> None:
         """Raises ``BrokenError`` if a client fails at a chunk. An ``error`` chunk is a failure, too."""
@@ -205,9 +201,13 @@ async def _beginning(response: httpx.Response) -> str:
     body = b""
     async for piece in response.aiter_bytes():
         body += piece
-        if len(body) >= _EXCERPT:
+        if len(body) > _EXCERPT:
             break
-    return body[:_EXCERPT].decode(errors="replace")
+    return _excerpt(body)
+
+
+def _excerpt(body: bytes | bytearray) -> str:
+    return body[:_EXCERPT].decode(errors="replace") + "…" * (len(body) > _EXCERPT)
 
 
 class Chat:

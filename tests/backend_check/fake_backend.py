@@ -18,6 +18,9 @@ Json = dict[str, Any]
 SETTINGS: Final = Settings(
     tool=("What is the weather?",), approval=("Delete it",), client_tool=("Which time zone?",), timeout=20
 )
+NO_IDS: Final = "no ids"
+"""Not a fault: the server leaves the ids of its messages to the client."""
+
 PIECES: Final = 60
 PACE: Final = 0.02
 """Seconds between the pieces of a long answer."""
@@ -184,7 +187,8 @@ class FakeBackend:
 
     async def answer(self, run: Run, sent: Json) -> None:
         last = sent["messages"][-1]
-        await run.write({"type": "start", "messageId": run.message_id}, {"type": "start-step"})
+        start = {"type": "start"} if self.fault == NO_IDS else {"type": "start", "messageId": run.message_id}
+        await run.write(start, {"type": "start-step"})
         if "story" in text_of(last):
             await run.write({"type": "text-start", "id": "t"})
             for number in range(PIECES):

@@ -1,5 +1,6 @@
 """docs/check-backend.md agrees with the code, and docs/backends.md with the results of the last run."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.backends.backends import BACKENDS, Backend
 from tests.backends.page import PAGE, checks_of, load_results, page
 from tests.documents import block
 from tests.processes import ROOT
+from tests.tools import require_node_project
 
 DOCS = (ROOT / "docs" / "check-backend.md").read_text(encoding="utf-8")
 
@@ -25,6 +27,16 @@ def rows(heading: str) -> list[tuple[str, ...]]:
 def test_the_tables_list_every_check_as_it_is(profile: str) -> None:
     shown = [(each.name, each.rule, each.source) for each in CHECKS if each.profile == profile]
     assert rows(profile) == shown
+
+
+@pytest.mark.node
+def test_each_source_in_the_ai_sdk_is_a_file() -> None:
+    require_node_project(ROOT / "frontend-fixtures")
+    package = ROOT / "frontend-fixtures" / "node_modules" / "ai-v7"
+    files = {file for check in CHECKS for file in re.findall(r"ai: ([\w./-]+\.(?:ts|mdx))", check.source)}
+    assert len(files) > 5
+    missing = {file for file in files if not (package / ("" if file.startswith("docs/") else "src") / file).is_file()}
+    assert missing == set()
 
 
 def test_the_table_of_keys_has_each_key_once() -> None:

@@ -1,6 +1,6 @@
 """``python -m tests.backends``: checks other backends of ``useChat``, and writes docs/backends.md.
 
-Each package is installed into an environment of its own in ``build/backends``, from PyPI or npm, in its newest version.
+Each package is installed into an environment of its own in ``.venv-backends``, from PyPI or npm, in its newest version.
 With names of backends as arguments, the others keep their last results.
 """
 
@@ -24,7 +24,7 @@ from tests.backends.page import PAGE, RESULTS, load_results, page
 from tests.ports import free_port
 
 ROOT: Final = Path(__file__).parents[2]
-BUILD: Final = ROOT / "build" / "backends"
+BUILD: Final = ROOT / ".venv-backends"
 PROMPTS: Final = Path(__file__).parent / "prompts.toml"
 START_SECONDS: Final = 60.0
 
@@ -53,7 +53,7 @@ def checked(backend: Backend) -> dict[str, Any]:
     if not done.stdout:
         sys.exit(done.stderr)
     report = json.loads(done.stdout)
-    del report["url"]
+    del report["url"]  # the port is random
     today = dt.datetime.now(dt.UTC).date()
     return {"date": today.isoformat(), "versions": versions, "report": report}
 

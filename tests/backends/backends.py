@@ -42,7 +42,7 @@ BACKENDS: Final = (
         server="pydantic_ai_adapter.py",
         setup="`VercelAIAdapter.dispatch_request(…, sdk_version=6)` in Starlette, `requires_approval=True`, "
         "`ExternalToolset` and `DeferredToolRequests`; the history comes from the client, as by default",
-        guide="its page [Vercel AI](https://pydantic.dev/docs/ai/ui/vercel-ai)",
+        guide="[UI event streams](https://pydantic.dev/docs/ai/integrations/ui/overview/), Vercel AI",
         notes=(
             "`extra keys`: the request models forbid unknown keys. Stock clients of today send none.",
             "`repeated POST` and `several turns` hold without message ids: the client makes one for each response.",
@@ -55,7 +55,7 @@ BACKENDS: Final = (
         packages=("ai", "fastapi", "uvicorn"),
         server="ai_python.py",
         setup="`to_messages`, `apply_approvals`, `defer_hook` and `to_sse` in FastAPI, `require_approval=True`",
-        guide="its page [AI SDK UI](https://ai-python.dev/docs/basics/ai-sdk-ui) and its example `web_agent`",
+        guide="[AI SDK UI](https://ai-python.dev/docs/basics/ai-sdk-ui), its example `web_agent`",
         notes=(
             "`error`: `to_sse` passes the model's exception on. The guide's route has no `try` around it.",
             "`client tool`: the package's pages describe no tool that runs in the browser, so the server has none.",
@@ -70,10 +70,12 @@ BACKENDS: Final = (
         server="ai_node.mjs",
         setup="`validateUIMessages`, `convertToModelMessages`, `streamText` with `toolApproval`, `toUIMessageStream` "
         "and `createUIMessageStreamResponse` in `node:http`, with `MockLanguageModelV4`",
-        guide="its pages "
-        "[Chatbot Message Persistence](https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-message-persistence) and "
+        guide="[Chatbot Message Persistence](https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-message-persistence), "
         "[Chatbot Tool Usage](https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-tool-usage)",
-        notes=("`ignoreIncompleteToolCalls: true` is set. `unanswered client tool` needs it.",),
+        notes=(
+            "`ignoreIncompleteToolCalls: true` is set. `unanswered client tool` needs it.",
+            "`ai` 7 asks for Node 22 or later. The table has the version that the script found.",
+        ),
     ),
     Backend(
         key="ai-node-resumable",
@@ -83,7 +85,7 @@ BACKENDS: Final = (
         server="ai_node_resumable.mjs",
         setup="the same, with `createResumableStreamContext`, `consumeSseStream`, and routes for resume and stop; "
         "a store in the process instead of Redis",
-        guide="its page [Chatbot Resume Streams](https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-resume-streams)",
+        guide="[Chatbot Resume Streams](https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-resume-streams)",
         notes=("`repeated run`: the guide does not say what a repeated POST gets.",),
     ),
 )

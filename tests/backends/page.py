@@ -16,8 +16,9 @@ PROFILES: Final = ("stream", "chat", "tools", "durable")
 HEAD: Final = """\
 # Backends compared
 
-[`adk-ui-stream check --url`](check-backend.md) against other backends of `useChat`. Each server runs the same small agent,
-set up as its own documentation says, and gets the same prompts. A script wrote this page: [repeat it](#repeat-it).
+[`adk-ui-stream check --url`](check-backend.md) against other backends of `useChat`. Each server runs the same small
+agent, set up as the package's own documentation says, and gets the same prompts. A script wrote this page:
+[repeat it](#repeat-it).
 
 ✓ holds · ✗ is broken · - is not offered. {clients}
 """
@@ -41,7 +42,7 @@ make setup
 .venv/bin/python -m tests.backends
 ```
 
-The script installs each package in its newest version into `build/backends`, starts the server of
+The script installs each package in its newest version into `.venv-backends`, starts the server of
 [tests/backends/servers](../tests/backends/servers), runs the check with
 [prompts.toml](../tests/backends/prompts.toml), and writes this page. It needs PyPI, the npm registry, Node 20.19 or
 later, and Python 3.12 or later. To try one backend only, name it: `python -m tests.backends ai-node`.
@@ -100,12 +101,15 @@ def _counts(results: Results) -> Iterator[str]:
 
 def _setups(results: Results) -> Iterator[str]:
     yield from ("## The servers", "")
+    yield from ("| Backend | Versions | Server | Uses | As in |", "|---|---|---|---|---|")
     for backend in BACKENDS:
         versions = ", ".join(f"{name} {version}" for name, version in results[backend.key]["versions"].items())
         server = f"[{backend.server}]({LINKS}/{SERVERS.name}/{backend.server})"
-        yield f"**{backend.title}**: {versions}. {server} follows {backend.guide}: {backend.setup}."
-        yield from (f"\n- {note}" if index == 0 else f"- {note}" for index, note in enumerate(backend.notes))
-        yield ""
+        yield _row(backend.title, versions, server, backend.setup, backend.guide)
+    yield ""
+    for backend in BACKENDS:
+        yield from (f"- **{backend.title}**, {note}" for note in backend.notes)
+    yield ""
 
 
 def _grid(results: Results) -> Iterator[str]:
@@ -124,7 +128,7 @@ def _broken(results: Results) -> Iterator[str]:
     yield from ("## What is broken", "")
     for backend in BACKENDS:
         broken = [each for each in checks_of(results, backend).values() if each["outcome"] == "broken"]
-        yield f"**{backend.title}**: {len(broken) or 'no'} check{'' if len(broken) == 1 else 's'}."
+        yield f"**{backend.title}**: {len(broken) or 'nothing'}."
         yield ""
         for check in broken:
             yield f"- **{check['name']}**: {_plain(check['reason'])}"

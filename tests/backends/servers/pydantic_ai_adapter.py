@@ -1,6 +1,6 @@
 """Pydantic AI: ``VercelAIAdapter.dispatch_request``, with approvals and tools that the browser runs.
 
-As in https://pydantic.dev/docs/ai/ui/vercel-ai: ``sdk_version=6``. The model is Pydantic AI's own ``FunctionModel``.
+``sdk_version=6`` is for approvals. The model is Pydantic AI's own ``FunctionModel``.
 """
 
 import asyncio
