@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
@@ -15,12 +16,15 @@ from stream_protocol.adk import POSTED_WIDGETS
 from stream_protocol.agents._agent_helpers import DataPart, check_part_name
 from stream_protocol.agents._run_channel import CallScope, posted_event, scope_of
 from stream_protocol.stream import DATA_WIDGET_PROVIDER, PROGRESS_PART
-from stream_protocol.wire import argument_error, check_flag, check_text, json_value
+from stream_protocol.wire import InvalidArgumentError, argument_error, check_flag, check_text, json_value
 
 if TYPE_CHECKING:
     from google.adk.tools.mcp_tool.mcp_tool import ProgressFnT  # loads the extra
 
 T = TypeVar("T")
+
+MAX_MESSAGE: Final = 500
+"""The most characters of a message about progress: it may come from a foreign server, and is stored."""
 
 _STORING: Final = Lock()
 """Tools inside an ``AgentTool`` may store with one call, from several threads."""
@@ -87,12 +91,15 @@ def report_progress(
 ) -> None:
     """Shows on the card of the tool's call how far the tool is. Any thread may call it, as often as it likes.
 
-    ``progress``: a number that grows. ``total``: its last value, if that is known. ``message``: what the tool does now.
+    ``progress``: a number that grows. ``total``: its last value, if that is known. ``message``: what the tool does now,
+    in up to 500 characters. A longer one is cut.
+
     The page gets a part ``data-adk-progress`` whose id is that of the call. Some reports a second are sent, and the
     last one always. That one is stored with the tool's event, so history has it, too. Inside an ``AgentTool`` the
     report shows on the card of that tool.
 
-    Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are not finite.
+    Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are negative or
+    not finite.
     """
     _check_context("tool_context", tool_context, "the context of a tool")
     data = _progress_data(progress, total, message)
@@ -122,7 +129,8 @@ def mcp_progress(
         return None
 
     async def on_progress(progress: float, total: float | None = None, message: str | None = None) -> None:
-        send(_progress_data(progress, total, message))
+        with suppress(InvalidArgumentError):  # a server may send anything
+            send(_progress_data(progress, total, message))
 
     return on_progress
 
@@ -132,6 +140,8 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
     if total is not None:
         _check_number("total", total)
     check_text("message", message, or_none=True)
+    if message is not None and len(message) > MAX_MESSAGE:
+        message = f"{message[: MAX_MESSAGE - 1]}…"
     data = {"progress": progress, "total": total, "message": message}
     return {key: json_value(value) for key, value in data.items() if value is not None}
 
@@ -155,8 +165,8 @@ def _send_progress(scope: CallScope | None, shown: Context, call_id: str, data: 
 
 
 def _check_number(name: str, value: object) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise argument_error(name, "a finite number", value)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise argument_error(name, "a finite number from 0", value)
 
 
 def _check_context(name: str, context: object, expected: str) -> None:

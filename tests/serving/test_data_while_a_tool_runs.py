@@ -275,6 +275,16 @@ async def test_parallel_calls_have_a_progress_each() -> None:
     assert len(sent(answer)) == 2
 
 
+async def test_a_long_message_is_cut() -> None:
+    def work(tool_context: ToolContext) -> str:
+        """Works."""
+        report_progress(tool_context, 1, message="m" * 10_000)
+        return "worked"
+
+    (part,) = sent(await stream(create_app(agent(work)), chat(said("hi"))))
+    assert part["data"]["message"] == "m" * 499 + "…"
+
+
 async def test_a_hidden_call_has_no_card_for_its_progress() -> None:
     def work(tool_context: ToolContext) -> str:
         """Works."""
@@ -325,10 +335,11 @@ async def test_a_client_that_comes_while_the_tool_runs_sees_its_progress() -> No
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({"progress": "half"}, "`progress` must be a finite number"),
-        ({"progress": True}, "`progress` must be a finite number"),
-        ({"progress": float("nan")}, "`progress` must be a finite number"),
-        ({"progress": 1, "total": float("inf")}, "`total` must be a finite number"),
+        ({"progress": "half"}, "`progress` must be a finite number from 0"),
+        ({"progress": -1}, "`progress` must be a finite number from 0"),
+        ({"progress": True}, "`progress` must be a finite number from 0"),
+        ({"progress": float("nan")}, "`progress` must be a finite number from 0"),
+        ({"progress": 1, "total": float("inf")}, "`total` must be a finite number from 0"),
         ({"progress": 1, "message": 5}, "`message`"),
     ],
 )
