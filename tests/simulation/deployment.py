@@ -1,0 +1,407 @@
+"""Executes a schedule: three workers with a real ``ChatService`` each, simulated stores, and their clients."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import uuid
+from contextlib import contextmanager, suppress
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
+
+from stream_protocol.serving import ChatService, ServiceLimits
+from stream_protocol.serving.base import ServiceTimes
+from stream_protocol.serving.run_logs import _shared_run_log
+from stream_protocol.serving.run_logs._run_store import LeaseTimes
+from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
+from stream_protocol.serving.run_logs._run_reader import RunReader
+from stream_protocol.wire import ChatRequestError, parse_chat_request
+from tests.simulation.agent import APP, Ledger, ScriptedRunner, ToolStart
+from tests.simulation.clients import Clients
+from tests.simulation.network import Network
+from tests.simulation.run_engine import EngineDatabase, SimulatedEngine
+from tests.simulation.run_store import SimulatedStore, StoreServer
+from tests.simulation.schedule import LEASE, FailOver, Kill, Outage, Pause, Retire, Schedule
+from tests.simulation.seen import History, Response, Seen, StopRequest, StoredEvent
+from tests.simulation.stored_sessions import SessionDatabase, SimulatedSessions
+from tests.simulation.virtual_time import PROCESS, EndlessError, Process, VirtualLoop, run
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+    from google.adk.events import Event
+
+USER: Final = "ann"
+CHAT: Final = "c1"
+
+LEASE_TIMES: Final = LeaseTimes(lease=LEASE, log_retention=6.0)
+
+TIMES: Final = ServiceTimes(stop=1.0, completing=0.3, max_completing=1.0, look=1.0, recovery=10.0, suspect=4.0, alone=2.0)
+
+LIMITS: Final = ServiceLimits(stop_timeout=4.0, hook_timeout=4.0)
+
+MAX_ROUNDS: Final = 200
+
+SETTLING: Final = 120.0
+"""Seconds within which everything has ended after the last fault."""
+
+
+class Worker:
+    """A process of the deployment. ``generation``: how many there were before it under this number."""
+
+    def __init__(self, deployment: Deployment, number: int, generation: int) -> None:
+        self.number = number
+        self.is_retired = False
+        name = f"w{number}" + "'" * generation
+        self.process = Process(name, rate=deployment.seen.schedule.rates[number], offset=1000.0 * number)
+        deployment.processes.append(self.process)
+        self._deployment = deployment
+        self._responses: dict[Response, asyncio.Task[Any]] = {}
+        network = deployment.network
+        engine = SimulatedEngine(deployment.engine, network, number) if deployment.seen.schedule.engine else None
+        runner = ScriptedRunner(
+            SimulatedSessions(deployment.sessions, network, number), deployment.seen.ledger, self._note_tool
+        )
+        store = SimulatedStore(deployment.server, network, number, name)
+        run_log = SharedRunLog(store, LEASE_TIMES, None)
+        self.service = ChatService(runner, run_log=run_log, engine=engine, limits=LIMITS, times=TIMES)
+        self.do(self.service.start)
+
+    @property
+    def is_there(self) -> bool:
+        """True if it takes connections."""
+        return not self.process.is_dead and not self.is_retired
+
+    @property
+    def goes_on(self) -> bool:
+        """True if a run or a request goes on here."""
+        context = self.service._context
+        return bool(context.tasks) or context.runs.any_here or bool(context.waiting)
+
+    def respond(self, response: Response, call: Callable[[], Awaitable[AsyncIterator[bytes] | None]]) -> None:
+        """Begins to answer a request."""
+        task = self._deployment.loop.start_in(self.process, self._respond(response, call))
+        self._responses[response] = task
+        task.add_done_callback(lambda _: self._responses.pop(response, None))
+
+    def do(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[Any]:
+        """Does something in this process."""
+        return self._deployment.loop.start_in(self.process, _of(work))
+
+    def close(self, response: Response) -> None:
+        """The client has closed the connection. A request that is not answered yet is answered all the same."""
+        if response.answered is not None and (task := self._responses.get(response)) is not None:
+            task.cancel()
+
+    def kill(self) -> None:
+        """All of its connections break."""
+        self.process.kill()
+        for response in [*self._responses]:
+            self._deployment.clients.cut(response)
+        self._responses.clear()
+
+    async def _respond(
+        self, response: Response, call: Callable[[], Awaitable[AsyncIterator[bytes] | None]]
+    ) -> None:
+        clients = self._deployment.clients
+        try:
+            events = await call()
+        except ChatRequestError as refused:
+            clients.refuse(response, refused.status, str(refused))
+            return
+        except Exception as error:  # noqa: BLE001 - a server would answer 500
+            clients.refuse(response, 500, f"{type(error).__name__}: {error}")
+            return
+        if events is None:
+            clients.refuse(response, 204, "")
+            return
+        clients.accept(response)
+        cut_off = events.cut_off if isinstance(events, RunReader) else None
+        watching = None if cut_off is None else asyncio.create_task(_cancel_when(cut_off, asyncio.current_task()))
+        try:
+            if not response.has_left:
+                async for piece in events:
+                    clients.receive(response, piece)
+        except asyncio.CancelledError:
+            if cut_off is None or not cut_off.is_set():
+                raise
+        finally:
+            if watching is not None:
+                watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await events.aclose()  # type: ignore[attr-defined]  # each is a generator
+        clients.end(response, is_cut=cut_off is not None and cut_off.is_set())
+
+    def _note_tool(self, call_id: str, tool: str, message: str) -> None:
+        deployment = self._deployment
+        if deployment.is_over:
+            return
+        row = deployment.server.holder(deployment.chat_name)
+        holder, holder_worker = ("", "") if row is None else (row.run.run_id, row.run.worker)
+        deployment.seen.ledger.tools.append(
+            ToolStart(call_id, tool, message, deployment.loop.now, self.number, holder, holder_worker, self.process.name)
+        )
+        deployment.tell(self.process.name, f"the tool {call_id} starts")
+
+
+class Deployment:
+    """``tells``: whether a story is told."""
+
+    chat_name = f'["{APP}", "{USER}", "{CHAT}"]'
+
+    def __init__(self, schedule: Schedule, *, tells: bool) -> None:
+        self.loop = VirtualLoop()
+        self.loop.set_exception_handler(self._note_exception)
+        self.seen = Seen(schedule, Ledger())
+        self._tells = tells
+        outages = tuple(fault for fault in schedule.faults if isinstance(fault, Outage))
+        away = tuple(
+            Outage("run log", None, "refuses", fault.at, fault.away)
+            for fault in schedule.faults
+            if isinstance(fault, FailOver)
+        )
+        note = (lambda worker, text: self.tell(f"w{worker}", text)) if tells else None
+        self.network = Network(self.loop, outages + away, Random(f"network {schedule.seed}"), note)
+        self.server = StoreServer(LEASE_TIMES, lambda: self.loop.now)
+        self.sessions = SessionDatabase(self._note_event)
+        self.engine = EngineDatabase()
+        self.clients = Clients(self)
+        self.workers: list[Worker] = []
+        self._generations = [0] * len(schedule.rates)
+        self._replicas: dict[FailOver, Any] = {}
+        self.processes: list[Process] = []
+        self.is_over = False
+
+    def tell(self, who: str, what: str) -> None:
+        """Adds a line to the story."""
+        if self._tells and not self.is_over:
+            self.seen.story.append((self.loop.now, who, what))
+
+    async def execute(self) -> None:
+        """Executes the schedule to its end."""
+        schedule = self.seen.schedule
+        self.workers = [Worker(self, number, 0) for number in range(len(schedule.rates))]
+        await asyncio.sleep(0)
+        for fault in schedule.faults:
+            if isinstance(fault, FailOver):
+                self._at(max(0.0, fault.at - fault.forgets), self._note_replica, fault)
+            if not isinstance(fault, Outage):
+                self._at(fault.at, self._strike, fault)
+        acting = asyncio.create_task(self.clients.act(schedule.actions))
+        await asyncio.sleep(schedule.end)
+        self._repair()
+        await asyncio.sleep(0.01)
+        await self._settle(acting)
+        self.tell("checker", "all is quiet")
+        await self._visit()
+        await self._close()
+
+    async def bury(self) -> None:
+        """Ends the tasks of dead workers, which can do nothing any more. Their objects are freed then."""
+        self.is_over = self.network.is_over = True
+        for process in self.processes:
+            self.loop.thaw(process)
+        for _ in range(MAX_ROUNDS):
+            tasks = [task for process in self.processes for task in self.loop.tasks_of(process)]
+            if not tasks:
+                break
+            for task in tasks:
+                task.cancel()
+            await asyncio.sleep(0)
+        await self.loop.shutdown_asyncgens()
+
+    def _at(self, when: float, action: Callable[..., object], *arguments: Any) -> None:
+        self.loop.call_at(when, action, *arguments)
+
+    def _note_replica(self, fault: FailOver) -> None:
+        self._replicas[fault] = self.server.tables.snapshot()
+
+    def _strike(self, fault: Kill | Pause | Retire | FailOver) -> None:
+        match fault:
+            case FailOver():
+                self.tell("run log", f"a replica takes over, which lacks the last {fault.forgets:.3f} s")
+                self.server.fail_over(self._replicas.get(fault) or self.server.tables.snapshot())
+            case Kill():
+                worker = self.workers[fault.worker]
+                if not worker.process.is_dead:
+                    self.tell(worker.process.name, "is killed")
+                    worker.kill()
+                    if fault.back_after is not None:
+                        self._at(self.loop.now + fault.back_after, self._replace, fault.worker)
+            case Pause():
+                worker = self.workers[fault.worker]
+                if worker.is_there and not worker.process.is_frozen:
+                    self.tell(worker.process.name, "is frozen")
+                    worker.process.freeze()
+                    self._at(self.loop.now + fault.seconds, self._thaw, worker)
+            case Retire():
+                worker = self.workers[fault.worker]
+                if worker.is_there:
+                    self.tell(worker.process.name, "is told to end")
+                    worker.do(lambda: self._retire(worker, fault.drain))
+
+    def _thaw(self, worker: Worker) -> None:
+        if not worker.process.is_dead:
+            self.tell(worker.process.name, "wakes up")
+            self.loop.thaw(worker.process)
+
+    async def _retire(self, worker: Worker, drain: float) -> None:
+        worker.is_retired = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(drain):
+                await worker.service.drain()
+        await worker.service.aclose()
+        self.tell(worker.process.name, "has ended")
+        self._check_tasks(worker)
+        worker.kill()
+
+    def _replace(self, number: int) -> None:
+        if self.workers[number].process.is_dead:
+            self._generations[number] += 1
+            self.workers[number] = Worker(self, number, self._generations[number])
+            self.tell(self.workers[number].process.name, "starts")
+
+    def _repair(self) -> None:
+        """Starts what is dead: someone must recover what others have left."""
+        for number, worker in enumerate(self.workers):
+            if worker.process.is_dead:
+                self._replace(number)
+
+    async def _settle(self, acting: asyncio.Task[None]) -> None:
+        """Waits until nothing goes on."""
+        deadline = self.loop.now + SETTLING
+        while self.loop.now < deadline:
+            self._repair()
+            if acting.done() and self._is_quiet():
+                acting.result()
+                return
+            await asyncio.sleep(0.25)
+        if not acting.done():
+            self.seen.problems.append(f"clients wait for ever: {self.clients.waiting()}")
+        for worker in self.workers:
+            if not worker.process.is_dead and worker.goes_on:
+                self.seen.problems.append(f"{worker.process.name}: something goes on for ever")
+        if self.server.holder(self.chat_name) is not None:
+            self.seen.problems.append("the chat is taken for ever")
+        if self.engine.runs:
+            self.seen.problems.append(f"runs are never finished: {[*self.engine.runs]}")
+        acting.cancel()
+
+    def _is_quiet(self) -> bool:
+        return (
+            not self.engine.runs
+            and self.server.holder(self.chat_name) is None
+            and not any(worker.goes_on for worker in self.workers if not worker.process.is_dead)
+        )
+
+    async def _visit(self) -> None:
+        """A last visitor looks at every worker, and says something."""
+        for worker in self.workers:
+            if worker.is_there:
+                self.seen.final_histories.append(await self.clients.look(worker.number))
+        self.seen.last_words = await self.clients.say_last_words()
+
+    async def _close(self) -> None:
+        for worker in self.workers:
+            if worker.is_there:
+                await asyncio.wait([worker.do(lambda worker=worker: self._retire(worker, 1.0))])  # type: ignore[misc]
+
+    def _check_tasks(self, worker: Worker) -> None:
+        """A worker that has ended leaves no task behind but the one that ends it."""
+        left = [task for task in self.loop.tasks_of(worker.process) if task is not asyncio.current_task()]
+        if left:
+            self.seen.problems.append(f"{worker.process.name}: tasks are left: {[_name(task) for task in left]}")
+
+    def _note_event(self, session_id: str, event: Event, worker: int) -> None:
+        self.seen.stored.append(StoredEvent(self.loop.now, worker, event))
+
+    def _note_exception(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        process = PROCESS.get()
+        if not self.is_over:
+            self.seen.problems.append(f"{process and process.name}: {context['message']}: {context.get('exception')!r}")
+
+
+async def _of(work: Callable[[], Awaitable[None]]) -> None:
+    await work()
+
+
+async def _cancel_when(event: asyncio.Event, task: asyncio.Task[Any] | None) -> None:
+    await event.wait()
+    assert task is not None
+    task.cancel()
+
+
+def _name(task: asyncio.Task[Any]) -> str:
+    return str(getattr(task.get_coro(), "__qualname__", task))
+
+
+@contextmanager
+def numbered_ids() -> Iterator[None]:
+    """Replaces random ids by numbers: the same in each execution of a schedule."""
+    rng = Random("ids")
+
+    def new() -> uuid.UUID:
+        return uuid.UUID(int=rng.getrandbits(128), version=4)
+
+    with patch("uuid.uuid4", new), patch.object(_shared_run_log, "uuid4", new):
+        yield
+
+
+class _StoryHandler(logging.Handler):
+    """Adds the log of the workers to the story."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        super().__init__()
+        self._deployment = deployment
+
+    def emit(self, record: logging.LogRecord) -> None:
+        process = PROCESS.get()
+        text = record.getMessage()
+        if record.exc_info:
+            text += f" {record.exc_info[1]!r}"
+        self._deployment.tell("?" if process is None else process.name, f"{record.levelname}: {text}")
+
+
+@contextmanager
+def _no_log() -> Iterator[None]:
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(disabled)
+
+
+@contextmanager
+def _told_log(deployment: Deployment) -> Iterator[None]:
+    logger, handler, disabled = logging.getLogger("stream_protocol"), _StoryHandler(deployment), logging.root.manager.disable
+    level, propagates = logger.level, logger.propagate
+    logging.disable(logging.NOTSET)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.disable(disabled)
+        logger.setLevel(level)
+        logger.propagate = propagates
+        logger.removeHandler(handler)
+
+
+def simulate(schedule: Schedule, *, tells: bool = False) -> Seen:
+    """Executes a schedule, and returns what was seen. ``tells``: whether the story is told, too."""
+    deployment = Deployment(schedule, tells=tells)
+    gc_was_enabled = gc.isenabled()
+    gc.disable()  # a collection would end generators at a random moment
+    try:
+        with numbered_ids(), _told_log(deployment) if tells else _no_log():
+            run(deployment.loop, deployment.execute(), deployment.bury())
+    except EndlessError as endless:
+        deployment.seen.problems.append(f"endless: {endless}")
+    finally:
+        if gc_was_enabled:
+            gc.enable()
+    return deployment.seen
