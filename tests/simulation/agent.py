@@ -64,13 +64,23 @@ class ToolStart:
     """The process that runs the tool."""
 
 
+@dataclass(frozen=True)
+class ModelCall:
+    """The model was called."""
+
+    number: int
+    message: str
+    at: float
+    worker: int
+
+
 @dataclass
 class Ledger:
     """The truth about the agent."""
 
     scripts: dict[str, Script] = field(default_factory=dict)
     """By the words of the user."""
-    model_calls: int = 0
+    calls: list[ModelCall] = field(default_factory=list)
     said: dict[int, int] = field(default_factory=dict)
     """By the call of the model: the number of words that it has said."""
     tools: list[ToolStart] = field(default_factory=list)
@@ -79,16 +89,22 @@ class Ledger:
 
 
 class ScriptedRunner(Runner):
-    """The runner of one worker. ``note_tool(call id, tool, message)``: called when a tool starts."""
+    """The runner of one worker. ``note_call(message)``: called when the model is called, returns the call's number.
+    ``note_tool(call id, tool, message)``: called when a tool starts."""
 
     journal: CallJournal | None = None
     """The calls that an engine keeps; ``None`` without an engine."""
 
     def __init__(
-        self, sessions: BaseSessionService, ledger: Ledger, note_tool: Callable[[str, str, str], None]
+        self,
+        sessions: BaseSessionService,
+        ledger: Ledger,
+        note_call: Callable[[str], int],
+        note_tool: Callable[[str, str, str], None],
     ) -> None:
         super().__init__(app_name=APP, agent=AGENT, session_service=sessions)
         self.ledger = ledger
+        self.note_call = note_call
         self.note_tool = note_tool
 
     @override
@@ -199,8 +215,7 @@ class Turn:
         kept = None if self._journal is None else self._journal.next_answer()
         if kept is None:
             script = self._ledger.scripts[self._message]
-            self._ledger.model_calls += 1
-            number = self._ledger.model_calls
+            number = self._runner.note_call(self._message)
             for word in range(script.words):
                 await asyncio.sleep(script.pause)
                 if self._abort_signal.is_set():

@@ -18,7 +18,7 @@ from stream_protocol.serving.run_logs._run_store import LeaseTimes
 from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
 from stream_protocol.serving.run_logs._run_reader import RunReader
 from stream_protocol.wire import ChatRequestError, parse_chat_request
-from tests.simulation.agent import APP, Ledger, ScriptedRunner, ToolStart
+from tests.simulation.agent import APP, Ledger, ModelCall, ScriptedRunner, ToolStart
 from tests.simulation.clients import Clients
 from tests.simulation.network import Network
 from tests.simulation.run_engine import EngineDatabase, SimulatedEngine
@@ -62,7 +62,10 @@ class Worker:
         network = deployment.network
         engine = SimulatedEngine(deployment.engine, network, number) if deployment.seen.schedule.engine else None
         runner = ScriptedRunner(
-            SimulatedSessions(deployment.sessions, network, number), deployment.seen.ledger, self._note_tool
+            SimulatedSessions(deployment.sessions, network, number),
+            deployment.seen.ledger,
+            self._note_call,
+            self._note_tool,
         )
         store = SimulatedStore(deployment.server, network, number, name)
         run_log = SharedRunLog(store, LEASE_TIMES, None)
@@ -133,6 +136,14 @@ class Worker:
             with suppress(asyncio.CancelledError):
                 await events.aclose()  # type: ignore[attr-defined]  # each is a generator
         clients.end(response, is_cut=cut_off is not None and cut_off.is_set())
+
+    def _note_call(self, message: str) -> int:
+        deployment, ledger = self._deployment, self._deployment.seen.ledger
+        number = len(ledger.calls) + 1
+        if not deployment.is_over:
+            ledger.calls.append(ModelCall(number, message, deployment.loop.now, self.number))
+            deployment.tell(self.process.name, f"the model is called: m{number}, for {message}")
+        return number
 
     def _note_tool(self, call_id: str, tool: str, message: str) -> None:
         deployment = self._deployment

@@ -1,0 +1,415 @@
+"""The promises of the server, as a specification: what clients may see, whatever happens to workers and stores.
+
+Each promise is a function that yields the sentences about how it was broken. ``PROMISES`` has all of them. None of them
+looks at our own objects: they judge by what clients got, what the stores have, and what the agent has really done.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.simulation.clients import LAST_WORDS
+from tests.simulation.schedule import LEASE, FailOver, Pause
+from tests.simulation.network import Outage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from google.adk.events import Event
+
+    from tests.simulation.seen import History, Response, Seen, StopRequest
+
+TERMINALS: Final = frozenset({"finish", "abort", "error"})
+
+OPEN_STATES: Final = frozenset({"input-streaming", "input-available", "approval-responded"})
+"""The states of a call that something still works at."""
+
+STATUSES: Final = {
+    "words": frozenset({200, 503, 0}),
+    "answer": frozenset({200, 409, 503, 0}),
+    "resume": frozenset({200, 204, 503, 0}),
+}
+"""By kind of a request: 0 is a worker that is not there. 409 is an answer that was stopped, or came too late."""
+
+AT_ONCE: Final = 0.1
+"""Seconds in which a stop reaches another worker while all is well."""
+
+_WORD: Final = re.compile(r"m(\d+)\.(\d+) ")
+
+
+class View:
+    """A response, as a client reads it."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+
+    @cached_property
+    def chunks(self) -> list[dict[str, Any]]:
+        events = b"".join(piece for _, piece in self.response.pieces).split(b"\n\n")
+        return [json.loads(event[6:]) for event in events if event.startswith(b"data: {")]
+
+    @cached_property
+    def is_done(self) -> bool:
+        """True if ``[DONE]`` has arrived."""
+        return bool(self.response.pieces) and self.response.pieces[-1][1].endswith(b"data: [DONE]\n\n")
+
+    @cached_property
+    def terminals(self) -> list[str]:
+        return [chunk["type"] for chunk in self.chunks if chunk["type"] in TERMINALS]
+
+    @cached_property
+    def end(self) -> str:
+        """The type of the last chunk."""
+        return self.chunks[-1]["type"] if self.chunks else ""
+
+    @cached_property
+    def words(self) -> list[tuple[int, int]]:
+        """The words that it shows: the number of the model's call, and of the word in it."""
+        return words_in("".join(chunk["delta"] for chunk in self.chunks if chunk["type"] == "text-delta"))
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the client has read it to its end."""
+        response = self.response
+        return response.status == 200 and response.ended is not None and not response.is_cut and not response.has_left
+
+    def __str__(self) -> str:
+        response = self.response
+        return f"{response.kind} {response.words} at {response.begun:.3f} to worker {response.worker}".replace("  ", " ")
+
+
+class Case:
+    """One execution of a schedule, with what several promises need."""
+
+    def __init__(self, seen: Seen) -> None:
+        self.seen = seen
+        self.views = [View(response) for response in seen.responses]
+        self.faults = seen.schedule.faults
+
+    @cached_property
+    def is_calm(self) -> bool:
+        """True if no fault was drawn: everything must go perfectly."""
+        return not self.faults
+
+    @cached_property
+    def forgets(self) -> bool:
+        """True if a fail-over may forget something."""
+        return any(isinstance(fault, FailOver) for fault in self.faults)
+
+    @cached_property
+    def said_by_user(self) -> Counter[str]:
+        """The messages in the session store."""
+        return Counter(
+            part.text
+            for stored in self.seen.stored
+            if stored.event.author == "user" and stored.event.content
+            for part in stored.event.content.parts or ()
+            if part.text
+        )
+
+    @cached_property
+    def answers_stored(self) -> Counter[str]:
+        """The answers in the session store, by the call that they are about."""
+        return Counter(
+            str(reply.id).removeprefix("ask-")
+            for stored in self.seen.stored
+            if stored.event.author == "user"
+            for reply in stored.event.get_function_responses()
+        )
+
+    def accepted(self, words: str) -> float | None:
+        """When the message was accepted; ``None`` if it was not."""
+        return self._first_accepted.get(words)
+
+    @cached_property
+    def _first_accepted(self) -> Mapping[str, float]:
+        found: dict[str, float] = {}
+        for view in self.views:
+            response = view.response
+            if response.kind == "words" and response.status == 200 and response.answered is not None:
+                found[response.words] = min(response.answered, found.get(response.words, response.answered))
+        return found
+
+
+def nothing_stays_open(case: Case) -> Iterator[str]:
+    """Every request is answered, every response ends, and no run, lease, record or task is left behind."""
+    yield from case.seen.problems
+
+
+def one_owner_at_a_time(case: Case) -> Iterator[str]:
+    """A tool starts only while its run holds the lease of the chat.
+
+    Two exceptions. A fail-over that forgets may give the chat to two runs for a moment. With an engine, a tool may wait
+    for the engine's database before it starts, and its worker may lose the lease then.
+    """
+    if case.forgets or case.seen.schedule.engine:
+        return
+    for tool in case.seen.ledger.tools:
+        if tool.holder_worker != tool.process:
+            yield f"{tool.call_id} started on {tool.process} while the lease was of {tool.holder_worker or 'nobody'}"
+
+
+def what_is_stored_belongs_to_the_newest_request(case: Case) -> Iterator[str]:
+    """Once a request is stored, nothing of an older one is: a worker that has lost its chat writes nothing more."""
+    newest = ""
+    for stored in case.seen.stored:
+        event = stored.event
+        if not event.content or not event.content.parts:
+            continue
+        key = _request_of(event)
+        if _is_input(event):
+            newest = key
+        elif key and newest and key != newest:
+            yield f"worker {stored.worker} stored {_told(event)} at {stored.at:.3f}, of an older request"
+
+
+def a_tool_runs_once(case: Case) -> Iterator[str]:
+    """No call is executed twice, and none that the user has denied."""
+    starts = Counter(tool.call_id for tool in case.seen.ledger.tools)
+    for call_id, count in starts.items():
+        if count > 1:
+            yield f"{call_id} was executed {count} times"
+    denied = {view.response.call_id for view in case.views if view.response.kind == "answer" and not view.response.approves}
+    yield from (f"{call_id} was denied, and executed" for call_id in denied & starts.keys())
+    for view in case.views:
+        response = view.response
+        is_approval = response.kind == "answer" and response.approves
+        if is_approval and view.is_whole and view.end == "finish" and not starts[response.call_id]:
+            yield f"{response.call_id} was approved and its message finished, but it was not executed"
+
+
+def an_accepted_message_is_stored_once(case: Case) -> Iterator[str]:
+    """A request with the status 200 is in the session, once, however often it is repeated."""
+    for words, count in case.said_by_user.items():
+        if count > 1:
+            yield f"{words} is stored {count} times"
+    for words in case.seen.ledger.scripts:
+        if case.accepted(words) is not None and not case.said_by_user[words]:
+            yield f"{words} was accepted, and is not stored"
+    for call_id, count in case.answers_stored.items():
+        if count > 1:
+            yield f"the answer to {call_id} is stored {count} times"
+
+
+def an_acknowledged_stop_holds(case: Case) -> Iterator[str]:
+    """After a stop was acknowledged, no tool of the requests that were accepted before it starts, and no model is
+    called. Another worker learns of the stop at once if all is well, and within a lease otherwise."""
+    ledger = case.seen.ledger
+    for stop in case.seen.stops:
+        if stop.acknowledged is None or _is_forgotten(case, stop):
+            continue
+        began = [(tool.at, tool.message, tool.worker, tool.call_id) for tool in ledger.tools]
+        began += [(call.at, call.message, call.worker, f"call m{call.number} of the model") for call in ledger.calls]
+        for at, message, worker, what in began:
+            if _is_meant(case, stop, message, at) and at > _known_at(case, stop, worker):
+                yield f"the stop was acknowledged at {stop.acknowledged:.3f}, and {what} began at {at:.3f}"
+
+
+def each_reader_gets_a_prefix(case: Case) -> Iterator[str]:
+    """Each response shows the words of the model from the first on: none is missing, none comes twice, none is out of
+    order. The calls of the model come in their order."""
+    for view in case.views:
+        if wrong := wrong_words(view.words, case.seen.ledger.said):
+            yield f"{view}: {wrong}"
+        if view.chunks and view.chunks[0]["type"] not in {"start", "error", "abort"}:
+            yield f"{view}: begins with {view.chunks[0]['type']}"
+        outputs = Counter(chunk["toolCallId"] for chunk in view.chunks if chunk["type"].startswith("tool-output"))
+        yield from (f"{view}: {call_id} has {count} results" for call_id, count in outputs.items() if count > 1)
+
+
+def each_response_has_one_terminal(case: Case) -> Iterator[str]:
+    """A response that was read to its end has one terminal chunk, the last, and ``[DONE]``. Its parts are closed."""
+    for view in case.views:
+        if len(view.terminals) > 1 or (view.terminals and view.end not in TERMINALS):
+            yield f"{view}: ends in {view.terminals}"
+        if not view.is_whole:
+            continue
+        if not view.terminals or not view.is_done:
+            yield f"{view}: has ended without a terminal"
+        counts = Counter(chunk["type"] for chunk in view.chunks)
+        if counts["text-start"] != counts["text-end"]:
+            yield f"{view}: a text is left open"
+        if view.end == "finish":
+            yield from (
+                f"{view}: m{call} has not all words"
+                for call, shown in Counter(call for call, _ in view.words).items()
+                if shown != case.seen.ledger.said[call]
+            )
+
+
+def a_page_that_reloads_has_all_that_was_promised(case: Case) -> Iterator[str]:
+    """Every history has the accepted messages, once each, and the words of the model like a stream. At the end all
+    workers tell the same, no call is left open, and what a page saw finish is there."""
+    for history in (*case.seen.histories, *case.seen.final_histories):
+        if history.status not in {200, 404, 503, None}:
+            yield f"the history at {history.begun:.3f} got {history.status}"
+        if history.status == 503 or history.answered is None:
+            continue
+        texts = _texts_of_user(history)
+        yield from (f"{text} is {count} times in the history" for text, count in Counter(texts).items() if count > 1)
+        for words in case.seen.ledger.scripts:
+            accepted = case.accepted(words)
+            if accepted is not None and accepted < history.begun and words not in texts and history.status is not None:
+                yield f"{words} was accepted at {accepted:.3f}, and is not in the history at {history.begun:.3f}"
+        if wrong := wrong_words(_words_of(history), case.seen.ledger.said):
+            yield f"the history at {history.begun:.3f}: {wrong}"
+    finals = case.seen.final_histories
+    if any(one.messages != other.messages for one, other in pairwise(finals)):
+        yield "two workers tell two histories"
+    for final in finals[:1]:
+        for part in _parts(final):
+            if part.get("state") in OPEN_STATES:
+                yield f"{part['toolCallId']} stays {part['state']}"
+        shown = {*_words_of(final)}
+        for view in case.views:
+            if view.end == "finish" and view.response.words != LAST_WORDS and not shown >= {*view.words}:
+                yield f"{view}: has finished, and {sorted({*view.words} - shown)} are not in the history"
+
+
+def refusals_are_honest(case: Case) -> Iterator[str]:
+    """A request is accepted, or refused as the documentation says."""
+    for view in case.views:
+        response = view.response
+        if response.status is not None and response.status not in STATUSES[response.kind]:
+            yield f"{view}: got {response.status} {response.reason}"
+
+
+def the_chat_stays_usable(case: Case) -> Iterator[str]:
+    """A message that is sent when all is quiet is answered."""
+    last = case.seen.last_words
+    if last is not None and (last.status != 200 or View(last).end != "finish"):
+        yield f"the last message got {last.status} {last.reason}, and its response {View(last).end or 'nothing'}"
+
+
+def calm_means_perfect(case: Case) -> Iterator[str]:
+    """Without a fault nothing is refused, nothing breaks and nothing fails. A response ends in ``abort`` only if the
+    user has stopped the chat, or sent another message."""
+    if not case.is_calm:
+        return
+    others = len(case.seen.ledger.scripts) > 2 or bool(case.seen.stops)  # noqa: PLR2004 - the message and the last words
+    for view in case.views:
+        response = view.response
+        if response.status in {0, 503} or response.is_cut:
+            yield f"{view}: got {response.status} {response.reason}{' and was cut off' if response.is_cut else ''}"
+        if view.end == "error" and response.kind != "answer":
+            yield f"{view}: ends in an error"
+        if view.end == "abort" and not others:
+            yield f"{view}: was stopped by nobody"
+    yield from (f"a stop was refused: {stop.reason}" for stop in case.seen.stops if stop.reason[:3] not in {"", "404"})
+
+
+PROMISES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
+    nothing_stays_open,
+    one_owner_at_a_time,
+    what_is_stored_belongs_to_the_newest_request,
+    a_tool_runs_once,
+    an_accepted_message_is_stored_once,
+    an_acknowledged_stop_holds,
+    each_reader_gets_a_prefix,
+    each_response_has_one_terminal,
+    a_page_that_reloads_has_all_that_was_promised,
+    refusals_are_honest,
+    the_chat_stays_usable,
+    calm_means_perfect,
+)
+
+
+def broken(seen: Seen) -> list[tuple[str, str]]:
+    """The broken promises: the name of each, and how it was broken."""
+    case = Case(seen)
+    return [(promise.__name__, how) for promise in PROMISES for how in promise(case)]
+
+
+def words_in(text: str) -> list[tuple[int, int]]:
+    """The words of the model in a text."""
+    return [(int(call), int(word)) for call, word in _WORD.findall(text)]
+
+
+def wrong_words(words: list[tuple[int, int]], said: Mapping[int, int]) -> str:
+    """What is wrong with a sequence of words; empty if nothing is."""
+    call = word = -1
+    for each in words:
+        is_next = each == (call, word + 1) or (each[0] > call and each[1] == 0)
+        if not is_next:
+            return f"m{each[0]}.{each[1]} comes after m{call}.{word}"
+        call, word = each
+        if word >= said.get(call, 0):
+            return f"m{call}.{word} was never said"
+    return ""
+
+
+def _is_meant(case: Case, stop: StopRequest, message: str, at: float) -> bool:
+    """True if the stop was meant for what began ``at`` this time, as an answer to this message.
+
+    An approval that was sent after the stop is a request of its own.
+    """
+    accepted = case.accepted(message)
+    if accepted is None or accepted >= stop.begun:
+        return False
+    return not any(
+        view.response.kind == "answer" and view.response.words == message and view.response.begun <= at
+        and (view.response.answered is None or view.response.answered >= stop.begun)
+        for view in case.views
+    )
+
+
+def _known_at(case: Case, stop: StopRequest, worker: int) -> float:
+    """When this worker must know of a stop: at once, or a lease after the faults that keep it from knowing."""
+    assert stop.acknowledged is not None
+    if case.is_calm:
+        return stop.acknowledged + AT_ONCE
+    known = stop.acknowledged
+    for fault in case.faults:
+        is_here = isinstance(fault, (Pause, Outage)) and fault.worker in (None, worker)
+        if is_here and fault.at <= known + LEASE:  # type: ignore[union-attr]
+            known = max(known, fault.at + fault.seconds)  # type: ignore[union-attr]
+    return known + LEASE
+
+
+def _is_forgotten(case: Case, stop: StopRequest) -> bool:
+    """True if a fail-over came so early after the stop that the store may have forgotten it, and the worker that
+    repeats it for one lease may have died."""
+    return any(
+        isinstance(fault, FailOver) and stop.begun <= fault.at <= (stop.acknowledged or 0) + LEASE for fault in case.faults
+    ) and len(case.faults) > 1
+
+
+def _request_of(event: Event) -> str:
+    """The idempotency key of the request that an event belongs to."""
+    metadata = (event.custom_metadata or {}).get("adk_ui_stream")
+    return str(metadata.get("request") or "") if isinstance(metadata, dict) else ""
+
+
+def _is_input(event: Event) -> bool:
+    return event.author == "user"
+
+
+def _told(event: Event) -> str:
+    return " ".join(
+        part.text or (part.function_call and part.function_call.id) or (part.function_response and "a result") or ""
+        for part in (event.content and event.content.parts) or ()
+    )
+
+
+def _parts(history: History) -> Iterator[dict[str, Any]]:
+    for message in history.messages or ():
+        yield from message["parts"]
+
+
+def _texts_of_user(history: History) -> list[str]:
+    return [
+        part["text"]
+        for message in history.messages or ()
+        if message["role"] == "user"
+        for part in message["parts"]
+        if part["type"] == "text"
+    ]
+
+
+def _words_of(history: History) -> list[tuple[int, int]]:
+    return words_in("".join(part["text"] for part in _parts(history) if part["type"] == "text"))
