@@ -102,13 +102,26 @@ class Case:
         return any(isinstance(fault, FailOver) for fault in self.faults)
 
     @cached_property
+    def kept(self) -> list[Event]:
+        """The events in the session store, without those that a rewind has taken back: an answer that only had begun is
+        taken back when its message is sent again."""
+        events: list[Event] = []
+        for stored in self.seen.stored:
+            if taken_back := stored.event.actions.rewind_before_invocation_id:
+                ids = [event.invocation_id for event in events]
+                del events[ids.index(taken_back) :]
+            else:
+                events.append(stored.event)
+        return events
+
+    @cached_property
     def said_by_user(self) -> Counter[str]:
         """The messages in the session store."""
         return Counter(
             part.text
-            for stored in self.seen.stored
-            if stored.event.author == "user" and stored.event.content
-            for part in stored.event.content.parts or ()
+            for event in self.kept
+            if event.author == "user" and event.content
+            for part in event.content.parts or ()
             if part.text
         )
 
@@ -117,9 +130,9 @@ class Case:
         """The answers in the session store, by the call that they are about."""
         return Counter(
             str(reply.id).removeprefix("ask-")
-            for stored in self.seen.stored
-            if stored.event.author == "user"
-            for reply in stored.event.get_function_responses()
+            for event in self.kept
+            if event.author == "user"
+            for reply in event.get_function_responses()
         )
 
     def accepted(self, words: str) -> float | None:
@@ -346,15 +359,16 @@ def wrong_words(words: list[tuple[int, int]], said: Mapping[int, int]) -> str:
 def _is_meant(case: Case, stop: StopRequest, message: str, at: float) -> bool:
     """True if the stop was meant for what began ``at`` this time, as an answer to this message.
 
-    An approval that was sent after the stop is a request of its own.
+    What was sent again after the stop is a request of its own. So is an approval that was not accepted before.
     """
     accepted = case.accepted(message)
     if accepted is None or accepted >= stop.begun:
         return False
     return not any(
-        view.response.kind == "answer" and view.response.words == message and view.response.begun <= at
-        and (view.response.answered is None or view.response.answered >= stop.begun)
-        for view in case.views
+        response.words == message
+        and response.begun <= at
+        and (response.begun if response.kind == "words" else response.answered or at) >= stop.begun
+        for response in case.seen.responses
     )
 
 
