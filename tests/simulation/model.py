@@ -10,7 +10,6 @@ import json
 import re
 from collections import Counter
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.clients import LAST_WORDS
@@ -188,7 +187,7 @@ def a_tool_runs_once(case: Case) -> Iterator[str]:
         if count > 1:
             yield f"{call_id} was executed {count} times"
     denied = {view.response.call_id for view in case.views if view.response.kind == "answer" and not view.response.approves}
-    yield from (f"{call_id} was denied, and executed" for call_id in denied & starts.keys())
+    yield from (f"{call_id} was denied, and executed" for call_id in sorted(denied & starts.keys()))
     for view in case.views:
         response = view.response
         is_approval = response.kind == "answer" and response.approves
@@ -247,41 +246,38 @@ def each_response_has_one_terminal(case: Case) -> Iterator[str]:
         counts = Counter(chunk["type"] for chunk in view.chunks)
         if counts["text-start"] != counts["text-end"]:
             yield f"{view}: a text is left open"
-        if view.end == "finish":
-            yield from (
-                f"{view}: m{call} has not all words"
-                for call, shown in Counter(call for call, _ in view.words).items()
-                if shown != case.seen.ledger.said[call]
-            )
+        if view.end == "finish" and view.words:
+            call, word = view.words[-1]
+            if word + 1 != case.seen.ledger.said[call]:
+                yield f"{view}: has finished, and m{call} lacks words"
 
 
 def a_page_that_reloads_has_all_that_was_promised(case: Case) -> Iterator[str]:
-    """Every history has the accepted messages, once each, and the words of the model like a stream. At the end all
-    workers tell the same, no call is left open, and what a page saw finish is there."""
-    for history in (*case.seen.histories, *case.seen.final_histories):
+    """Every history has the accepted messages, once each, and the words of the model like a stream. At the end no call
+    is left open, and what a page saw finish is there."""
+    final = case.seen.final_history
+    for history in (*case.seen.histories, *([final] if final else ())):
         if history.status not in {200, 404, 503, None}:
             yield f"the history at {history.begun:.3f} got {history.status}"
-        if history.status == 503 or history.answered is None:
+        if history.status not in {200, 404}:
             continue
         texts = _texts_of_user(history)
         yield from (f"{text} is {count} times in the history" for text, count in Counter(texts).items() if count > 1)
         for words in case.seen.ledger.scripts:
             accepted = case.accepted(words)
-            if accepted is not None and accepted < history.begun and words not in texts and history.status is not None:
+            if accepted is not None and accepted < history.begun and words not in texts:
                 yield f"{words} was accepted at {accepted:.3f}, and is not in the history at {history.begun:.3f}"
         if wrong := wrong_words(_words_of(history), case.seen.ledger.said):
             yield f"the history at {history.begun:.3f}: {wrong}"
-    finals = case.seen.final_histories
-    if any(one.messages != other.messages for one, other in pairwise(finals)):
-        yield "two workers tell two histories"
-    for final in finals[:1]:
-        for part in _parts(final):
-            if part.get("state") in OPEN_STATES:
-                yield f"{part['toolCallId']} stays {part['state']}"
-        shown = {*_words_of(final)}
-        for view in case.views:
-            if view.end == "finish" and view.response.words != LAST_WORDS and not shown >= {*view.words}:
-                yield f"{view}: has finished, and {sorted({*view.words} - shown)} are not in the history"
+    if final is None:
+        return
+    for part in _parts(final):
+        if part.get("state") in OPEN_STATES:
+            yield f"{part['toolCallId']} stays {part['state']}"
+    shown = {*_words_of(final)}
+    for view in case.views:
+        if view.end == "finish" and view.response.words != LAST_WORDS and not shown >= {*view.words}:
+            yield f"{view}: has finished, and {sorted({*view.words} - shown)} are not in the history"
 
 
 def refusals_are_honest(case: Case) -> Iterator[str]:
@@ -316,6 +312,22 @@ def calm_means_perfect(case: Case) -> Iterator[str]:
     yield from (f"a stop was refused: {stop.reason}" for stop in case.seen.stops if stop.reason[:3] not in {"", "404"})
 
 
+def a_short_fault_of_the_run_log_is_not_noticed(case: Case) -> Iterator[str]:
+    """While the store of the run log is away for less than half a lease, or a replica takes over that lacks the newest
+    writes, no response breaks or ends in an error. New requests may be refused."""
+    if len(case.faults) != 1:
+        return
+    (fault,) = case.faults
+    is_short = isinstance(fault, Outage) and fault.store == "run log" and fault.seconds < LEASE / 2
+    if not is_short and not isinstance(fault, FailOver):
+        return
+    for view in case.views:
+        if view.response.is_cut:
+            yield f"{view}: was cut off"
+        if view.end == "error" and view.response.kind != "answer":
+            yield f"{view}: ends in an error"
+
+
 PROMISES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
     nothing_stays_open,
     one_owner_at_a_time,
@@ -329,6 +341,7 @@ PROMISES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
     refusals_are_honest,
     the_chat_stays_usable,
     calm_means_perfect,
+    a_short_fault_of_the_run_log_is_not_noticed,
 )
 
 
@@ -357,12 +370,15 @@ def wrong_words(words: list[tuple[int, int]], said: Mapping[int, int]) -> str:
 
 
 def _is_meant(case: Case, stop: StopRequest, message: str, at: float) -> bool:
-    """True if the stop was meant for what began ``at`` this time, as an answer to this message.
+    """True if the stop was meant for what began ``at`` this time, as an answer to this message. It is meant for accepted
+    requests. While all is well, it is meant for those as well that wait for the chat.
 
     What was sent again after the stop is a request of its own. So is an approval that was not accepted before.
     """
     accepted = case.accepted(message)
-    if accepted is None or accepted >= stop.begun:
+    sent = min((each.begun for each in case.seen.responses if each.words == message), default=at)
+    waits = case.is_calm and sent < stop.begun - AT_ONCE
+    if not waits and (accepted is None or accepted >= stop.begun):
         return False
     return not any(
         response.words == message

@@ -79,8 +79,8 @@ class Seen:
     stops: list[StopRequest] = field(default_factory=list)
     histories: list[History] = field(default_factory=list)
     stored: list[StoredEvent] = field(default_factory=list)
-    final_histories: list[History] = field(default_factory=list)
-    """Of each worker, when nothing goes on any more."""
+    final_history: History | None = None
+    """When nothing goes on any more."""
     last_words: Response | None = None
     """A message that is sent after all: the chat must be usable."""
     problems: list[str] = field(default_factory=list)

@@ -86,7 +86,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
     """An event loop without sockets and threads."""
 
     _ready: deque[asyncio.Handle]
-    _scheduled: list[asyncio.TimerHandle]
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,6 +93,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """The true time."""
         self._callbacks = 0
         self._tasks = 0
+        self._timers = 0
+        self._due: list[tuple[float, int, asyncio.TimerHandle]] = []
+        """A heap of the timers: when each is due, by the true time, and its number."""
         self._tasks_of: dict[Process, list[NumberedTask]] = {}
         self.set_task_factory(self._numbered)
 
@@ -107,9 +109,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
     ) -> asyncio.TimerHandle:
         """Calls back when the clock of the running process says ``when``."""
         process = PROCESS.get()
-        return super().call_at(
-            when if process is None else process.true_time(when), callback, *arguments, context=context
-        )
+        due = when if process is None else process.true_time(when)
+        timer = asyncio.TimerHandle(due, callback, arguments, self, context)
+        self._timers += 1
+        heapq.heappush(self._due, (due, self._timers, timer))
+        return timer
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *arguments: Any, context: Context | None = None
@@ -150,15 +154,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _run_once(self) -> None:
         """Runs what is ready, or jumps to the next timer."""
-        scheduled, ready = self._scheduled, self._ready
-        while scheduled and scheduled[0].cancelled():
-            self._unschedule()
+        due, ready = self._due, self._ready
+        while due and due[0][2].cancelled():
+            heapq.heappop(due)
         if not ready:
-            if not scheduled:
+            if not due:
                 raise EndlessError("Nothing is left that could happen.")
-            self.now = max(self.now, scheduled[0].when())
-        while scheduled and (scheduled[0].when() <= self.now or scheduled[0].cancelled()):
-            ready.append(self._unschedule())
+            self.now = max(self.now, due[0][0])
+        while due and due[0][0] <= self.now:
+            ready.append(heapq.heappop(due)[2])
         for _ in range(len(ready)):
             handle = ready.popleft()
             if handle.cancelled():
@@ -171,11 +175,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
                 self._callbacks += 1
         if self._callbacks > MAX_CALLBACKS:
             raise EndlessError(f"More than {MAX_CALLBACKS} callbacks.")
-
-    def _unschedule(self) -> asyncio.TimerHandle:
-        handle = heapq.heappop(self._scheduled)
-        handle._scheduled = False  # type: ignore[attr-defined]  # noqa: SLF001 - as a loop does
-        return handle
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """A cancelled timer stays where it is until it is due."""
