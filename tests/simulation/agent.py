@@ -83,6 +83,8 @@ class Ledger:
     calls: list[ModelCall] = field(default_factory=list)
     said: dict[int, int] = field(default_factory=dict)
     """By the call of the model: the number of words that it has said."""
+    late_words: dict[int, int] = field(default_factory=dict)
+    """The same, of the words that it has said while the run of another worker had the chat."""
     tools: list[ToolStart] = field(default_factory=list)
     ended: set[str] = field(default_factory=set)
     """The calls whose tool has run to its end."""
@@ -90,6 +92,7 @@ class Ledger:
 
 class ScriptedRunner(Runner):
     """The runner of one worker. ``note_call(message)``: called when the model is called, returns the call's number.
+    ``note_word(call)``: called when it says a word.
     ``note_tool(call id, tool, message)``: called when a tool starts."""
 
     journal: CallJournal | None = None
@@ -100,11 +103,13 @@ class ScriptedRunner(Runner):
         sessions: BaseSessionService,
         ledger: Ledger,
         note_call: Callable[[str], int],
+        note_word: Callable[[int], None],
         note_tool: Callable[[str, str, str], None],
     ) -> None:
         super().__init__(app_name=APP, agent=AGENT, session_service=sessions)
         self.ledger = ledger
         self.note_call = note_call
+        self.note_word = note_word
         self.note_tool = note_tool
 
     @override
@@ -125,7 +130,9 @@ class ScriptedRunner(Runner):
         assert new_message is not None
         assert run_config is not None
         assert abort_signal is not None
-        turn = Turn(self, session, invocation_id or new_invocation_context_id(), run_config.custom_metadata, abort_signal)
+        turn = Turn(
+            self, session, invocation_id or new_invocation_context_id(), run_config.custom_metadata, abort_signal
+        )
         answer = new_message.parts[0].function_response if new_message.parts else None
         if answer is not None:
             turn.find_call(str(answer.id))
@@ -221,6 +228,7 @@ class Turn:
                 if self._abort_signal.is_set():
                     return
                 self._ledger.said[number] = word + 1
+                self._runner.note_word(number)
                 yield self.event("root", _text(f"m{number}.{word} "), partial=True)
             kept = number, script.words
             if self._journal is not None:
@@ -261,9 +269,7 @@ class Turn:
             "originalFunctionCall": self._call.model_dump(exclude_none=True, by_alias=True),
             "toolConfirmation": confirmation.model_dump(exclude_none=True, by_alias=True),
         }
-        asked = types.FunctionCall(
-            id=f"ask-{self._call.id}", name=REQUEST_CONFIRMATION_FUNCTION_CALL_NAME, args=args
-        )
+        asked = types.FunctionCall(id=f"ask-{self._call.id}", name=REQUEST_CONFIRMATION_FUNCTION_CALL_NAME, args=args)
         content = types.Content(role="model", parts=[types.Part(function_call=asked)])
         request = self.event("root", content, long_running_tool_ids={str(asked.id)})
         await self.store(request)

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import logging
-import uuid
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
-from unittest.mock import patch
 
-from stream_protocol.serving import ChatService, ServiceLimits
+from stream_protocol.serving import ChatService, LogBounds, ServiceLimits
 from stream_protocol.serving.base import ServiceTimes
-from stream_protocol.serving.run_logs import _shared_run_log
+from stream_protocol.serving.run_logs._run_reader import RunReader
 from stream_protocol.serving.run_logs._run_store import LeaseTimes
 from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
-from stream_protocol.serving.run_logs._run_reader import RunReader
-from stream_protocol.wire import ChatRequestError, parse_chat_request
+from stream_protocol.wire import ChatRequestError
 from tests.simulation.agent import APP, Ledger, ModelCall, ScriptedRunner, ToolStart
 from tests.simulation.clients import Clients
 from tests.simulation.network import Network
 from tests.simulation.run_engine import EngineDatabase, SimulatedEngine
 from tests.simulation.run_store import SimulatedStore, StoreServer
 from tests.simulation.schedule import LEASE, FailOver, Kill, Outage, Pause, Retire, Schedule
-from tests.simulation.seen import History, Response, Seen, StopRequest, StoredEvent
+from tests.simulation.seen import Response, Seen, StoredEvent
 from tests.simulation.stored_sessions import SessionDatabase, SimulatedSessions
-from tests.simulation.virtual_time import PROCESS, EndlessError, Process, VirtualLoop, run
+from tests.simulation.virtual_time import PROCESS, Process, VirtualLoop
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from google.adk.events import Event
 
@@ -38,9 +33,14 @@ CHAT: Final = "c1"
 
 LEASE_TIMES: Final = LeaseTimes(lease=LEASE, log_retention=6.0)
 
-TIMES: Final = ServiceTimes(stop=1.0, completing=0.3, max_completing=1.0, look=1.0, recovery=10.0, suspect=4.0, alone=2.0)
+TIMES: Final = ServiceTimes(
+    stop=1.0, completing=0.3, max_completing=1.0, look=1.0, recovery=10.0, suspect=4.0, alone=2.0
+)
 
 LIMITS: Final = ServiceLimits(stop_timeout=4.0, hook_timeout=4.0)
+
+BOUNDS: Final = LogBounds(coalesce_above=600)
+"""Small, so that events are joined."""
 
 MAX_ROUNDS: Final = 200
 
@@ -65,10 +65,11 @@ class Worker:
             SimulatedSessions(deployment.sessions, network, number),
             deployment.seen.ledger,
             self._note_call,
+            self._note_word,
             self._note_tool,
         )
         store = SimulatedStore(deployment.server, network, number, name)
-        run_log = SharedRunLog(store, LEASE_TIMES, None)
+        run_log = SharedRunLog(store, LEASE_TIMES, BOUNDS)
         self.service = ChatService(runner, run_log=run_log, engine=engine, limits=LIMITS, times=TIMES)
         self.do(self.service.start)
 
@@ -80,7 +81,7 @@ class Worker:
     @property
     def goes_on(self) -> bool:
         """True if a run or a request goes on here."""
-        context = self.service._context
+        context = self.service._context  # noqa: SLF001 - no other way to see that nothing goes on
         return bool(self._responses) or bool(context.tasks) or context.runs.any_here or bool(context.waiting)
 
     def respond(self, response: Response, call: Callable[[], Awaitable[AsyncIterator[bytes] | None]]) -> None:
@@ -105,9 +106,7 @@ class Worker:
             self._deployment.clients.cut(response)
         self._responses.clear()
 
-    async def _respond(
-        self, response: Response, call: Callable[[], Awaitable[AsyncIterator[bytes] | None]]
-    ) -> None:
+    async def _respond(self, response: Response, call: Callable[[], Awaitable[AsyncIterator[bytes] | None]]) -> None:
         clients = self._deployment.clients
         try:
             events = await call()
@@ -145,6 +144,12 @@ class Worker:
             deployment.tell(self.process.name, f"the model is called: m{number}, for {message}")
         return number
 
+    def _note_word(self, call: int) -> None:
+        deployment, ledger = self._deployment, self._deployment.seen.ledger
+        row = deployment.server.holder(deployment.chat_name)
+        if not deployment.is_over and row is not None and row.run.worker != self.process.name:
+            ledger.late_words[call] = ledger.late_words.get(call, 0) + 1
+
     def _note_tool(self, call_id: str, tool: str, message: str) -> None:
         deployment = self._deployment
         if deployment.is_over:
@@ -152,7 +157,9 @@ class Worker:
         row = deployment.server.holder(deployment.chat_name)
         holder, holder_worker = ("", "") if row is None else (row.run.run_id, row.run.worker)
         deployment.seen.ledger.tools.append(
-            ToolStart(call_id, tool, message, deployment.loop.now, self.number, holder, holder_worker, self.process.name)
+            ToolStart(
+                call_id, tool, message, deployment.loop.now, self.number, holder, holder_worker, self.process.name
+            )
         )
         deployment.tell(self.process.name, f"the tool {call_id} starts")
 
@@ -345,73 +352,3 @@ async def _cancel_when(event: asyncio.Event, task: asyncio.Task[Any] | None) -> 
 
 def _name(task: asyncio.Task[Any]) -> str:
     return str(getattr(task.get_coro(), "__qualname__", task))
-
-
-@contextmanager
-def numbered_ids() -> Iterator[None]:
-    """Replaces random ids by numbers: the same in each execution of a schedule."""
-    rng = Random("ids")
-
-    def new() -> uuid.UUID:
-        return uuid.UUID(int=rng.getrandbits(128), version=4)
-
-    with patch("uuid.uuid4", new), patch.object(_shared_run_log, "uuid4", new):
-        yield
-
-
-class _StoryHandler(logging.Handler):
-    """Adds the log of the workers to the story."""
-
-    def __init__(self, deployment: Deployment) -> None:
-        super().__init__()
-        self._deployment = deployment
-
-    def emit(self, record: logging.LogRecord) -> None:
-        process = PROCESS.get()
-        text = record.getMessage()
-        if record.exc_info:
-            text += f" {record.exc_info[1]!r}"
-        self._deployment.tell("?" if process is None else process.name, f"{record.levelname}: {text}")
-
-
-@contextmanager
-def _no_log() -> Iterator[None]:
-    disabled = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(disabled)
-
-
-@contextmanager
-def _told_log(deployment: Deployment) -> Iterator[None]:
-    logger, handler, disabled = logging.getLogger("stream_protocol"), _StoryHandler(deployment), logging.root.manager.disable
-    level, propagates = logger.level, logger.propagate
-    logging.disable(logging.NOTSET)
-    logger.setLevel(logging.WARNING)  # the lines below have true times in them
-    logger.propagate = False
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logging.disable(disabled)
-        logger.setLevel(level)
-        logger.propagate = propagates
-        logger.removeHandler(handler)
-
-
-def simulate(schedule: Schedule, *, tells: bool = False) -> Seen:
-    """Executes a schedule, and returns what was seen. ``tells``: whether the story is told, too."""
-    deployment = Deployment(schedule, tells=tells)
-    gc_was_enabled = gc.isenabled()
-    gc.disable()  # a collection would end generators at a random moment
-    try:
-        with numbered_ids(), _told_log(deployment) if tells else _no_log():
-            run(deployment.loop, deployment.execute(), deployment.bury())
-    except EndlessError as endless:
-        deployment.seen.problems.append(f"endless: {endless}")
-    finally:
-        if gc_was_enabled:
-            gc.enable()
-    return deployment.seen

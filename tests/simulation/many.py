@@ -7,14 +7,14 @@ import multiprocessing
 import time
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from tests.simulation.deployment import simulate
+from tests.simulation.execution import simulate
 from tests.simulation.model import broken
 from tests.simulation.schedule import Schedule, drawn
 from tests.simulation.shrinking import shrunk
 from tests.simulation.story import told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 CHUNK: Final = 200
 

@@ -6,24 +6,29 @@ looks at our own objects: they judge by what clients got, what the stores have, 
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tests.simulation.clients import LAST_WORDS
-from tests.simulation.schedule import LEASE, FailOver, Pause
 from tests.simulation.network import Outage
+from tests.simulation.schedule import LEASE, FailOver, Pause, Repeat, Send
+from tests.simulation.views import (
+    TERMINALS,
+    Case,
+    View,
+    is_input,
+    parts_of,
+    request_of,
+    texts_of_user,
+    told,
+    words_of,
+    wrong_words,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from google.adk.events import Event
-
-    from tests.simulation.seen import History, Response, Seen, StopRequest
-
-TERMINALS: Final = frozenset({"finish", "abort", "error"})
+    from tests.simulation.seen import Seen, StopRequest
 
 OPEN_STATES: Final = frozenset({"input-streaming", "input-available", "approval-responded"})
 """The states of a call that something still works at."""
@@ -38,115 +43,6 @@ STATUSES: Final = {
 AT_ONCE: Final = 0.1
 """Seconds in which a stop reaches another worker while all is well."""
 
-_WORD: Final = re.compile(r"m(\d+)\.(\d+) ")
-
-
-class View:
-    """A response, as a client reads it."""
-
-    def __init__(self, response: Response) -> None:
-        self.response = response
-
-    @cached_property
-    def chunks(self) -> list[dict[str, Any]]:
-        events = b"".join(piece for _, piece in self.response.pieces).split(b"\n\n")
-        return [json.loads(event[6:]) for event in events if event.startswith(b"data: {")]
-
-    @cached_property
-    def is_done(self) -> bool:
-        """True if ``[DONE]`` has arrived."""
-        return bool(self.response.pieces) and self.response.pieces[-1][1].endswith(b"data: [DONE]\n\n")
-
-    @cached_property
-    def terminals(self) -> list[str]:
-        return [chunk["type"] for chunk in self.chunks if chunk["type"] in TERMINALS]
-
-    @cached_property
-    def end(self) -> str:
-        """The type of the last chunk."""
-        return self.chunks[-1]["type"] if self.chunks else ""
-
-    @cached_property
-    def words(self) -> list[tuple[int, int]]:
-        """The words that it shows: the number of the model's call, and of the word in it."""
-        return words_in("".join(chunk["delta"] for chunk in self.chunks if chunk["type"] == "text-delta"))
-
-    @property
-    def is_whole(self) -> bool:
-        """True if the client has read it to its end."""
-        response = self.response
-        return response.status == 200 and response.ended is not None and not response.is_cut and not response.has_left
-
-    def __str__(self) -> str:
-        response = self.response
-        return f"{response.kind} {response.words} at {response.begun:.3f} to worker {response.worker}".replace("  ", " ")
-
-
-class Case:
-    """One execution of a schedule, with what several promises need."""
-
-    def __init__(self, seen: Seen) -> None:
-        self.seen = seen
-        self.views = [View(response) for response in seen.responses]
-        self.faults = seen.schedule.faults
-
-    @cached_property
-    def is_calm(self) -> bool:
-        """True if no fault was drawn: everything must go perfectly."""
-        return not self.faults
-
-    @cached_property
-    def forgets(self) -> bool:
-        """True if a fail-over may forget something."""
-        return any(isinstance(fault, FailOver) for fault in self.faults)
-
-    @cached_property
-    def kept(self) -> list[Event]:
-        """The events in the session store, without those that a rewind has taken back: an answer that only had begun is
-        taken back when its message is sent again."""
-        events: list[Event] = []
-        for stored in self.seen.stored:
-            if taken_back := stored.event.actions.rewind_before_invocation_id:
-                ids = [event.invocation_id for event in events]
-                del events[ids.index(taken_back) :]
-            else:
-                events.append(stored.event)
-        return events
-
-    @cached_property
-    def said_by_user(self) -> Counter[str]:
-        """The messages in the session store."""
-        return Counter(
-            part.text
-            for event in self.kept
-            if event.author == "user" and event.content
-            for part in event.content.parts or ()
-            if part.text
-        )
-
-    @cached_property
-    def answers_stored(self) -> Counter[str]:
-        """The answers in the session store, by the call that they are about."""
-        return Counter(
-            str(reply.id).removeprefix("ask-")
-            for event in self.kept
-            if event.author == "user"
-            for reply in event.get_function_responses()
-        )
-
-    def accepted(self, words: str) -> float | None:
-        """When the message was accepted; ``None`` if it was not."""
-        return self._first_accepted.get(words)
-
-    @cached_property
-    def _first_accepted(self) -> Mapping[str, float]:
-        found: dict[str, float] = {}
-        for view in self.views:
-            response = view.response
-            if response.kind == "words" and response.status == 200 and response.answered is not None:
-                found[response.words] = min(response.answered, found.get(response.words, response.answered))
-        return found
-
 
 def nothing_stays_open(case: Case) -> Iterator[str]:
     """Every request is answered, every response ends, and no run, lease, record or task is left behind."""
@@ -154,12 +50,18 @@ def nothing_stays_open(case: Case) -> Iterator[str]:
 
 
 def one_owner_at_a_time(case: Case) -> Iterator[str]:
-    """A tool starts only while its run holds the lease of the chat.
+    """A tool starts only while its run holds the lease of the chat. A run that has lost it reads one more word of its
+    model at most.
 
     Two exceptions. A fail-over that forgets may give the chat to two runs for a moment. With an engine, a tool may wait
     for the engine's database before it starts, and its worker may lose the lease then.
     """
-    if case.forgets or case.seen.schedule.engine:
+    if case.forgets:
+        return
+    for call, words in case.seen.ledger.late_words.items():
+        if words > 1:
+            yield f"m{call} said {words} words while the run of another worker had the chat"
+    if case.seen.schedule.engine:
         return
     for tool in case.seen.ledger.tools:
         if tool.holder_worker != tool.process:
@@ -173,11 +75,11 @@ def what_is_stored_belongs_to_the_newest_request(case: Case) -> Iterator[str]:
         event = stored.event
         if not event.content or not event.content.parts:
             continue
-        key = _request_of(event)
-        if _is_input(event):
+        key = request_of(event)
+        if is_input(event):
             newest = key
         elif key and newest and key != newest:
-            yield f"worker {stored.worker} stored {_told(event)} at {stored.at:.3f}, of an older request"
+            yield f"worker {stored.worker} stored {told(event)} at {stored.at:.3f}, of an older request"
 
 
 def a_tool_runs_once(case: Case) -> Iterator[str]:
@@ -186,7 +88,9 @@ def a_tool_runs_once(case: Case) -> Iterator[str]:
     for call_id, count in starts.items():
         if count > 1:
             yield f"{call_id} was executed {count} times"
-    denied = {view.response.call_id for view in case.views if view.response.kind == "answer" and not view.response.approves}
+    denied = {
+        view.response.call_id for view in case.views if view.response.kind == "answer" and not view.response.approves
+    }
     yield from (f"{call_id} was denied, and executed" for call_id in sorted(denied & starts.keys()))
     for view in case.views:
         response = view.response
@@ -261,20 +165,20 @@ def a_page_that_reloads_has_all_that_was_promised(case: Case) -> Iterator[str]:
             yield f"the history at {history.begun:.3f} got {history.status}"
         if history.status not in {200, 404}:
             continue
-        texts = _texts_of_user(history)
+        texts = texts_of_user(history)
         yield from (f"{text} is {count} times in the history" for text, count in Counter(texts).items() if count > 1)
         for words in case.seen.ledger.scripts:
             accepted = case.accepted(words)
             if accepted is not None and accepted < history.begun and words not in texts:
                 yield f"{words} was accepted at {accepted:.3f}, and is not in the history at {history.begun:.3f}"
-        if wrong := wrong_words(_words_of(history), case.seen.ledger.said):
+        if wrong := wrong_words(words_of(history), case.seen.ledger.said):
             yield f"the history at {history.begun:.3f}: {wrong}"
     if final is None:
         return
-    for part in _parts(final):
+    for part in parts_of(final):
         if part.get("state") in OPEN_STATES:
             yield f"{part['toolCallId']} stays {part['state']}"
-    shown = {*_words_of(final)}
+    shown = {*words_of(final)}
     for view in case.views:
         if view.end == "finish" and view.response.words != LAST_WORDS and not shown >= {*view.words}:
             yield f"{view}: has finished, and {sorted({*view.words} - shown)} are not in the history"
@@ -300,7 +204,7 @@ def calm_means_perfect(case: Case) -> Iterator[str]:
     user has stopped the chat, or sent another message."""
     if not case.is_calm:
         return
-    others = len(case.seen.ledger.scripts) > 2 or bool(case.seen.stops)  # noqa: PLR2004 - the message and the last words
+    others = len(case.seen.ledger.scripts) > 2 or bool(case.seen.stops)
     for view in case.views:
         response = view.response
         if response.status in {0, 503} or response.is_cut:
@@ -314,12 +218,16 @@ def calm_means_perfect(case: Case) -> Iterator[str]:
 
 def a_short_fault_of_the_run_log_is_not_noticed(case: Case) -> Iterator[str]:
     """While the store of the run log is away for less than half a lease, or a replica takes over that lacks the newest
-    writes, no response breaks or ends in an error. New requests may be refused."""
+    writes, no response breaks or ends in an error. New requests may be refused.
+
+    A replica that has forgotten who has the chat may give it to a second request.
+    """
     if len(case.faults) != 1:
         return
     (fault,) = case.faults
     is_short = isinstance(fault, Outage) and fault.store == "run log" and fault.seconds < LEASE / 2
-    if not is_short and not isinstance(fault, FailOver):
+    sends = [action for action in case.seen.schedule.actions if isinstance(action, (Send, Repeat))]
+    if not is_short and not (isinstance(fault, FailOver) and len(sends) == 1):
         return
     for view in case.views:
         if view.response.is_cut:
@@ -351,27 +259,10 @@ def broken(seen: Seen) -> list[tuple[str, str]]:
     return [(promise.__name__, how) for promise in PROMISES for how in promise(case)]
 
 
-def words_in(text: str) -> list[tuple[int, int]]:
-    """The words of the model in a text."""
-    return [(int(call), int(word)) for call, word in _WORD.findall(text)]
-
-
-def wrong_words(words: list[tuple[int, int]], said: Mapping[int, int]) -> str:
-    """What is wrong with a sequence of words; empty if nothing is."""
-    call = word = -1
-    for each in words:
-        is_next = each == (call, word + 1) or (each[0] > call and each[1] == 0)
-        if not is_next:
-            return f"m{each[0]}.{each[1]} comes after m{call}.{word}"
-        call, word = each
-        if word >= said.get(call, 0):
-            return f"m{call}.{word} was never said"
-    return ""
-
-
 def _is_meant(case: Case, stop: StopRequest, message: str, at: float) -> bool:
-    """True if the stop was meant for what began ``at`` this time, as an answer to this message. It is meant for accepted
-    requests. While all is well, it is meant for those as well that wait for the chat.
+    """True if the stop was meant for what began ``at`` this time, as an answer to this message.
+
+    It is meant for accepted requests. While all is well, it is also meant for those that wait for the chat.
 
     What was sent again after the stop is a request of its own. So is an approval that was not accepted before.
     """
@@ -404,42 +295,10 @@ def _known_at(case: Case, stop: StopRequest, worker: int) -> float:
 def _is_forgotten(case: Case, stop: StopRequest) -> bool:
     """True if a fail-over came so early after the stop that the store may have forgotten it, and the worker that
     repeats it for one lease may have died."""
-    return any(
-        isinstance(fault, FailOver) and stop.begun <= fault.at <= (stop.acknowledged or 0) + LEASE for fault in case.faults
-    ) and len(case.faults) > 1
-
-
-def _request_of(event: Event) -> str:
-    """The idempotency key of the request that an event belongs to."""
-    metadata = (event.custom_metadata or {}).get("adk_ui_stream")
-    return str(metadata.get("request") or "") if isinstance(metadata, dict) else ""
-
-
-def _is_input(event: Event) -> bool:
-    return event.author == "user"
-
-
-def _told(event: Event) -> str:
-    return " ".join(
-        part.text or (part.function_call and part.function_call.id) or (part.function_response and "a result") or ""
-        for part in (event.content and event.content.parts) or ()
+    return (
+        any(
+            isinstance(fault, FailOver) and stop.begun <= fault.at <= (stop.acknowledged or 0) + LEASE
+            for fault in case.faults
+        )
+        and len(case.faults) > 1
     )
-
-
-def _parts(history: History) -> Iterator[dict[str, Any]]:
-    for message in history.messages or ():
-        yield from message["parts"]
-
-
-def _texts_of_user(history: History) -> list[str]:
-    return [
-        part["text"]
-        for message in history.messages or ()
-        if message["role"] == "user"
-        for part in message["parts"]
-        if part["type"] == "text"
-    ]
-
-
-def _words_of(history: History) -> list[tuple[int, int]]:
-    return words_in("".join(part["text"] for part in _parts(history) if part["type"] == "text"))

@@ -21,44 +21,170 @@ PACKAGE: Final = "stream_protocol.serving."
 
 @dataclass(frozen=True)
 class Mutant:
-    """``what``: for the table in the documentation. ``target``: module and function, below ``stream_protocol.serving``.
-    ``seeds``: among so many first seeds one finds it."""
+    """``what``: for the table in the documentation. ``module``: below ``stream_protocol.serving``. ``old``: the text
+    that ``new`` replaces. ``seed``: of a schedule that finds the mutant. ``promise``: that is broken then."""
 
     what: str
     module: str
     function: str
     old: str
     new: str
+    seed: int
+    promise: str
 
 
 MUTANTS: Final = (
-    Mutant('A lease is renewed too late', 'run_logs._lease', 'SharedLease._renew', 'await self._renew_once(sent_at)\n            pause, failing = self._times.renewal_interval, False', 'await self._renew_once(sent_at)\n            pause, failing = self._times.lease * 2, False'),
-    Mutant('A worker does not see that its run should stop', 'run_logs._lease', 'SharedLease._renew_once', 'self.owner.stop()', 'pass'),
-    Mutant('A worker does not see that a newer run has its chat', 'run_logs._lease', 'SharedLease._renew_once', 'self._lose()', 'return'),
-    Mutant('A paused worker takes its lease for valid', 'run_logs._lease', 'SharedLease.held', 'return not self._lost and _now() <= self._renewed_at + self._times.valid_without_renewal', 'return not self._lost'),
-    Mutant('A worker relies on its lease for twice its time', 'run_logs._run_store', 'LeaseTimes.valid_without_renewal', 'self.lease * 2 / 3', 'self.lease * 2'),
-    Mutant('The lease is freed before the log is copied', 'run_logs._lease', 'SharedLease.keep_until_released', 'await asyncio.wait(tasks[:1], timeout=self._times.lease)', 'pass'),
-    Mutant('A stop does not reach the requests that wait', 'run_logs._shared_run_log', 'SharedRunLog.stop', 'await self._note_stop(chat)', 'pass'),
-    Mutant('A stop is not repeated after a fail-over', 'run_logs._shared_run_log', 'SharedRunLog.stop', 'if stopped is not None and stopped not in self._stop_tasks and not self._closing:', 'if False:'),
-    Mutant('After a fail-over the log goes on behind the gap', 'run_logs._log_writer', 'LogWriter._note', 'self._position = stored', 'self._position = max(self._position, stored)'),
-    Mutant('A piece that was read before is read again', 'run_logs._log_tail', 'LogTail._append', '[self._received - entry.after :]', ''),
-    Mutant('A reader overlooks a missing piece', 'run_logs._log_tail', 'LogTail._append', 'if entry.after > self._received:', 'if False:'),
-    Mutant('A reader does not notice that the writer is dead', 'run_logs._writer_watch', 'WriterWatch.is_lost', 'if self._missing_since is None:', 'if True:'),
-    Mutant('The end of a response wakes no reader', 'run_logs._event_buffer', 'EventBuffer.close', 'self._wake()', 'pass'),
-    Mutant('A run goes on without asking for its lease', 'runs._run', 'Run._read', 'if not self._lease.held and not await self._lease.confirm():', 'if False:'),
-    Mutant('A run ends its response twice', 'runs._run', 'Run._end', 'if self.log.closed or self._left:', 'if self._left:'),
-    Mutant('A run that is left keeps its readers', 'runs._run', 'Run.leave', 'self.log.cut_off_readers()', 'pass'),
-    Mutant('A request is accepted before it is stored', 'runs._job', 'Job._observed_runner', 'refusing = refusing or', 'self.on_stored(self.answers)\n        refusing = refusing or'),
-    Mutant('The end of a run is stored again after a lost reply', 'chats._sessions', 'Completion.store', 'if event.id not in stored:', 'if True:'),
-    Mutant('The end of a run is stored without its lease', 'chats._sessions', 'Completion.store', 'or not await self._holds_lease()', ''),
-    Mutant('A recovery does not fence the session off', 'engine._resumed_sessions', 'ResumedSessions.fence', 'await self._sessions.append_event(self._stored, Event(author="user"))', 'pass'),
-    Mutant('A recovery stores again what is stored', 'engine._resumed_sessions', 'ResumedSessions.append_event', '_said(earlier) == said', 'False'),
-    Mutant('A stop is not kept for the worker that recovers', 'engine._durable_executor', 'DurableExecutor._stop', 'await self._engine.mark(orphan.record, orphan.log_id, ToldEnd("stopped"))', 'pass'),
-    Mutant('A recovery does not look again after its claim', 'engine._orphaned_runs', 'OrphanedRuns.claim_and_recover', 'now = next((left for left in await self.in_chat(key) if left.record.id == record.id), None)', 'now = orphan'),
-    Mutant('A run that has ended is not forgotten', 'engine._local_runs', 'LocalRuns.execute', 'await asyncio.shield(self.forget(record, has_ended=True))', 'pass'),
-    Mutant('A refused request leaves its record', 'engine._local_runs', 'LocalRuns.execute', '_ = self._tasks.start(self._until_done(record, partial(self._forget_refused, local)))', 'pass'),
-    Mutant('A new message does not wait for the end of the run', 'runs._active_runs', 'ActiveRuns.interrupt', 'left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)', 'left = None'),
+    Mutant(
+        "A lease is renewed too late",
+        module="run_logs._lease",
+        function="SharedLease._renew",
+        old="pause, failing = self._times.renewal_interval, False\n        except",
+        new="pause, failing = self._times.lease * 2, False\n        except",
+        seed=100,
+        promise="calm_means_perfect",
+    ),
+    Mutant(
+        "A worker does not see that its run should stop",
+        module="run_logs._lease",
+        function="SharedLease._renew_once",
+        old="self.owner.stop()",
+        new="pass",
+        seed=47,
+        promise="an_acknowledged_stop_holds",
+    ),
+    Mutant(
+        "A worker does not see that a newer run has its chat",
+        module="run_logs._lease",
+        function="SharedLease._renew_once",
+        old="self._lose()",
+        new="self._note_renewal(sent_at)",
+        seed=25,
+        promise="a_page_that_reloads_has_all_that_was_promised",
+    ),
+    Mutant(
+        "The lease is freed before the log is copied",
+        module="run_logs._lease",
+        function="SharedLease.keep_until_released",
+        old="await asyncio.wait(tasks[:1], timeout=self._times.lease)",
+        new="pass",
+        seed=76,
+        promise="calm_means_perfect",
+    ),
+    Mutant(
+        "A reader does not notice that the writer is dead",
+        module="run_logs._writer_watch",
+        function="WriterWatch.is_lost",
+        old="if self._missing_since is None:",
+        new="if True:",
+        seed=11,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A run ends its response twice",
+        module="runs._run",
+        function="Run._end",
+        old="if self.log.closed or self._left:",
+        new="if self._left:",
+        seed=28,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A run that is left keeps its readers",
+        module="runs._run",
+        function="Run.leave",
+        old="self.log.cut_off_readers()",
+        new="pass",
+        seed=13,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A request is accepted before it is stored",
+        module="runs._job",
+        function="Job._observed_runner",
+        old="refusing = refusing or",
+        new="self.on_stored(self.answers)\n        refusing = refusing or",
+        seed=135,
+        promise="an_accepted_message_is_stored_once",
+    ),
+    Mutant(
+        "The end of a run is stored without its lease",
+        module="chats._sessions",
+        function="Completion.store",
+        old="or not await self._holds_lease()",
+        new="",
+        seed=74,
+        promise="a_page_that_reloads_has_all_that_was_promised",
+    ),
+    Mutant(
+        "A recovery stores again what is stored",
+        module="engine._resumed_sessions",
+        function="ResumedSessions.append_event",
+        old="_said(earlier) == said",
+        new="False",
+        seed=11,
+        promise="an_accepted_message_is_stored_once",
+    ),
+    Mutant(
+        "A run that has ended is not forgotten",
+        module="engine._local_runs",
+        function="LocalRuns.execute",
+        old="await asyncio.shield(self.forget(record, has_ended=True))",
+        new="pass",
+        seed=27,
+        promise="calm_means_perfect",
+    ),
+    Mutant(
+        "The end of a response wakes no reader",
+        module="run_logs._event_buffer",
+        function="EventBuffer.give_end",
+        old="self._wake()",
+        new="pass",
+        seed=0,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A run keeps its chat when it has ended",
+        module="runs._claim",
+        function="Claim._work",
+        old="self.release()",
+        new="pass",
+        seed=0,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A refused request keeps the chat",
+        module="requests._lifecycle",
+        function="RequestLifecycle._give_back",
+        old="claim.give_back()",
+        new="pass",
+        seed=0,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A stop ends the response, and not the agent",
+        module="runs._run",
+        function="Run.stop",
+        old="self._stop_agent()",
+        new="pass",
+        seed=33,
+        promise="an_acknowledged_stop_holds",
+    ),
+    Mutant(
+        "A retry does not join its run",
+        module="runs._active_runs",
+        function="ActiveRuns._taken",
+        old="if other.idempotency_key != idempotency_key:",
+        new="if True:",
+        seed=51,
+        promise="a_short_fault_of_the_run_log_is_not_noticed",
+    ),
 )
+
+
+def table() -> str:
+    """The table of the mutants, as the documentation has it."""
+    rows = [f"| {each.what} | {each.promise.replace('_', ' ')} | {each.seed} |" for each in MUTANTS]
+    return "\n".join(["| Broken on purpose | Promise that is broken | Seed |", "|---|---|---|", *rows])
 
 
 @contextmanager
@@ -69,12 +195,12 @@ def applied(mutant: Mutant) -> Iterator[None]:
     owner = module
     for each in owners:
         owner = getattr(owner, each)
-    original = inspect.getattr_static(owner, name)
+    original: Any = inspect.getattr_static(owner, name)
     source = textwrap.dedent(inspect.getsource(original.fget if isinstance(original, property) else original))
     if source.count(mutant.old) != 1:
         raise ValueError(f"{mutant.function} does not have this text once: {mutant.old!r}")
     changed: dict[str, Any] = {}
-    exec(compile(source.replace(mutant.old, mutant.new), f"<{mutant.what}>", "exec"), vars(module), changed)  # noqa: S102
+    exec(compile(source.replace(mutant.old, mutant.new), f"<{mutant.what}>", "exec"), vars(module), changed)
     setattr(owner, name, changed[name])
     try:
         yield

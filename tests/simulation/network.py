@@ -104,6 +104,7 @@ class Network:
             is_lost, there = True, PATIENCE
         elif manner == "loses replies":
             lost_reply = rng.random() < LOST_SHARE
+
         def arrive() -> None:
             if is_lost:
                 return fail(reply, failure(f"the {store} {manner}"))

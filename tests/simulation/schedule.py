@@ -5,7 +5,7 @@ All times are seconds from the beginning, by the true time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 WORKERS: Final = 3
 
 LEASE: Final = 3.0
+
+AIMED_SHARE: Final = 0.5
+"""The share of the faults that meet the first answer, and of the long ones after which another message comes."""
 
 OnLoss: TypeAlias = Literal["repeats the request", "resumes", "leaves"]
 
@@ -155,10 +158,12 @@ def drawn(seed: int) -> Schedule:
     """The schedule of this seed."""
     rng = Random(f"simulation {seed}")
     rates = tuple(rng.choice([1.0, 1.0, rng.uniform(0.9, 1.1)]) for _ in range(WORKERS))
-    actions = [_send(rng, rng.uniform(0, 0.3))]
-    for _ in range(rng.choice([0, 1, 1, 2, 2, 3])):
-        actions.append(_action(rng))
+    first = _send(rng, rng.uniform(0, 0.3))
+    actions: list[Action] = [first, *(_action(rng) for _ in range(rng.choice([0, 1, 1, 2, 2, 3])))]
     faults = [_fault(rng) for _ in range(rng.choice([0, 1, 1, 2, 2, 3]))]
+    faults = [_aimed(rng, fault, first) if rng.random() < AIMED_SHARE else fault for fault in faults]
+    losses = [fault for fault in faults if isinstance(fault, (Kill, Pause)) and rng.random() < AIMED_SHARE]
+    actions += [_send(rng, fault.at + LEASE * rng.uniform(0.9, 1.6)) for fault in losses]
     return Schedule(
         seed=seed,
         engine=rng.random() < 0.5,
@@ -166,6 +171,16 @@ def drawn(seed: int) -> Schedule:
         actions=tuple(sorted(actions, key=_begin)),
         faults=tuple(sorted(faults, key=_begin)),
     )
+
+
+def _aimed(rng: Random, fault: Fault, first: Send) -> Fault:
+    """The same fault while the first message is answered, at the worker that answers it."""
+    script = first.script
+    seconds = rng.choice([0.06, 0.1 + script.words * script.pause + script.tool_seconds])
+    at = first.at + rng.uniform(0, seconds)
+    if isinstance(fault, FailOver) or (isinstance(fault, Outage) and fault.worker is None):
+        return replace(fault, at=round(at, 4))
+    return replace(fault, at=round(at, 4), worker=first.worker)
 
 
 def _begin(one: Action | Fault) -> float:
@@ -183,7 +198,7 @@ def _send(rng: Random, at: float) -> Send:
     return Send(
         at=round(at, 4),
         worker=rng.randrange(WORKERS),
-        script=Script(kind, rng.choice([1, 2, 4]), rng.choice([0.0, 0.1, 0.4]), rng.choice([0.0, 0.3, 2.0])),
+        script=Script(kind, rng.choice([1, 2, 4]), rng.choice([0.0, 0.1, 0.4]), rng.choice([0.0, 0.3, 2.0, 5.0])),
         leaves=rng.choice([None, None, rng.uniform(0, 1.0)]),
         on_loss=rng.choice(ON_LOSS),
         back_after=rng.choice([0.05, 0.5, 2.0]),

@@ -15,12 +15,13 @@ from stream_protocol.serving.run_logs._run_store import LeaseTimes
 from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
 from stream_protocol.testing.run_log_conformance import RunLogConformance, Workers
 from tests.simulation.agent import Script
-from tests.simulation.deployment import simulate
+from tests.simulation.execution import simulate
 from tests.simulation.many import smallest, story_of
-from tests.simulation.model import PROMISES, broken, wrong_words
-from tests.simulation.mutants import MUTANTS, applied
+from tests.simulation.model import PROMISES, broken
+from tests.simulation.mutants import MUTANTS, applied, table
 from tests.simulation.run_store import SimulatedStore, StoreServer
 from tests.simulation.schedule import Kill, Look, Pause, Schedule, Send, Stop, drawn
+from tests.simulation.views import wrong_words
 from tests.simulation.virtual_time import EndlessError, Process, VirtualLoop, run
 
 FIXED = range(200)
@@ -43,7 +44,12 @@ def test_a_seed_tells_the_same_story_in_another_process() -> None:
     root = Path(__file__).parents[2]
     for hash_seed in ("1", "2"):
         told = subprocess.run(
-            command, cwd=root, env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
+            command,
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert told.stdout == f"{here}\n"
 
@@ -61,7 +67,7 @@ def test_a_failing_schedule_shrinks_to_what_matters() -> None:
         ),
         faults=(Pause(1.0, 1, 0.5), Kill(2.0, 2, 1.0)),
     )
-    with applied(next(mutant for mutant in MUTANTS if mutant.function == "EventBuffer.close")):
+    with applied(next(mutant for mutant in MUTANTS if mutant.function == "EventBuffer.give_end")):
         promise, _ = broken(simulate(schedule))[0]
         small = smallest(schedule, promise)
         story = story_of(small)
@@ -74,6 +80,11 @@ def test_a_failing_schedule_shrinks_to_what_matters() -> None:
     )
     assert story.startswith("Seed 1, without an engine.\n   0.100  A page sends a message to w0: talk, 1 words")
     assert "BROKEN  nothing stays open" in story
+
+
+def test_the_page_has_the_table_of_the_broken_code() -> None:
+    page = (Path(__file__).parents[2] / "docs/reliability.md").read_text()
+    assert page.partition("<!-- mutants -->\n")[2].partition("\n<!-- /mutants -->")[0] == table()
 
 
 def test_each_promise_says_what_it_promises() -> None:
@@ -153,7 +164,7 @@ def test_a_frozen_process_does_nothing_until_it_wakes() -> None:
 
 def test_a_schedule_without_an_end_is_an_error() -> None:
     async def work(_: VirtualLoop) -> list[Any]:
-        while True:
+        while True:  # noqa: ASYNC110 - it has no end
             await asyncio.sleep(1)
 
     with pytest.raises(EndlessError, match="callbacks"):
