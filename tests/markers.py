@@ -30,6 +30,7 @@ UNCOUNTED: Final = {
     "release",
     "samples",
     "servers",
+    "simulation",
     "soak",
 }
 """Folders with tests of the whole program. `make suite NAME=coverage` leaves them out: each line has unit tests."""

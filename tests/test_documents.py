@@ -68,6 +68,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/quick-start.md", "adk-ui-stream init"): _PROJECT,
     ("docs/routes.md", '"nextCursor"'): "a response; tests/serving/http asks for the list",
     ("docs/testing.md", "tests/\n"): "a tree of files",
+    ("docs/tool-progress.md", "message.parts.find"): _FRAGMENT,
     ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,
     ("examples/frontend-tests/README.md", "npm ci"): "tests/test_frontend_example.py runs its scripts",
     ("examples/nextjs/README.md", "npm ci"): _EXAMPLE,

@@ -16,8 +16,8 @@ from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
 from tests.readings import replays
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import approval, begin, chat, post, said, stream, text
-from tests.serving.watched import WatchedService
 
 REJECTED = {"error": "This tool call is rejected."}
 UNANSWERED = "The user went on without an answer."
@@ -36,7 +36,7 @@ class ManualPage(Page):
             tools=[*self.tools(), client_tool("where", "Where the user is."), request_input],
             sub_agents=list(sub_agents),
         )
-        self.service = WatchedService(self.agent, **options)
+        self.service = InstrumentedService(self.agent, **options)
         super().__init__(create_app(self.service))
 
     def tools(self) -> list[Any]:
@@ -76,7 +76,7 @@ SUPERSEDED = ("output-error", UNANSWERED)
 PAY, WHERE = Call("pay", {"amount": 5}), Call("where", {})
 
 
-async def test_a_denial_that_comes_with_words_closes_its_call_and_the_words_are_answered() -> None:
+async def test_a_denial_that_comes_with_a_message_closes_its_call_and_the_message_is_answered() -> None:
     manual = ManualPage(PAY, "As you like.", "Bye.")
     await manual.send("pay")
     manual.approve(False, "too much")
@@ -92,7 +92,7 @@ async def test_a_denial_that_comes_with_words_closes_its_call_and_the_words_are_
     assert manual.read() == [REJECTED]
 
 
-async def test_an_approval_that_comes_with_words_runs_nothing_and_is_superseded() -> None:
+async def test_an_approval_that_comes_with_a_message_runs_nothing_and_is_superseded() -> None:
     manual = ManualPage(PAY, "Never mind, then.")
     await manual.send("pay")
     manual.approve(True)
@@ -134,7 +134,7 @@ async def test_a_tool_that_asks_by_itself_is_not_run_again_to_hear_no() -> None:
     assert manual.paid == []
 
 
-async def test_a_denial_beside_words_of_a_task_agents_call_is_the_task_agents() -> None:
+async def test_a_denial_beside_messages_of_a_task_agents_call_is_the_task_agents() -> None:
     paid: list[int] = []
 
     def pay(amount: int) -> None:
@@ -174,7 +174,7 @@ async def test_a_denial_that_is_not_there_cannot_count(alone: str) -> None:
     assert await manual.calls() == [SUPERSEDED]
 
 
-async def test_what_is_no_answer_to_an_open_call_does_not_hinder_the_words() -> None:
+async def test_what_is_no_answer_to_an_open_call_does_not_hinder_the_messages() -> None:
     manual = ManualPage(PAY, "Well.")
     await manual.send("pay")
     strange = approval({"toolCallId": "x", "approvalId": "y"}, approved=False)
@@ -212,7 +212,7 @@ async def test_a_denial_before_an_edit_of_the_message_after_it_counts() -> None:
     assert manual.read() == [REJECTED]
 
 
-async def test_what_a_tool_of_the_page_gave_counts_with_words() -> None:
+async def test_what_a_tool_of_the_page_gave_counts_with_a_message() -> None:
     manual = ManualPage([WHERE, PAY], "In Oslo, then.")
     await manual.send("go")
     manual.answer("where", {"city": "Oslo"})
@@ -221,7 +221,7 @@ async def test_what_a_tool_of_the_page_gave_counts_with_words() -> None:
     assert {"city": "Oslo"} in manual.read()
 
 
-async def test_an_error_of_a_tool_of_the_page_counts_with_words() -> None:
+async def test_an_error_of_a_tool_of_the_page_counts_with_a_message() -> None:
     """assistant-ui ends open calls in this way before it sends a new message."""
     manual = ManualPage(WHERE, "Well.")
     await manual.send("go")
@@ -234,7 +234,7 @@ async def test_an_error_of_a_tool_of_the_page_counts_with_words() -> None:
 @pytest.mark.parametrize(
     ("given", "call"), [({"age": 3}, ("output-available", {"age": 3})), ({"age": "x"}, SUPERSEDED)]
 )
-async def test_an_input_counts_with_words_if_it_fits(given: Any, call: Any) -> None:
+async def test_an_input_counts_with_a_message_if_it_fits(given: Any, call: Any) -> None:
     manual = ManualPage(Call("adk_request_input", WHO), "Well.")
     await manual.send("go")
     manual.answer("adk_request_input", given)
@@ -245,7 +245,7 @@ async def test_an_input_counts_with_words_if_it_fits(given: Any, call: Any) -> N
     ]
 
 
-async def test_a_denial_is_stored_though_its_words_are_interrupted() -> None:
+async def test_a_denial_is_stored_though_its_messages_are_interrupted() -> None:
     manual = ManualPage(PAY, ["Half ", Wait(3600)], "Whole.")
     await manual.send("pay")
     manual.approve(False)
@@ -256,7 +256,7 @@ async def test_a_denial_is_stored_though_its_words_are_interrupted() -> None:
     assert await manual.calls() == [DENIED]
 
 
-async def test_every_reading_of_the_session_has_the_answers_that_came_with_words(tmp_path: Path) -> None:
+async def test_every_reading_of_the_session_has_the_answers_that_came_with_a_message(tmp_path: Path) -> None:
     manual = ManualPage([WHERE, PAY, Call("pay", {"amount": 7})], "Well.")
     await manual.send("go")
     manual.answer("where", "Oslo")
@@ -271,7 +271,7 @@ async def test_every_reading_of_the_session_has_the_answers_that_came_with_words
         assert (form, comparable(told)) == (form, stored)
 
 
-async def test_the_app_hears_of_the_denial_when_the_words_are_answered() -> None:
+async def test_the_app_hears_of_the_denial_when_the_messages_are_answered() -> None:
     heard: list[Any] = []
 
     async def keep(messages: Any, *_response: Any) -> None:

@@ -13,7 +13,7 @@ from stream_protocol.serving.run_logs import Lease, RunHandle, RunInfo, RunLog, 
 from tests.serving.support import soon
 
 
-class WatchedLease:
+class InstrumentedLease:
     """A lease that signals its release."""
 
     def __init__(self, lease: Lease, released: Callable[[], None]) -> None:
@@ -43,7 +43,7 @@ class WatchedLease:
         self._released()
 
 
-class WatchedLog:
+class InstrumentedLog:
     """``log``, and the runs of this worker to which it has given a chat."""
 
     def __init__(self, log: RunLog) -> None:
@@ -83,7 +83,7 @@ class WatchedLog:
         self._log = MemoryRunLog()
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
-        lease = WatchedLease(await self._log.claim(chat, idempotency_key, owner), partial(self._release, owner))
+        lease = InstrumentedLease(await self._log.claim(chat, idempotency_key, owner), partial(self._release, owner))
         self._running[owner] = lease
         self._free.clear()
         self.remembered.add(owner)
@@ -121,11 +121,11 @@ class WatchedLog:
         await self._log.aclose()
 
 
-class WatchedService(ChatService):
+class InstrumentedService(ChatService):
     """A service whose ``runs`` lists the active runs."""
 
     def __init__(self, target: Target, *, run_log: RunLog | None = None, **options: Any) -> None:
-        self.runs = WatchedLog(run_log or MemoryRunLog())
+        self.runs = InstrumentedLog(run_log or MemoryRunLog())
         super().__init__(target, run_log=self.runs, **options)
 
 

@@ -24,7 +24,7 @@ from tests.batch import batch
 from tests.comparable_messages import comparable
 from tests.readings import replays
 from tests.serving.chat_client import Page
-from tests.serving.watched import WatchedService
+from tests.serving.instrumented import InstrumentedService
 
 
 def said(*texts: str, thought: bool = False) -> types.Content:
@@ -171,7 +171,7 @@ TARGETS: dict[str, tuple[Callable[[], Any], list[str]]] = {
 
 class Chat:
     def __init__(self, target: Any) -> None:
-        self.service = WatchedService(target)
+        self.service = InstrumentedService(target)
         self.page = Page(create_app(self.service))
 
     async def session(self) -> Session:
@@ -211,7 +211,7 @@ async def test_the_next_prompt_has_what_was_streamed() -> None:
     assert {"Half an ", "Sorry."} <= {part.text for part in parts}
 
 
-async def test_a_message_goes_on_after_words_that_were_only_streamed() -> None:
+async def test_a_message_goes_on_after_text_that_was_only_streamed() -> None:
     """They must not lose the waiting call, nor its answer."""
     chat = Chat(broken("Paid.", callback=fall_back_to_a_payment, tools=[FunctionTool(pay, require_confirmation=True)]))
     await chat.page.send("go")
