@@ -226,6 +226,12 @@ class Widget(NamedTuple):
     payload: dict[str, Any]
 
 
+class Posted(NamedTuple):
+    """The event was posted: a tool sends it while it runs. See ``_posted_events``."""
+
+    kind: str
+
+
 class StateChange(NamedTuple):
     """Changed values of the session's state."""
 
@@ -246,6 +252,7 @@ Report: TypeAlias = (
     | Artifacts
     | Transfer
     | Widget
+    | Posted
     | StateChange
 )
 
