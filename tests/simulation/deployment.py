@@ -258,7 +258,7 @@ class Deployment:
                 worker = self.workers[fault.worker]
                 if worker.is_there:
                     self.tell(worker.process.name, "is told to end")
-                    worker.do(lambda: self._retire(worker, fault.drain))
+                    _ = worker.do(lambda: self._retire(worker, fault.drain))
 
     def _thaw(self, worker: Worker) -> None:
         if not worker.process.is_dead:
