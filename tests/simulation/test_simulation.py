@@ -26,11 +26,15 @@ from tests.simulation.virtual_time import EndlessError, Process, VirtualLoop, ru
 
 FIXED = range(150)
 
+FOUND = (21379,)
+"""Schedules that have found faults of ours. 21379: each renewal of a lease put off the cancellation of a stopped run.
+"""
+
 FEW = range(6, 12)
 
 
 def test_the_fixed_schedules_keep_all_promises() -> None:
-    assert [(seed, *how) for seed in FIXED for how in broken(simulate(drawn(seed)))] == []
+    assert [(seed, *how) for seed in (*FIXED, *FOUND) for how in broken(simulate(drawn(seed)))] == []
 
 
 def test_a_seed_tells_the_same_story_each_time() -> None:

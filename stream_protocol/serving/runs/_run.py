@@ -346,7 +346,7 @@ class Run:
 
     def _stop_agent(self) -> None:
         self._signal_end()
-        if self._task is not None and not self._task.done():
+        if self._task is not None and not self._task.done() and "stop" not in self._timers:  # a run is stopped often
             self._start_timer("stop", self._times.stop, self._cancel)
 
     def _cancel(self) -> None:
