@@ -27,6 +27,7 @@ from stream_protocol.adk import (
     ProviderPart,
     ProviderResult,
     Result,
+    SearchSuggestions,
     Source,
     SpeakerKey,
     Text,
@@ -39,8 +40,9 @@ from stream_protocol.stream._data_parts import write_actions, write_artifacts, w
 from stream_protocol.stream._endings import RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
-from stream_protocol.stream._media import Sources, write_media
+from stream_protocol.stream._media import write_media
 from stream_protocol.stream._options import Settings
+from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import Speaker
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream._streamed_texts import GATHERED, ToldText
@@ -52,6 +54,9 @@ if TYPE_CHECKING:
     from stream_protocol.adk import EventOrDict
 
 PART_KINDS = TEXT, REASONING = tuple(PartKind)
+
+_OF_SOURCES = frozenset({Source, SearchSuggestions})
+"""Reports of sources. A citation comes beside its source."""
 
 T = TypeVar("T")
 
@@ -90,7 +95,7 @@ class EventWriter(Generic[T]):
         self.steps = Steps(sink, self.registry)
         self._calls = FunctionCalls(settings, self.registry, self.steps)
         self.responses = FunctionResponses(sink, settings, registry=self.registry, steps=self.steps, warn=warn)
-        self._sources = Sources(sink)
+        self._sources = Sources(sink, settings.client)
         self.summary = RunSummary()
         self._complete_id: str | None = None
         """The id of the newest complete event."""
@@ -229,7 +234,7 @@ class EventWriter(Generic[T]):
         if said.role is not None or said.finish_reason is not None or Failure in reports:
             self._end_stream(said, speaker, repetition)
         if parts:
-            self._add_parts(said, speaker, repetition)
+            repetition = self._add_parts(said, speaker, repetition)
         elif (output := said.report(Output)) is not None:
             write_output(self._sink, said, output.value)
             self.steps.response_has_content = True
@@ -243,8 +248,8 @@ class EventWriter(Generic[T]):
         self._complete_id = said.id
         if reports:
             write_actions(self._sink, said, self._settings)
-            if Source in reports and self._settings.options["send_sources"]:
-                self._sources.add(said)
+            if not _OF_SOURCES.isdisjoint(reports) and self._settings.options["send_sources"]:
+                self._sources.add(said, speaker, as_streamed=repetition.same_text)
         turn_ends = LiveTurnEnd in reports
         self.summary.add(said, has_content=bool(parts), any_shown=self.steps.response_has_content)
         if parts:
@@ -274,12 +279,13 @@ class EventWriter(Generic[T]):
         """Writes the text of this part that was not streamed."""
         kind = REASONING if part.is_thought else TEXT
         if text and (speaker.kind is kind or self._open(speaker, kind)):
-            speaker.write(text)
+            speaker.write_whole(text)
         if speaker.kind is kind and part.signature:
             speaker.sign(part.signature)
 
-    def _add_parts(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> None:
-        """Writes the parts of a complete event, without what was streamed of them."""
+    def _add_parts(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> Repetition:
+        """Writes the parts of a complete event, without what was streamed of them. Returns the comparison with the
+        stream that it repeats: with none, if it is a response of its own."""
         if (repetition.differs or _leaves_out(said.parts, speaker)) and not self._is_aggregate(said, speaker):
             self._end_speaker(speaker)
             repetition = NOTHING_STREAMED
@@ -310,6 +316,7 @@ class EventWriter(Generic[T]):
                         self._add_whole(speaker, part, said)
             if part.signature:
                 speaker.sign(part.signature)
+        return repetition
 
     def _is_aggregate(self, said: EventFacts, speaker: Speaker) -> bool:
         call_ids = [call_id for call_id, call in speaker.calls_by_id.items() if call in speaker.streaming_calls]

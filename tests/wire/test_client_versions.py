@@ -4,7 +4,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from stream_protocol.wire import StreamProtocolError, client_version
+from stream_protocol.wire import AiSdkOption, StreamProtocolError, client_version
 from stream_protocol.wire._chunks import Chunk
 from stream_protocol.wire._client_versions import CHUNK_VERSIONS, KEY_VERSIONS, ClientVersion
 from stream_protocol.wire.client._chunk_schema import _SCHEMAS
@@ -88,7 +88,14 @@ def test_no_key_of_the_table_is_sent_by_default_to_a_client_that_refuses_it() ->
         hints = get_type_hints(chunk)
         kind = get_args(hints["type"])[0]
         if kind not in CHUNK_VERSIONS:
-            assert all((kind, key) not in KEY_VERSIONS or oldest.accepts(kind, key) for key in hints)
+            refused = {key for key in hints if (kind, key) in KEY_VERSIONS and not oldest.accepts(kind, key)}
+            assert refused == ({"citations"} if kind == "text-end" else set())
+            assert not any(client_version(7).knows(kind, key) for key in refused)
+
+
+@pytest.mark.parametrize(("ai_sdk", "knows"), [(6, False), (7, False), ("7.0.137", False), ("7.0.138", True)])
+def test_a_key_that_a_client_only_ignores_is_not_known(ai_sdk: AiSdkOption, knows: bool) -> None:
+    assert client_version(ai_sdk).knows("text-end", "citations") == knows
 
 
 def test_the_page_has_the_table() -> None:
