@@ -40,6 +40,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/authentication.md", "--user-header"): "tests/frontends/test_documents.py runs the one of docs/operations.md",
     ("docs/attachments.md", "useRef"): _FRAGMENT,
     ("docs/attachments.md", "video/mp4"): _FRAGMENT,
+    ("docs/citations.md", "sandbox="): "a frame; tests/pages drives the one of the example",
     ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
     ("docs/cli.md", "adk-ui-stream check"): _HELP,
     ("docs/cli.md", "adk-ui-stream demo"): _HELP,

@@ -109,8 +109,13 @@ ROWS: Final = (
         "hidden: see [`hidden_tools`](options.md#of-the-converter)",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),
-    Row("grounding", "`source-url`, `source-document`, once each", "grounding grounding_hidden"),
-    Row("citations", "`source-url`, once each", "citations"),
+    Row(
+        "[grounding](citations.md)",
+        "`source-url`, `source-document`, once each; `data-adk-search-suggestions`. Citations are on `text-end` since "
+        "`ai` 7.0.138, else `data-adk-citations`",
+        "grounding_places grounding grounding_hidden",
+    ),
+    Row("[citations](citations.md)", "`source-url`, once each, and citations as for grounding", "citations"),
     Row("inline data, http(s) files", "`file`", "inline_image"),
     Row("`gs://` files", "`data-adk-file`", "file_data"),
     Row(

@@ -88,6 +88,7 @@ from stream_protocol.adk._reader import (
     asks_somebody,
     continued_text,
     find_task_agents,
+    is_compaction,
     is_user_event,
     is_user_message,
     open_text,

@@ -181,6 +181,11 @@ class Waiting(NamedTuple):
 class Compaction(NamedTuple):
     """A summary of earlier events, for the model alone."""
 
+    start: float
+    """Time of the first event in it, in seconds since 1970."""
+    end: float
+    """Time of the last event in it."""
+
 
 class Rewind(NamedTuple):
     """Everything from the first event of an invocation on is taken back."""

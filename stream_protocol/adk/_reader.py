@@ -123,6 +123,11 @@ def is_user_event(event: "Event") -> bool:
     return event.author == USER and not event.node_info.path
 
 
+def is_compaction(event: "Event") -> bool:
+    """Return True for a summary of earlier events, which ADK stores in the user's name."""
+    return event.actions.compaction is not None
+
+
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
     """The names of the tools that turn out to be task-mode agents, as far as these events go.
 
@@ -300,8 +305,8 @@ def _actions(actions: dict[str, Any]) -> list[facts.Report]:
     reports: list[facts.Report] = []
     if actions["requested_tool_confirmations"] or actions["requested_auth_configs"]:
         reports.append(facts.Waiting())
-    if actions["compaction"] is not None:
-        reports.append(facts.Compaction())
+    if (compaction := actions["compaction"]) is not None:
+        reports.append(facts.Compaction(compaction.start_timestamp, compaction.end_timestamp))
     if actions["rewind_before_invocation_id"]:
         reports.append(facts.Rewind(actions["rewind_before_invocation_id"]))
     if actions["artifact_delta"]:

@@ -16,6 +16,7 @@ from stream_protocol.adk import (
     Call,
     CallIds,
     CallPiece,
+    Compaction,
     EventFacts,
     Failure,
     File,
@@ -36,7 +37,13 @@ from stream_protocol.adk import (
     read_complete,
 )
 from stream_protocol.stream._aggregates import NOTHING_STREAMED, Repetition, compare, is_aggregate
-from stream_protocol.stream._data_parts import write_actions, write_artifacts, write_output
+from stream_protocol.stream._data_parts import (
+    write_actions,
+    write_artifacts,
+    write_compaction,
+    write_output,
+    write_retry,
+)
 from stream_protocol.stream._endings import RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
@@ -122,6 +129,9 @@ class EventWriter(Generic[T]):
 
     def add(self, said: EventFacts) -> None:
         """Writes what this event adds to the stream."""
+        if said.reports and (compaction := said.report(Compaction)) is not None:
+            write_compaction(self._sink, compaction)
+            return
         if self._unconfirmed is not None and not said.is_fragment:
             self.complete_ids.append(said.id)
         if said.in_users_name:
@@ -134,6 +144,9 @@ class EventWriter(Generic[T]):
             speaker = self._change_speaker(said)
         if said.finish_reason is not None:
             self.summary.add_finish_reason(said.finish_reason, said.model)
+        if speaker.has_failed and (said.parts or said.reports_a(Output)):
+            write_retry(self._sink, speaker.key)
+            speaker.has_failed = False
         if said.is_fragment:
             self._add_fragment(said, speaker)
         elif said.reports and said.report(AgentSpeech) is not None:
@@ -240,6 +253,8 @@ class EventWriter(Generic[T]):
             self.steps.response_has_content = True
         else:
             self.responses.add_failure(said, speaker.key)
+            failure = said.failure
+            speaker.has_failed = failure is not None and failure.finish_reason is None and bool(speaker.key[2])
         if Artifacts in reports and (artifacts := said.report(Artifacts)) is not None:
             speaker.saved_artifacts.append(artifacts.saved)
         # ADK's API server sends an event with artifacts as two of one id: its content, then its actions.

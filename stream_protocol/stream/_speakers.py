@@ -63,6 +63,9 @@ class Speaker:
     in_response: bool = False
     """True if content of the current response has been shown."""
 
+    has_failed: bool = False
+    """True after a node failed, until it does something again."""
+
     def __post_init__(self) -> None:
         author, branch, _ = self.key
         adk = {"author": author} if branch is None else {"author": author, "branch": branch}

@@ -1,0 +1,82 @@
+import { createContext, type ReactNode, useContext, useMemo } from "react";
+import type { Citation, CitedSource } from "../../chat/message-types";
+import { Tooltip } from "../../ui/tooltip";
+import { Elsewhere } from "../Elsewhere";
+import { COMPONENTS, type Extension, Markdown } from "../Markdown";
+import type { Source } from "../Sources";
+import { LINK, marksAsLinks, withMarks } from "./marks";
+
+type Cited = { citations: Citation[]; sources: Source[] };
+
+export type CitedTextProps = Cited & { text: string };
+
+const CitedContext = createContext<Cited>({ citations: [], sources: [] });
+
+const MARKS: Extension = {
+  remark: marksAsLinks,
+  components: {
+    ...COMPONENTS,
+    a: ({ href, children }) => <LinkOrMark url={href}>{children}</LinkOrMark>,
+  },
+};
+
+/** A text with the numbers of its sources behind the words that rest on them. */
+export default function CitedText({ text, citations, sources }: CitedTextProps) {
+  const cited = useMemo(() => ({ citations, sources }), [citations, sources]);
+  return (
+    <CitedContext value={cited}>
+      <Markdown text={withMarks(text, citations)} extension={MARKS} />
+    </CitedContext>
+  );
+}
+
+function LinkOrMark({ url, children }: { url: string | undefined; children: ReactNode }) {
+  const { citations, sources } = useContext(CitedContext);
+  const citation = url?.startsWith(LINK) ? citations[Number.parseInt(url.slice(LINK.length), 10)] : undefined;
+  if (citation === undefined) return <Elsewhere url={url}>{children}</Elsewhere>;
+  const number = numberOf(citation.source, sources);
+  return number > 0 && <Mark citation={citation} number={number} />;
+}
+
+/** The number of a source in the list below the answer, which has each address once. */
+function numberOf(source: CitedSource, sources: Source[]): number {
+  const isSame = (listed: Source) =>
+    listed.type === "source-url" && source.sourceType === "url" ? listed.url === source.url : listed.sourceId === source.id;
+  return sources.findIndex(isSame) + 1;
+}
+
+const MARK =
+  "ms-0.5 inline-grid h-4 min-w-4 place-items-center rounded bg-accent px-1 align-super text-[0.6875rem] leading-none font-medium tabular-nums text-accent-foreground no-underline hover:bg-primary hover:text-primary-foreground";
+
+function Mark({ citation: { source, citedText }, number }: { citation: Citation; number: number }) {
+  const name = nameOf(source);
+  const label = citedText === undefined ? name : `${name}: “${citedText}”`;
+  return (
+    <Tooltip label={label.length > LONGEST ? `${label.slice(0, LONGEST)}…` : label}>
+      {source.sourceType === "url" && URL.canParse(source.url) ? (
+        <a
+          className={MARK}
+          href={source.url}
+          target="_blank"
+          rel="noopener noreferrer"
+          aria-label={`Source ${number}: ${name}`}
+          data-citation={number}
+        >
+          {number}
+        </a>
+      ) : (
+        <span className={MARK} role="note" tabIndex={0} aria-label={`Source ${number}: ${name}`} data-citation={number}>
+          {number}
+        </span>
+      )}
+    </Tooltip>
+  );
+}
+
+/** Characters of a tooltip. */
+const LONGEST = 300;
+
+function nameOf(source: CitedSource): string {
+  if (source.sourceType === "document") return source.title || source.filename || "Document";
+  return source.title || source.url;
+}
