@@ -111,11 +111,14 @@ ROWS: Final = (
     ),
     Row(
         "[grounding](citations.md)",
-        "`source-url`, `source-document`, once each; `data-adk-search-suggestions`. Citations are on `text-end` since "
-        "`ai` 7.0.138, else `data-adk-citations`",
-        "grounding_places grounding grounding_hidden",
+        "`source-url`, `source-document`, once each; `data-adk-search-suggestions`; citations as below",
+        "grounding grounding_places grounding_hidden",
     ),
-    Row("[citations](citations.md)", "`source-url`, once each, and citations as for grounding", "citations"),
+    Row(
+        "[citations](citations.md)",
+        "`source-url`, once each; the place in `data-adk-citations`, and since `ai` 7.0.138 on `text-end`",
+        "citations",
+    ),
     Row("inline data, http(s) files", "`file`", "inline_image"),
     Row("`gs://` files", "`data-adk-file`", "file_data"),
     Row(
@@ -125,6 +128,8 @@ ROWS: Final = (
     ),
     Row("artifacts, UI widgets", "`data-adk-artifact`, `data-adk-ui-widget`", "artifact_and_widget"),
     Row("[custom data](data.md)", "`data-<name>`", "app_data"),
+    Row("[compaction](citations.md#compaction-and-retries)", "`data-adk-compaction`", "compaction"),
+    Row("[retry](citations.md#compaction-and-retries) of a node", "`data-adk-retry`, before the next attempt", "retry"),
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),
     Row(
         "session state",

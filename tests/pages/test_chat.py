@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import pytest
-from playwright.sync_api import Browser, FilePayload, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, Request, expect
 
 from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts, tool
 from tests.pages.conftest import Open
@@ -88,15 +88,19 @@ def test_search_suggestions_are_in_a_frame_of_their_own(open_page: Open, colors:
 
 def test_no_script_runs_in_the_frame_and_nothing_is_fetched(browser: Browser, url: str) -> None:
     tab = browser.new_page()
-    asked: list[str] = []
-    tab.on("request", lambda request: asked.append(request.url))
+    asked: list[Request] = []
+    refused: list[Request] = []
+    tab.on("request", lambda request: asked.append(request))
+    tab.on("requestfailed", lambda request: refused.append(request))
     tab.goto(url)
     say(tab, "hostile")
     expect(answers(tab).last.locator("iframe").content_frame.get_by_text("himeji")).to_be_visible()
     expect_status(tab, "ready")
     answers(tab).last.locator("iframe").content_frame.get_by_text("himeji").click()
     assert tab.evaluate("[window.taken, document.title === 'taken']") == [None, False]
-    assert [other for other in asked if "elsewhere" in other] == []
+    elsewhere = [request for request in asked if not request.url.startswith((url, "data:"))]
+    assert {request.failure for request in elsewhere} <= {"csp"}
+    assert all(request in refused for request in elsewhere)
     tab.close()
 
 
