@@ -1,4 +1,4 @@
-import { type FileUIPart, isDataUIPart, type TextUIPart, type UIDataTypes, type UIMessage, type UIMessagePart, type UITools } from "ai";
+import { type FileUIPart, isDataUIPart, type UIDataTypes, type UIMessage, type UIMessagePart, type UITools } from "ai";
 
 /** What the server puts on `finish`. */
 export type ChatMetadata = {
@@ -54,27 +54,7 @@ export function denialOf(message: ChatMessage, toolCallId: string): unknown {
     .find((denial) => denial.toolCallId === toolCallId)?.output;
 }
 
-/** A page or a document that a text rests on. */
-export type CitedSource = { id: string; title?: string } & (
-  | { sourceType: "url"; url: string }
-  | { sourceType: "document"; mediaType: string; filename?: string }
-);
-
-/** A place in a text, in JavaScript's own indexes, the source that it rests on, and the words of that source. */
-export type Citation = { source: CitedSource; startIndex?: number; endIndex?: number; citedText?: string };
-
 export const CITATIONS = "data-adk-citations";
-
-/** The citations of a text: clients of AI SDK 7 have them in the text, and others in a part beside it. */
-export function citationsOf(message: ChatMessage, text: TextUIPart): Citation[] {
-  if ("citations" in text) return text.citations as Citation[];
-  const index = message.parts.filter((part) => part.type === "text").indexOf(text);
-  return message.parts
-    .filter(isDataUIPart)
-    .filter((part) => part.type === CITATIONS)
-    .map((part) => part.data as { textIndex: number; citations: Citation[] })
-    .flatMap((cited) => (cited.textIndex === index ? cited.citations : []));
-}
 
 /** What is typed and attached, before it is sent. */
 export type Draft = { text: string; files: FileUIPart[] };

@@ -1,22 +1,15 @@
 import { getToolName, isDataUIPart, isToolUIPart, type TextUIPart } from "ai";
-import { type ComponentType, lazy, Suspense } from "react";
-import { type ChatMessage, type ChatPart, callerOf, citationsOf, confirmationOf, denialOf, speakerOf } from "../chat/message-types";
+import { type ChatMessage, type ChatPart, CITATIONS, callerOf, confirmationOf, denialOf, speakerOf } from "../chat/message-types";
 import { gatedByCredential } from "../tools/Credential";
 import { type Answers, ToolCard } from "../tools/ToolCard";
 import { Data } from "./data/Data";
 import { File } from "./File";
 import { Markdown } from "./Markdown";
 import { Reasoning } from "./Reasoning";
-import type { CitedTextProps } from "./cited/CitedText";
-import { numberedSources } from "./Sources";
+import { CitedText } from "./cited/CitedText";
 import { Speaker } from "./Speaker";
 
 type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
-
-/** Fetched for the first text with citations: until then, or if that fails, the text stands without their numbers. */
-const CitedText = lazy<ComponentType<CitedTextProps>>(() =>
-  import("./cited/CitedText").catch(() => ({ default: ({ text }) => <Markdown text={text} /> })),
-);
 
 /** What ADK calls its own ways to ask. */
 const TITLES: Record<string, string> = { adk_request_credential: "Sign-in", adk_request_input: "Question" };
@@ -49,17 +42,14 @@ type TextProps = { part: TextUIPart; message: ChatMessage; root: string | undefi
 function Text({ part, message, root, live }: TextProps) {
   if (part.text === "") return null;
   const speaker = speakerOf(part);
-  const citations = part.state === "streaming" ? [] : citationsOf(message, part);
-  const markdown = <Markdown text={part.text} live={live && part.state === "streaming"} />;
+  const cited = "citations" in part || message.parts.some((other) => other.type === CITATIONS);
   return (
     <div data-text={part.state ?? "done"}>
       {speaker !== undefined && speaker !== root && <Speaker name={speaker} />}
-      {citations.length === 0 ? (
-        markdown
+      {cited && part.state !== "streaming" ? (
+        <CitedText part={part} message={message} />
       ) : (
-        <Suspense fallback={markdown}>
-          <CitedText text={part.text} citations={citations} sources={numberedSources(message.parts)} />
-        </Suspense>
+        <Markdown text={part.text} live={live && part.state === "streaming"} />
       )}
     </div>
   );

@@ -1,36 +1,53 @@
-import { createContext, type ReactNode, useContext, useMemo } from "react";
-import type { Citation, CitedSource } from "../../chat/message-types";
+import type { TextUIPart } from "ai";
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from "react";
+import type { ChatMessage } from "../../chat/message-types";
 import { Tooltip } from "../../ui/tooltip";
 import { Elsewhere } from "../Elsewhere";
 import { COMPONENTS, type Extension, Markdown } from "../Markdown";
-import type { Source } from "../Sources";
-import { LINK, marksAsLinks, withMarks } from "./marks";
+import { numberedSources, type Source } from "../Sources";
+import type { Citation, CitedSource } from "./citations";
 
-type Cited = { citations: Citation[]; sources: Source[] };
+type Marks = typeof import("./marks");
 
-export type CitedTextProps = Cited & { text: string };
+const CitedContext = createContext<{ citations: Citation[]; sources: Source[] }>({ citations: [], sources: [] });
 
-const CitedContext = createContext<Cited>({ citations: [], sources: [] });
+/** Begins the address of a link that stands for a citation; its place in the list follows. */
+const LINK = "#citation-";
 
-const MARKS: Extension = {
-  remark: marksAsLinks,
-  components: {
-    ...COMPONENTS,
-    a: ({ href, children }) => <LinkOrMark url={href}>{children}</LinkOrMark>,
-  },
-};
+const components = { ...COMPONENTS, a: LinkOrMark };
+
+let marks: Marks | undefined;
+
+/** What puts marks into a text: it is fetched for the first text with citations, which stands without them until then. */
+function useMarks(): Marks | undefined {
+  const [loaded, setLoaded] = useState(marks);
+  useEffect(() => {
+    if (loaded) return;
+    import("./marks").then(
+      (found) => setLoaded((marks = found)),
+      (error: unknown) => console.error("Citations are not shown:", error),
+    );
+  }, [loaded]);
+  return loaded;
+}
 
 /** A text with the numbers of its sources behind the words that rest on them. */
-export default function CitedText({ text, citations, sources }: CitedTextProps) {
-  const cited = useMemo(() => ({ citations, sources }), [citations, sources]);
+export function CitedText({ part, message }: { part: TextUIPart; message: ChatMessage }) {
+  const loaded = useMarks();
+  const cited = useMemo(
+    () => ({ citations: loaded?.citationsOf(message, part) ?? [], sources: numberedSources(message.parts) }),
+    [loaded, message, part],
+  );
+  const extension = useMemo((): Extension | undefined => loaded && { remark: loaded.marksAsLinks, components }, [loaded]);
+  if (loaded === undefined || extension === undefined) return <Markdown text={part.text} />;
   return (
     <CitedContext value={cited}>
-      <Markdown text={withMarks(text, citations)} extension={MARKS} />
+      <Markdown text={loaded.withMarks(part.text, cited.citations)} extension={extension} />
     </CitedContext>
   );
 }
 
-function LinkOrMark({ url, children }: { url: string | undefined; children: ReactNode }) {
+function LinkOrMark({ href: url, children }: { href?: string | undefined; children?: ReactNode }) {
   const { citations, sources } = useContext(CitedContext);
   const citation = url?.startsWith(LINK) ? citations[Number.parseInt(url.slice(LINK.length), 10)] : undefined;
   if (citation === undefined) return <Elsewhere url={url}>{children}</Elsewhere>;

@@ -1,8 +1,10 @@
 import type { Link, Nodes, PhrasingContent, Root } from "mdast";
-import type { Citation } from "../../chat/message-types";
+import type { Citation } from "./citations";
 
-/** Begins the address of a link that stands for a citation; its place in the list follows. */
-export const LINK = "#citation-";
+export { citationsOf } from "./citations";
+
+/** See `CitedText`, which draws these links. */
+const LINK = "#citation-";
 
 /** Around a citation's place in the list: characters of Unicode's private area, which no text has. */
 const [OPEN, CLOSE] = ["\uE0C1", "\uE0C2"];
