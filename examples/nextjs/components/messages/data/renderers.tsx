@@ -1,6 +1,6 @@
 import type { DataPart } from "../../chat/host";
 import { lazy } from "react";
-import { CITATIONS, CONFIRMATION } from "../../chat/message-types";
+import { APPROVAL, CITATIONS, CONFIRMATION, PROGRESS } from "../../chat/message-types";
 import { Artifact, StoredFile } from "./Artifact";
 import { Happened } from "./Happened";
 import { Output } from "./Output";
@@ -17,7 +17,9 @@ export const RENDERERS: Record<string, DataPart> = {
   "data-adk-retry": Happened,
   "data-adk-search-suggestions": lazy(() => import("./SearchSuggestions")),
   [CITATIONS]: Nothing, // their text has them
+  [APPROVAL]: Nothing,
   [CONFIRMATION]: Nothing,
+  [PROGRESS]: Nothing,
 };
 
 function Nothing() {
