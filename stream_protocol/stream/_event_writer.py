@@ -153,7 +153,8 @@ class EventWriter(Generic[T]):
             speaker = self._change_speaker(said)
         if said.finish_reason is not None:
             self.summary.add_finish_reason(said.finish_reason, said.model)
-        if speaker.has_failed and (said.parts or said.reports_a(Output)):
+        # The results of its failed tools may follow a failure.
+        if speaker.has_failed and (said.reports_a(Output) or any(not isinstance(part, Result) for part in said.parts)):
             write_retry(self._sink, speaker.key)
             speaker.has_failed = False
         if said.is_fragment:
