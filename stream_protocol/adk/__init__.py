@@ -14,6 +14,7 @@ Where to change what:
 
 - ``_reader``: reads the facts of an event; finds task agents, and tools that the provider runs.
 - ``_facts``: the facts themselves.
+- ``_grounding``: sources, citations, and the places in bytes where Google puts them.
 - ``_calls``: finds the call of an id, repeated calls, and the earlier call with a kept result.
 - ``_call_ids``: ids of calls: ``<id>.2``, ``call_0``.
 - ``_live_events``: sound of live runs.
@@ -55,6 +56,7 @@ from stream_protocol.adk._facts import (
     Blob,
     Call,
     CallPiece,
+    Citation,
     Compaction,
     EventFacts,
     Failure,
@@ -71,6 +73,7 @@ from stream_protocol.adk._facts import (
     RelayedData,
     Result,
     Rewind,
+    SearchSuggestions,
     Source,
     StateChange,
     Text,
@@ -90,6 +93,7 @@ from stream_protocol.adk._reader import (
     asks_somebody,
     continued_text,
     find_task_agents,
+    is_compaction,
     is_fragment,
     is_user_event,
     is_user_message,

@@ -181,6 +181,11 @@ class Waiting(NamedTuple):
 class Compaction(NamedTuple):
     """A summary of earlier events, for the model alone."""
 
+    start: float
+    """Time of the first event in it, in seconds since 1970."""
+    end: float
+    """Time of the last event in it."""
+
 
 class Rewind(NamedTuple):
     """Everything from the first event of an invocation on is taken back."""
@@ -204,6 +209,28 @@ class Source(NamedTuple):
     uri: str
     title: str | None
     filename: str | None = None
+    is_map: bool = False
+    """True for a place on Google Maps."""
+
+
+class Citation(NamedTuple):
+    """A place in the text of the event that rests on a source."""
+
+    source: Source
+    start: int
+    """The first character, counted in ``EventFacts.text``."""
+    end: int
+    """The character after the last one."""
+    quote: str | None = None
+    """The words of the source."""
+
+
+class SearchSuggestions(NamedTuple):
+    """Google's searches behind an answer."""
+
+    rendered_content: str | None
+    """The HTML that Google gives for display."""
+    queries: tuple[str, ...]
 
 
 class Artifacts(NamedTuple):
@@ -249,6 +276,8 @@ Report: TypeAlias = (
     | Rewind
     | TokenUsage
     | Source
+    | Citation
+    | SearchSuggestions
     | Artifacts
     | Transfer
     | Widget
@@ -290,6 +319,11 @@ class EventFacts(NamedTuple):
     def calls(self) -> list[Call]:
         """The function calls among its parts."""
         return [part for part in self.parts if isinstance(part, Call)]
+
+    @property
+    def text(self) -> str:
+        """Its texts as one, without the thoughts."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text) and not part.is_thought)
 
     @property
     def results(self) -> list[Result]:

@@ -17,7 +17,7 @@ from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
-from stream_protocol.adk import NO_IDS, USER, CallIds, raising_calls
+from stream_protocol.adk import NO_IDS, USER, CallIds, is_compaction, raising_calls
 from stream_protocol.serving.adk_runner import (
     ObservedSessions,
     RunPlugin,
@@ -170,7 +170,9 @@ class Job:
         named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
         plugin = RunPlugin()
         # Answers are stored whole or not at all: not only those in `before`.
-        observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal)
+        compactions: list[Event] = []
+        """ADK stores them and yields none of them."""
+        observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal, compactions)
         events = with_plugin(observed, plugin).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
@@ -185,9 +187,13 @@ class Job:
         try:
             async with aclosing(events):
                 async for event in events:
+                    while compactions:
+                        yield compactions.pop(0)
                     if not event.partial:
                         complete.append(event)
                     yield event
+            while compactions:
+                yield compactions.pop(0)
         except NOT_FAILURES:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever the agent raises; raised again below
@@ -220,8 +226,11 @@ class Job:
             logger.exception("That a tool failed could not be stored.")
         return missing
 
-    def _observed_runner(self, idempotency_key: str, abort_signal: asyncio.Event | None) -> Runner:
-        """The runner, which reports when it has stored the user's message or the answers that it was given.
+    def _observed_runner(
+        self, idempotency_key: str, abort_signal: asyncio.Event | None, compactions: list[Event]
+    ) -> Runner:
+        """The runner, which reports when it has stored the user's message or the answers that it was given, and appends
+        each compaction that it stores to a list.
 
         ``abort_signal``: set before that, it makes the runner fail with ``StoppedBeforeStoredError``.
         """
@@ -239,6 +248,8 @@ class Job:
         def stored(event: Event) -> None:
             if is_input(event):
                 self.on_stored(self.answers)
+            if is_compaction(event):
+                compactions.append(event)
 
         observed = copy(self.runner)
         observed.session_service = ObservedSessions(self.runner.session_service, before_storing, stored)
