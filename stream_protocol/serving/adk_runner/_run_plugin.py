@@ -1,4 +1,5 @@
-"""Our plugin in one run of an agent: it makes events storable, and notes the calls whose tools raised."""
+"""Our plugin in one run of an agent: it makes events storable, notes the calls whose tools raised, and takes in the
+steering messages."""
 
 from __future__ import annotations
 
@@ -13,10 +14,15 @@ from stream_protocol.serving.errors import Quoting
 from stream_protocol.session import make_storable
 
 if TYPE_CHECKING:
+    from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.events import Event
+    from google.adk.models import LlmRequest
     from google.adk.runners import Runner
+    from google.adk.sessions import Session
     from google.adk.tools import BaseTool, ToolContext
+
+    from stream_protocol.serving.adk_runner._steering_inbox import SteeringInbox
 
 logger = logging.getLogger(__name__)
 
@@ -24,10 +30,15 @@ PLUGIN_NAME: Final = "adk_ui_stream"
 
 
 class RunPlugin(BasePlugin):
-    """Watches one run. ADK gives it to the agents of an ``AgentTool``, too: these have invocations of their own."""
+    """Watches one run. ADK gives it to the agents of an ``AgentTool``, too: these have invocations of their own.
 
-    def __init__(self) -> None:
+    ``session``: that of the run. ``inbox``: its steering messages.
+    """
+
+    def __init__(self, session: Session, inbox: SteeringInbox) -> None:
         super().__init__(PLUGIN_NAME)
+        self._session_id = session.id
+        self._inbox = inbox
         self._raised: set[tuple[str, str]] = set()
         """Invocation and id of each call whose tool raised. An app's callback may have answered it since."""
         self._state_writers: dict[str, set[str]] = {}
@@ -36,6 +47,15 @@ class RunPlugin(BasePlugin):
     def raised_in(self, invocation_id: str) -> frozenset[str]:
         """Return the ids of the calls of this invocation whose tools raised."""
         return frozenset(call_id for invocation, call_id in self._raised if invocation == invocation_id)
+
+    async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """Lets steering messages in."""
+        if invocation_context.session.id == self._session_id:
+            await self._inbox.enter(invocation_context)
+
+    async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+        """Adds the steering messages that wait."""
+        await self._inbox.take_in(callback_context, llm_request)
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException

@@ -145,6 +145,20 @@ class ChatEndpoints:
         return Response(status_code=202)
 
     @_answers_errors_as_json
+    async def steer(
+        self, request: Request, chat_id: str, *, user_id: str, overrides: RunOverrides | Prepare = NO_OVERRIDES
+    ) -> Response:
+        """Gives a message of the user to the run that goes on in a chat. The body is the message: ``{"id", "parts"}``.
+
+        The response is ``{"type": "delivered", "id"}``, or ``{"type": "not-delivered", "id", "reason"}`` if no run
+        takes in messages. ``overrides`` as for ``respond``: they choose the agent in which the message is planned.
+        """
+        await self._admit_change(request, user_id, chat_id)
+        async with self._bodies.read_chat_request(request, user_id, of_chat=chat_id) as message:
+            prepared = await prepare_run(overrides, request, message)
+            return JSONResponse(await self._service.steer(message, user_id=user_id, overrides=prepared))
+
+    @_answers_errors_as_json
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import OnAudit, Recorder
     from stream_protocol.serving.runs import OnFinish
 
-OnBusy: TypeAlias = Literal["interrupt", "reject"]
+OnBusy: TypeAlias = Literal["interrupt", "steer", "reject"]
 
 CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "history": partial(check_choice, choices=get_args(HistoryMode)),
@@ -77,7 +77,9 @@ class ServiceOptions(ConverterOptions, total=False):
     run. ``LogBounds.max_size`` of the run log limits the bytes of a response."""
     on_busy: OnBusy
     """The effect of a new turn of the user while a run of its chat goes on. ``"interrupt"``, the default: it stops that
-    run, as ``stop`` does, and is answered. ``"reject"``: every other request is refused (409)."""
+    run, as ``stop`` does, and is answered. ``"steer"``: the run takes in a new message before its next model call, as
+    with ``ChatService.steer``; an edit or another answer still interrupts. It needs ``history="server"``.
+    ``"reject"``: every other request is refused (409)."""
     history_cut: HistoryCut
     """The effect of new words from a client that sends fewer messages than are stored. ``"append"``, the default: they
     are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``: the messages after
