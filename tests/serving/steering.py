@@ -13,7 +13,8 @@ from typing_extensions import override
 
 from stream_protocol.serving import Target, create_app
 from stream_protocol.testing import ScriptedLlm
-from tests.serving.support import HANG, client, said
+from stream_protocol.wire.client import MessageReducer
+from tests.serving.support import HANG, Exchange, chunks, client, said
 from tests.serving.watched import WatchedService
 
 
@@ -94,3 +95,18 @@ async def steer(app: ASGIApp, text: str, message_id: str = "s1", chat_id: str = 
     assert response.status_code == 200, response.text
     outcome: dict[str, Any] = response.json()
     return outcome
+
+
+async def rest(answer: Exchange) -> list[dict[str, Any]]:
+    """The chunks of a response up to its end."""
+    events = []
+    while event := await answer.event():
+        events.append(event)
+    return chunks("\n\n".join([*events, ""]))
+
+
+def folded(stream: list[Any], ai_sdk: Any = 6) -> Any:
+    reducer = MessageReducer(ai_sdk=ai_sdk)
+    for chunk in stream:
+        reducer.apply(chunk)
+    return reducer.message

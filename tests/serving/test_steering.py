@@ -15,8 +15,7 @@ from stream_protocol.recording import ChatRecorder, load_recording, replay
 from stream_protocol.serving import ChatService
 from stream_protocol.serving.base import ServiceLimits
 from stream_protocol.testing import Call, Wait
-from stream_protocol.wire.client import MessageReducer
-from tests.serving.steering import ReadLlm, SteeredApp
+from tests.serving.steering import ReadLlm, SteeredApp, folded, rest
 from tests.serving.support import (
     answered,
     approval,
@@ -38,21 +37,6 @@ DELIVERED = {"type": "delivered", "id": "s1"}
 PARTS = [{"type": "text", "text": "Stop at one."}]
 OLD_PART = {"type": "data-adk-steering", "id": "s1", "data": {"id": "s1", "parts": PARTS}}
 NEW_PART = {"type": "steering-message", "id": "s1", "parts": PARTS}
-
-
-async def rest(answer: Any) -> list[dict[str, Any]]:
-    """The chunks of a response up to its end."""
-    events = []
-    while event := await answer.event():
-        events.append(event)
-    return chunks("\n\n".join([*events, ""]))
-
-
-def folded(stream: list[Any], ai_sdk: Any = 6) -> Any:
-    reducer = MessageReducer(ai_sdk=ai_sdk)
-    for chunk in stream:
-        reducer.apply(chunk)
-    return reducer.message
 
 
 async def steered(app: SteeredApp, *texts: str) -> list[dict[str, Any]]:

@@ -127,6 +127,7 @@ class Recovery:
             recoveries.add(1)
             log = await self._written(execution.log_id or "")
             job = self._job.with_runner(execution.runner)
+            run.steering.begin(self._sessions.accepted, taken_in=self._sessions.steering)
             events = job.events(run.abort_signal, run.idempotency_key, run.steering)
             await self._tools.service.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
 

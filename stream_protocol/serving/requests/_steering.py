@@ -56,7 +56,7 @@ async def steer(
     key, message = chat_key(user_id, request.id), request.target
     delivered: SteeringOutcome = {"type": "delivered", "id": message["id"]}
     planned = await _plan(service, request, user_id, overrides)
-    if isinstance(planned.turn, NothingToRun):
+    if isinstance(planned.turn, NothingToRun) or _waits(planned, message["id"]):
         return delivered
     if not can_steer(planned.turn):
         raise ChatRequestError("This message is stored already. Send it as an edit.", status=409)
@@ -67,7 +67,7 @@ async def steer(
         if reply == "delivered":
             return delivered
         planned = await _plan(service, request, user_id, overrides)  # the run may have taken in an equal one
-        if isinstance(planned.turn, NothingToRun):
+        if isinstance(planned.turn, NothingToRun) or _waits(planned, message["id"]):
             return delivered
     elif planned.session is None:
         raise ChatRequestError("There is no such chat.", status=404)
@@ -83,6 +83,11 @@ async def _plan(service: ServiceContext, request: ChatRequest, user_id: str, ove
         idempotency_key=await run_off_loop(lambda: idempotency_key(request), size=request.size),
     )
     return await service.store.with_timeout(service.planner.plan(incoming, chat_was_busy=True))
+
+
+def _waits(planned: Planned, message_id: str) -> bool:
+    """Return True if the message was accepted, and waits."""
+    return planned.transcript is not None and any(one.id == message_id for one in planned.transcript.waiting)
 
 
 def _reason(planned: Planned, reply: Reply | None) -> NotDelivered:
