@@ -120,6 +120,11 @@ ROWS: Final = (
     ),
     Row("artifacts, UI widgets", "`data-adk-artifact`, `data-adk-ui-widget`", "artifact_and_widget"),
     Row("[custom data](data.md)", "`data-<name>`", "app_data"),
+    Row(
+        "a [message of the user](steering.md) that the run takes in",
+        "`steering-message`; `data-adk-steering` (`id`, `parts`) for clients before 7.0.163",
+        "steering",
+    ),
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),
     Row(
         "session state",

@@ -7,6 +7,7 @@ from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
 from google.genai import types
 
+from recorder.fixture import JsonEvent
 from recorder.functions import book, explode, get_weather
 from recorder.model import ResponseScript, call, calls, chunk, end, fragment_of, text, whole_of
 from recorder.scenario import Scenario
@@ -38,6 +39,20 @@ def mcp_find(query: str) -> dict[str, Any]:
 def plain(query: str) -> str:
     """Returns a bare string."""
     return f"found {query}"
+
+
+def _steered(events: list[JsonEvent]) -> list[JsonEvent]:
+    """Adds the message that the run took in after its tool, as the service stores it. No Runner yields it."""
+    place = next(place for place, event in enumerate(events) if "functionResponse" in str(event.get("content"))) + 1
+    message = {
+        "id": "steering",
+        "author": "user",
+        "invocationId": events[0]["invocationId"],
+        "content": {"role": "user", "parts": [{"text": "And in Rome?"}]},
+        "customMetadata": {"adk_ui_stream": {"steering": {"id": "s1", "call": "root//2"}}},
+        "timestamp": events[place - 1]["timestamp"],
+    }
+    return [*events[:place], message, *events[place:]]
 
 
 def _report(words: str) -> Event:
@@ -186,6 +201,13 @@ def _calls_then_text(*parts: types.Part, tools: list[Any], words: str = "Done.")
 
 
 TOOLS = (
+    Scenario(
+        name="steering",
+        description="A message of the user that the run took in after its tool, within the one answer.",
+        build=lambda: _calls_then_text(call("get_weather", {"city": "Paris"}), tools=[get_weather]),
+        turns=[say("weather?")],
+        edit=_steered,
+    ),
     Scenario(
         name="tool_without_arguments",
         description="A call without arguments: its args are absent, its input is an empty object.",

@@ -1,6 +1,6 @@
 """Types of the parts that the server itself sends: metadata, ``data-adk-*`` parts, and ADK's questions to the user."""
 
-from typing import Any, Final, NotRequired
+from typing import Any, Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -71,12 +71,29 @@ class AdkFile(TypedDict):
     filename: NotRequired[str]
 
 
+class AdkSteeringPart(TypedDict):
+    """A text, or a file with its `mediaType` and `url`."""
+
+    type: Literal["text", "file"]
+    text: NotRequired[str]
+    mediaType: NotRequired[str]
+    url: NotRequired[str]
+    filename: NotRequired[str]
+
+
 class AdkOutput(TypedDict):
     """The output of a workflow's node that is not part of any text."""
 
     author: NotRequired[str]
     node: NotRequired[str]
     output: Any
+
+
+class AdkSteering(TypedDict):
+    """A message of the user that the agent took in here, while it worked. `parts` as in a user's message."""
+
+    id: str
+    parts: list[AdkSteeringPart]
 
 
 class AdkUiWidget(TypedDict):
@@ -96,6 +113,7 @@ DATA_PARTS: Final[dict[str, Any]] = {
     "adk-file": AdkFile,
     "adk-output": AdkOutput,
     "adk-state": dict[str, Any],
+    "adk-steering": AdkSteering,
     "adk-ui-widget": AdkUiWidget,
 }
 """Name of a part, without ``data-`` -> the type of its data."""

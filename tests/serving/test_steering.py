@@ -246,8 +246,8 @@ async def test_the_agent_inside_an_agent_tool_does_not_read_it_and_its_caller_do
 async def test_the_apps_plugins_see_the_message_as_a_users_message() -> None:
     class Shouting(BasePlugin):
         async def on_user_message_callback(self, *, invocation_context: Any, user_message: genai.Content) -> Any:
-            (part,) = user_message.parts or ()
-            return genai.Content(role="user", parts=[genai.Part(text=(part.text or "").upper())])
+            texts = [part.text or "" for part in user_message.parts or ()]
+            return genai.Content(role="user", parts=[genai.Part(text=text.upper()) for text in texts])
 
     app = SteeredApp(Call("dig", {}), "Dug one.")
     app.use(App(name="root", root_agent=app.agent, plugins=[Shouting(name="shouting")]))

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 import pytest
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving import PostgresRunLog, RedisRunLog
+from stream_protocol.serving.run_logs import RunLog
 from stream_protocol.testing import Call, Wait
 from tests.serving.steering import SteeredApp, folded, rest, steer
 from tests.serving.support import begin, chat, client, only, said, soon, stream, text, types
@@ -22,17 +24,15 @@ Workers = Callable[..., tuple[SteeredApp, SteeredApp]]
 async def workers(request: pytest.FixtureRequest) -> AsyncIterator[Workers]:
     """Makes two workers that share a run log and a session service."""
     if request.param == "redis":
-        url, log = request.getfixturevalue("shared_redis").url, RedisRunLog
-        more: dict[str, Any] = {"prefix": f"steering-{id(request)}"}
+        url = request.getfixturevalue("shared_redis").url
+        new_log: Callable[[], RunLog] = partial(RedisRunLog, url, lease=3.0, prefix=f"steering-{id(request)}")
     else:
-        url, log, more = request.getfixturevalue("postgres").new_database(), PostgresRunLog, {}
+        new_log = partial(PostgresRunLog, request.getfixturevalue("postgres").new_database(), lease=3.0)
     stack = AsyncExitStack()
 
     def make(*turns: Any, **options: Any) -> tuple[SteeredApp, SteeredApp]:
         sessions = InMemorySessionService()
-        made = [
-            SteeredApp(*turns, session_service=sessions, run_log=log(url, lease=3.0, **more), **options) for _ in "ab"
-        ]
+        made = [SteeredApp(*turns, session_service=sessions, run_log=new_log(), **options) for _ in "ab"]
         for worker in made:
             stack.push_async_callback(worker.service.aclose)
         return made[0], made[1]
