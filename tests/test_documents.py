@@ -41,6 +41,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/attachments.md", "useRef"): _FRAGMENT,
     ("docs/attachments.md", "video/mp4"): _FRAGMENT,
     ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
+    ("docs/steering.md", "/steer"): _FRAGMENT,
     ("docs/cli.md", "adk-ui-stream check"): _HELP,
     ("docs/cli.md", "adk-ui-stream demo"): _HELP,
     ("docs/cli.md", "adk-ui-stream init"): _HELP,

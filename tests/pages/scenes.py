@@ -125,12 +125,18 @@ class Scenes:
         if self.loop is not None:
             self.loop.call_soon_threadsafe(told.set)
 
+    async def dig(self) -> str:
+        """Digs until the test goes on."""
+        await self.told.wait()
+        return "dug"
+
     def agent(self) -> LlmAgent:
         skipper = LlmAgent(name="skipper", model=ScriptedLlm(respond=lambda _: ["Aye."]), description="Sails.")
         gated = FunctionTool(pay, require_confirmation=True)
         page_tools = [get_location, get_time_zone, set_theme]
         tools: list[BaseTool | Callable[..., Any]] = [
             gated,
+            self.dig,
             draw,
             manual,
             measure,
@@ -159,6 +165,8 @@ class Scenes:
                 return ["Paid."]
             case "pay":
                 return [Call("pay", {"amount": 5.0})]
+            case "dig":
+                return ["Dug."] if answers else [Call("dig", {})]
             case "draw":
                 return ["There."] if answers else [Call("draw", {})]
             case "wind":

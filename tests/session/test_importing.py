@@ -388,7 +388,7 @@ async def test_an_imported_chat_shows_the_messages_that_it_was_made_of() -> None
 
 
 @pytest.mark.parametrize("is_data", [False, True], ids=["steering-message", "data-adk-steering"])
-def test_a_steering_message_becomes_the_users_words_within_the_answer(is_data: bool) -> None:  # noqa: FBT001
+def test_a_steering_message_becomes_the_users_words_within_the_answer(is_data: bool) -> None:
     fields = {"id": "s1", "parts": [{"type": "text", "text": "Stop."}]}
     part = {"type": "data-adk-steering", "data": fields} if is_data else {"type": "steering-message", **fields}
     assert answer(STEP, said("Before."), part, STEP, said("After.")) == [

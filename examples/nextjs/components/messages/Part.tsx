@@ -1,5 +1,6 @@
 import { getToolName, isDataUIPart, isToolUIPart, type TextUIPart } from "ai";
 import { type ChatMessage, type ChatPart, callerOf, confirmationOf, denialOf, speakerOf } from "../chat/message-types";
+import { steeringOf } from "../chat/use-queue";
 import { gatedByCredential } from "../tools/Credential";
 import { type Answers, ToolCard } from "../tools/ToolCard";
 import { Data } from "./data/Data";
@@ -7,6 +8,7 @@ import { File } from "./File";
 import { Markdown } from "./Markdown";
 import { Reasoning } from "./Reasoning";
 import { Speaker } from "./Speaker";
+import { Steering } from "./Steering";
 
 type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
 
@@ -23,6 +25,8 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
     const denial = denialOf(message, part.toolCallId);
     return <ToolCard part={part} name={name} confirmation={confirmation} denial={denial} gated={gated} agent={caller} {...answers} />;
   }
+  const steering = steeringOf(part);
+  if (steering) return <Steering data={steering} />;
   if (isDataUIPart(part)) return <Data type={part.type} data={part.data} />;
   switch (part.type) {
     case "text":
