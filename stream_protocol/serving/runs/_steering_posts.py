@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from uuid import uuid4
 
 import orjson
 
@@ -32,8 +33,8 @@ class NextTurn:
 
 
 def delivery(message: UIMessage) -> bytes:
-    """The post with a steering message."""
-    return orjson.dumps({"message": message})
+    """The post with a steering message. Each is another one: the run may refuse a message, and accept it later."""
+    return orjson.dumps({"message": message, "attempt": uuid4().hex})
 
 
 def question(message_id: str) -> bytes:
