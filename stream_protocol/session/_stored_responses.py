@@ -71,7 +71,7 @@ def taken_in_before(exchange: Exchange, *, is_superseded: bool) -> NothingToRun:
 def superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """The stored response to an equal request whose message other words of the user follow; ``None`` if there is none.
+    """The stored response to an equal request whose message another one of the user follows; ``None`` if there is none.
 
     A page that lost its connection repeats a request that was accepted, whatever the user has said elsewhere since.
     """

@@ -1,5 +1,14 @@
 import { getToolName, isDataUIPart, isToolUIPart, type TextUIPart } from "ai";
-import { type ChatMessage, type ChatPart, callerOf, confirmationOf, denialOf, speakerOf } from "../chat/message-types";
+import {
+  approvalReasonOf,
+  type ChatMessage,
+  type ChatPart,
+  callerOf,
+  confirmationOf,
+  denialOf,
+  progressOf,
+  speakerOf,
+} from "../chat/message-types";
 import { steeringOf } from "../chat/use-queue";
 import { gatedByCredential } from "../tools/Credential";
 import { type Answers, ToolCard } from "../tools/ToolCard";
@@ -22,8 +31,19 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
     const gated = gatedByCredential(message.parts).has(part.toolCallId);
     const name = part.title ?? TITLES[getToolName(part)] ?? getToolName(part);
     const caller = callerOf(message, part) ?? root ?? agent;
-    const denial = denialOf(message, part.toolCallId);
-    return <ToolCard part={part} name={name} confirmation={confirmation} denial={denial} gated={gated} agent={caller} {...answers} />;
+    return (
+      <ToolCard
+        part={part}
+        name={name}
+        confirmation={confirmation}
+        reason={approvalReasonOf(message, part)}
+        progress={progressOf(message, part.toolCallId)}
+        denial={denialOf(message, part.toolCallId)}
+        gated={gated}
+        agent={caller}
+        {...answers}
+      />
+    );
   }
   const steering = steeringOf(part);
   if (steering) return <Steering data={steering} />;
