@@ -14,8 +14,8 @@ from typing_extensions import override
 from stream_protocol.serving import Target, create_app
 from stream_protocol.testing import ScriptedLlm
 from stream_protocol.wire.client import MessageReducer
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import HANG, Exchange, chunks, client, said
-from tests.serving.watched import WatchedService
 
 
 class ReadLlm(ScriptedLlm):
@@ -54,7 +54,7 @@ class SteeredApp:
 
     def use(self, target: Target) -> None:
         """Serves another agent."""
-        self.service = WatchedService(target, **self._options)
+        self.service = InstrumentedService(target, **self._options)
         self.app = create_app(self.service)
 
     async def accepted(self, number: int) -> None:
