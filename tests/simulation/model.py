@@ -286,9 +286,8 @@ def _known_at(case: Case, stop: StopRequest, worker: int) -> float:
         return stop.acknowledged + AT_ONCE
     known = stop.acknowledged
     for fault in case.faults:
-        is_here = isinstance(fault, (Pause, Outage)) and fault.worker in (None, worker)
-        if is_here and fault.at <= known + LEASE:  # type: ignore[union-attr]
-            known = max(known, fault.at + fault.seconds)  # type: ignore[union-attr]
+        if isinstance(fault, (Pause, Outage)) and fault.worker in {None, worker} and fault.at <= known + LEASE:
+            known = max(known, fault.at + fault.seconds)
     return known + LEASE
 
 

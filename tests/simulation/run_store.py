@@ -220,7 +220,7 @@ class StoreServer:
         late: asyncio.Future[list[Entry]] = loop.create_future()
         woken: asyncio.Future[list[Entry]] = loop.create_future()
         self._waiting.setdefault(run_id, []).append(woken)
-        timer = loop.call_later(wait, lambda: woken.done() or woken.set_result([]))
+        timer = loop.call_later(wait, _wake, woken)
 
         def give(_: asyncio.Future[list[Entry]]) -> None:
             timer.cancel()
@@ -289,8 +289,12 @@ class StoreServer:
 
     def _wake(self, run_id: str) -> None:
         for waiting in self._waiting.get(run_id, ()):
-            if not waiting.done():
-                waiting.set_result([])
+            _wake(waiting)
+
+
+def _wake(waiting: asyncio.Future[list[Entry]]) -> None:
+    if not waiting.done():
+        waiting.set_result([])
 
 
 class SimulatedStore:
