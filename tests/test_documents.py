@@ -48,6 +48,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/check-backend.md", "--prompts prompts.toml\n"): _CHECK,
     ("docs/check-backend.md", "report.json"): _CHECK,
     ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
+    ("docs/steering.md", "/steer"): _FRAGMENT,
     ("docs/cli.md", "adk-ui-stream check"): _HELP,
     ("docs/cli.md", "adk-ui-stream demo"): _HELP,
     ("docs/cli.md", "adk-ui-stream init"): _HELP,

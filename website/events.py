@@ -140,6 +140,11 @@ ROWS: Final = (
     Row("[custom data](data.md)", "`data-<name>`", "app_data"),
     Row("[compaction](citations.md#compaction-and-retries)", "`data-adk-compaction`", "compaction"),
     Row("[retry](citations.md#compaction-and-retries) of a node", "`data-adk-retry`, before the next attempt", "retry"),
+    Row(
+        "a [message of the user](steering.md) that the run takes in",
+        "`steering-message`; `data-adk-steering` (`id`, `parts`) for clients before 7.0.163",
+        "steering",
+    ),
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),
     Row(
         "session state",

@@ -37,6 +37,7 @@ class Blob(NamedTuple):
     media_type: str | None
     artifact: tuple[str, int] | None
     """The name and the version of the artifact that holds the same bytes, as far as the event shows."""
+    name: str | None = None
 
 
 class RelayedData(NamedTuple):
@@ -259,6 +260,13 @@ class Posted(NamedTuple):
     kind: str
 
 
+class Steering(NamedTuple):
+    """The event is a steering message: see ``_steering_events``."""
+
+    id: str
+    """The id that the client gave the message."""
+
+
 class StateChange(NamedTuple):
     """Changed values of the session's state."""
 
@@ -282,6 +290,7 @@ Report: TypeAlias = (
     | Transfer
     | Widget
     | Posted
+    | Steering
     | StateChange
 )
 
@@ -300,7 +309,8 @@ class EventFacts(NamedTuple):
     scope: str | None
     """The id of the call in whose place a task-mode agent speaks."""
     by_user: bool
-    """True for the user's own events. A task agent's result is in the user's name, too, but comes from a node."""
+    """True for the user's own events, except steering messages: these neither begin a message nor answer a call. A task
+    agent's result is in the user's name, too, but comes from a node."""
     in_users_name: bool
     """True if its author is the user, or ADK in the user's name."""
     is_fragment: bool

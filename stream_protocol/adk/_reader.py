@@ -15,6 +15,7 @@ from stream_protocol.adk._grounding import read_grounding
 from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._posted_events import POSTED_KEY, posted_kind
 from stream_protocol.adk._relayed_events import DATA_TAGS, as_said
+from stream_protocol.adk._steering_events import steering_id, steering_mark_id
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -42,7 +43,7 @@ def read(event: "Event") -> EventFacts:
         fields["invocation_id"],
         (author, fields["branch"], path),
         fields["isolation_scope"],
-        author == USER and not path,
+        author == USER and not path and steering_mark_id(fields["custom_metadata"]) is None,
         author == USER,
         bool(partial),
         None if content is None else content.role or "",
@@ -132,6 +133,11 @@ def is_user_event(event: "Event") -> bool:
 def is_compaction(event: "Event") -> bool:
     """Return True for a summary of earlier events, which ADK stores in the user's name."""
     return event.actions.compaction is not None
+
+
+def begins_response(event: "Event") -> bool:
+    """Returns True for the user's own events but steering messages: see ``EventFacts.by_user``."""
+    return is_user_event(event) and steering_id(event) is None
 
 
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
@@ -226,7 +232,7 @@ def _read_file(
         content = facts.RelayedData(relayed)
     elif blob is not None and blob.data is not None:
         artifact = _artifact(blob, event) if event is not None and event.actions.artifact_delta else None
-        content = facts.Blob(blob.data, blob.mime_type, artifact)
+        content = facts.Blob(blob.data, blob.mime_type, artifact, blob.display_name)
     reference = facts.Reference(link.file_uri, link.mime_type, link.display_name) if link and link.file_uri else None
     return facts.File(content, reference, _fields(part), signature, part)
 
@@ -293,6 +299,8 @@ def _reports(event: "Event", fields: dict[str, Any], parts: tuple[facts.Part, ..
     reports: list[facts.Report] = []
     if (fields["error_code"] or fields["error_message"]) and (failure := read_failure(event)) is not None:
         reports.append(failure)
+    if fields["author"] == USER and (message_id := steering_id(event)) is not None:
+        reports.append(facts.Steering(message_id))
     if fields["output"] is not None:
         reports.append(facts.Output(fields["output"]))
     if (speech := fields["output_transcription"]) is not None:

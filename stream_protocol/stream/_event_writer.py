@@ -33,6 +33,7 @@ from stream_protocol.adk import (
     SearchSuggestions,
     Source,
     SpeakerKey,
+    Steering,
     Text,
     WarnOnce,
     continued_text,
@@ -53,6 +54,7 @@ from stream_protocol.stream._media import write_media
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import Speaker
+from stream_protocol.stream._steering import write_steering_message
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream._streamed_texts import GATHERED, ToldText
 from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
@@ -144,6 +146,10 @@ class EventWriter(Generic[T]):
             self._add_posted(said, posted)
             return
         if said.in_users_name:
+            if (steering := said.report(Steering)) is not None:
+                self.steps.end_before_message()
+                write_steering_message(self._sink, steering.id, said.parts, self._settings)
+                return
             self.responses.add_user_event(said)
             if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
                 self.summary.add(said, has_content=False, any_shown=self.steps.response_has_content)

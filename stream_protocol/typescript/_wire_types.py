@@ -115,6 +115,16 @@ class AdkFile(TypedDict):
     filename: NotRequired[str]
 
 
+class AdkSteeringPart(TypedDict):
+    """A text, or a file with its `mediaType` and `url`."""
+
+    type: Literal["text", "file"]
+    text: NotRequired[str]
+    mediaType: NotRequired[str]
+    url: NotRequired[str]
+    filename: NotRequired[str]
+
+
 class AdkOutput(TypedDict):
     """The output of a workflow's node that is not part of any text."""
 
@@ -146,6 +156,13 @@ class AdkSearchSuggestions(TypedDict):
     renderedContent: NotRequired[str]
 
 
+class AdkSteering(TypedDict):
+    """A message of the user that the agent took in here, while it worked. `parts` as in a user's message."""
+
+    id: str
+    parts: list[AdkSteeringPart]
+
+
 class AdkUiWidget(TypedDict):
     """A widget that a tool rendered."""
 
@@ -169,6 +186,7 @@ DATA_PARTS: Final[dict[str, Any]] = {
     "adk-retry": AdkRetry,
     "adk-search-suggestions": AdkSearchSuggestions,
     "adk-state": dict[str, Any],
+    "adk-steering": AdkSteering,
     "adk-ui-widget": AdkUiWidget,
 }
 """Name of a part, without ``data-`` -> the type of its data."""

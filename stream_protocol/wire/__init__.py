@@ -72,6 +72,7 @@ from stream_protocol.wire._messages import (
     parse_chat_request,
     parse_chat_request_in_slices,
     parse_message,
+    parse_user_message_in_slices,
     tool_name,
 )
 from stream_protocol.wire._printable import printable

@@ -154,6 +154,11 @@ class Scenes:
         if self.loop is not None:
             self.loop.call_soon_threadsafe(told.set)
 
+    async def dig(self) -> str:
+        """Digs until the test goes on."""
+        await self.told.wait()
+        return "dug"
+
     def agent(self) -> LlmAgent:
         skipper = LlmAgent(name="skipper", model=ScriptedLlm(respond=lambda _: ["Aye."]), description="Sails.")
         gated = FunctionTool(pay, require_confirmation=True)
@@ -170,6 +175,7 @@ class Scenes:
             gated,
             FunctionTool(lend, require_confirmation=True),
             count_books,
+            self.dig,
             draw,
             manual,
             measure,
@@ -202,6 +208,8 @@ class Scenes:
                 return ["Lent."] if answers else [Call("lend", {"book": "Momo"})]
             case "count":
                 return ["Fifty."] if answers else [Call("count_books", {})]
+            case "dig":
+                return ["Dug."] if answers else [Call("dig", {})]
             case "draw":
                 return ["There."] if answers else [Call("draw", {})]
             case "wind":

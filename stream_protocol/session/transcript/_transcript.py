@@ -16,10 +16,19 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.adk import NO_IDS, CallIds, is_compaction, is_user_event, is_user_message, read, readable_event
+from stream_protocol.adk import (
+    NO_IDS,
+    CallIds,
+    is_compaction,
+    is_user_event,
+    is_user_message,
+    read,
+    readable_event,
+    steering_id,
+)
 from stream_protocol.session.transcript._exchange_calls import external_calls
 from stream_protocol.session.transcript._first_reading import FirstReading, PageOrder
-from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
+from stream_protocol.session.transcript._metadata import AcceptedMessage, EventMetadata, shown_event, steering_state
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader
 
 if TYPE_CHECKING:
@@ -66,6 +75,11 @@ class Exchange:
     def message_ids(self) -> frozenset[str]:
         """The ids of the user's message and of the assistant's."""
         return self.user_message_ids | {self.message_id}
+
+    @cached_property
+    def steering_ids(self) -> frozenset[str]:
+        """The ids of the steering messages that the runs of the exchange have taken in."""
+        return frozenset(filter(None, map(steering_id, self.stored)))
 
     @cached_property
     def user_events(self) -> tuple[Event, ...]:
@@ -122,7 +136,9 @@ class Transcript:
             first.add(said)
         omissions, self._beginnings = first.omissions, first.beginnings
         order = PageOrder(omissions)
-        standing = (placed for said in self._said for placed in order.place(said))
+        standing = [placed for said in self._said for placed in order.place(said)]
+        self.waiting: Final = _waiting(said.event for said in standing)
+        """The steering messages that were accepted and not taken in, and that begin no turn, in their order."""
         self._hidden = omissions.hidden_events
         self.call_ids: Final = call_ids.copy()
         """The ids under which the page knows the calls of all exchanges."""
@@ -156,6 +172,10 @@ class Transcript:
         """The newest exchange whose user's message has this id: that of its client, or else of its event."""
         return next((one for one in reversed(self.exchanges) if client_id in one.user_message_ids), None)
 
+    def find_steering(self, client_id: str) -> Exchange | None:
+        """The exchange whose run has taken in the steering message with this id."""
+        return next((one for one in reversed(self.exchanges) if client_id in one.steering_ids), None)
+
     def versions(self, client_id: str) -> list[Exchange]:
         """The exchanges with this user's message as it is and as it was before it was edited."""
         return [one for one in self._as_if_not_rewound if client_id in one.user_message_ids]
@@ -174,6 +194,17 @@ class Transcript:
         invocation_id = exchange.stored[0].invocation_id
         first = next(one for one in self.exchanges if any(event.invocation_id == invocation_id for event in one.stored))
         return first is exchange
+
+
+def _waiting(events: Iterable[Event]) -> tuple[AcceptedMessage, ...]:
+    waiting: dict[str, AcceptedMessage] = {}
+    for event in events:
+        accepted, settled = steering_state(event)
+        if accepted is not None:
+            waiting[accepted.id] = accepted
+        if settled is not None:
+            waiting.pop(settled, None)
+    return tuple(waiting.values())
 
 
 @dataclass

@@ -10,6 +10,7 @@ import {
   progressOf,
   speakerOf,
 } from "../chat/message-types";
+import { steeringOf } from "../chat/use-queue";
 import { gatedByCredential } from "../tools/Credential";
 import { type Answers, ToolCard } from "../tools/ToolCard";
 import { Data } from "./data/Data";
@@ -18,6 +19,7 @@ import { Markdown } from "./Markdown";
 import { Reasoning } from "./Reasoning";
 import { CitedText } from "./cited/CitedText";
 import { Speaker } from "./Speaker";
+import { Steering } from "./Steering";
 
 type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
 
@@ -45,6 +47,8 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
       />
     );
   }
+  const steering = steeringOf(part);
+  if (steering) return <Steering data={steering} />;
   if (isDataUIPart(part)) return <Data type={part.type} data={part.data} />;
   switch (part.type) {
     case "text":
