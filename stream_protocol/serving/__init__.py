@@ -44,11 +44,11 @@ from stream_protocol.serving.http import (
     plain_text_errors,
     response_body,
 )
-from stream_protocol.serving.requests import ServiceOptions
+from stream_protocol.serving.requests import ServiceOptions, StoredChat
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.runs import OnFinish, Outcome
 from stream_protocol.serving.telemetry import ChatIdFilter
-from stream_protocol.session import FilePolicy
+from stream_protocol.session import FilePolicy, MessageVersions
 from stream_protocol.stream import RunLimitError
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ __all__ = [
     "ListedChat",
     "LogBounds",
     "MemoryRunLog",
+    "MessageVersions",
     "OnAudit",
     "OnFinish",
     "Outcome",
@@ -82,6 +83,7 @@ __all__ = [
     "ServiceLimits",
     "ServiceOptions",
     "ServiceTimes",
+    "StoredChat",
     "Suggestion",
     "SyncChatService",
     "Target",

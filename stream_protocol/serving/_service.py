@@ -22,9 +22,11 @@ from stream_protocol.serving.requests import (
     ChatReads,
     RequestLifecycle,
     ServiceOptions,
+    StoredChat,
     assemble,
     check_request,
     checked_options,
+    choose_version,
     delete_chat,
     stop_chat,
 )
@@ -148,6 +150,24 @@ class ChatService:
     ) -> list[UIMessage] | None:
         """Returns the messages of a chat as its client has them; ``None`` if this user has no such chat.
 
+        The arguments are those of ``read_chat``.
+        """
+        chat = await self.read_chat(
+            chat_id, user_id=user_id, artifact_base=artifact_base, memory=memory, encoded=encoded
+        )
+        return None if chat is None else chat.messages
+
+    async def read_chat(
+        self,
+        chat_id: str,
+        *,
+        user_id: str,
+        artifact_base: str | None = None,
+        memory: ByteShare | None = None,
+        encoded: bool = True,
+    ) -> StoredChat | None:
+        """Returns a chat as a page loads it, with the versions of its messages; ``None`` if this user has no such chat.
+
         ``artifact_base`` as in ``RunOverrides``. While a run goes on, the stored part of its message is included, and
         its calls without a result are left open.
         ``memory``: counts the messages before they exist: see ``hold_memory``. Raises ``ChatRequestError`` (429, 503)
@@ -159,7 +179,7 @@ class ChatService:
         check_flag("encoded", encoded)
         check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
         with self.in_progress:
-            return await self._reads.history(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
+            return await self._reads.chat(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
 
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
         """Return True if this user has the chat. Always True where the client has the history: nothing is stored."""
@@ -209,6 +229,18 @@ class ChatService:
         """
         with self.in_progress:
             return await self._reads.change(chat_key(user_id, chat_id), changes)
+
+    async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
+        """Chooses a version of a message: the chat shows it, with what followed it last, and goes on from there.
+
+        ``version_id``: one of ``MessageVersions.ids``. A version that the chat shows already may be chosen again. The
+        state of the session and its artifacts are those of the version, as after an edit.
+        Raises ``ChatRequestError``: 404 if this user has no such chat or the chat has no such version, 409 while an
+        answer is written.
+        """
+        check_text("version_id", version_id)
+        with self.in_progress:
+            await choose_version(self._context, user_id, chat_id, version_id)
 
     async def stop(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, if there is one: its response ends with ``abort`` at once.

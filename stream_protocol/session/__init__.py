@@ -26,6 +26,7 @@ Where to change what:
 - ``_importing``: messages from other databases.
 - ``_files``: accepts or refuses attached files.
 - ``_user_message``: the user message; files in an edit.
+- ``_versions``: earlier versions of messages, and the rewind that chooses one.
 """
 
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
@@ -54,6 +55,7 @@ from stream_protocol.session._taken_back import HistoryCut
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._turns import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn
 from stream_protocol.session._user_message import artifact_path, user_message
+from stream_protocol.session._versions import MessageVersions, message_versions, rewind_to_choose
 from stream_protocol.session.transcript import (
     DETAILS_PREFIX,
     METADATA_KEY,

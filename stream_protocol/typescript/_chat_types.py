@@ -25,7 +25,31 @@ _MESSAGE: Final = """\
 /** A message of the chat: `useChat<ChatMessage>(…)`. */
 export type ChatMessage = UIMessage<ChatMetadata, ChatDataParts, ChatTools>;
 """
-_OWN_NAMES: Final = ("ChatDataParts", "ChatMessage", "ChatOutputs", "ChatTools", "UIMessage")
+_STORED_CHAT: Final = """\
+/** A message with several versions. `POST /api/chat/{id}/branch` with `{"version": id}` chooses one of `ids`. */
+export type MessageVersions = {
+  messageId: string;
+  /** The index of the version that the chat shows. */
+  current: number;
+  ids: string[];
+};
+
+/** What `GET /api/chat/{id}` returns. */
+export type StoredChat = {
+  messages: ChatMessage[];
+  /** Absent if no message has several versions. */
+  versions?: MessageVersions[];
+};
+"""
+_OWN_NAMES: Final = (
+    "ChatDataParts",
+    "ChatMessage",
+    "ChatOutputs",
+    "ChatTools",
+    "MessageVersions",
+    "StoredChat",
+    "UIMessage",
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +90,7 @@ async def chat_types(target: Target, parts: Iterable[DataPart[Any]] = (), *, sch
         _HEAD,
         'import type { UIMessage } from "ai";\n' + ('import { z } from "zod/v4";\n' if schemas else ""),
         _MESSAGE,
+        _STORED_CHAT,
         "/** The parts `data-…` of a message. */\n" + _exported("ChatDataParts", _table(data)),
         "/** The tools whose calls the client receives. */\n" + _exported("ChatTools", _tool_table(tools)),
     ]

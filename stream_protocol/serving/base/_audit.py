@@ -1,4 +1,4 @@
-"""The audit trail: who approved, denied, answered, signed in, stopped or deleted what, and who was refused."""
+"""The audit trail: who approved, denied, answered, signed in, stopped, deleted or chose what, and who was refused."""
 
 from __future__ import annotations
 
@@ -48,6 +48,10 @@ CLOSING_SECONDS: Final = 10.0
 """Seconds that a service that is closed waits until the hook has had all records."""
 
 
+AuditAction: TypeAlias = Literal["approve", "deny", "answer", "sign-in", "stop", "delete", "branch"]
+"""``branch``: the user chose a version of a message."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AuditRecord:
     """One act of a user. It holds no arguments, outputs, reasons, words or credentials."""
@@ -57,12 +61,12 @@ class AuditRecord:
     user_id: str
     app: str
     chat_id: str
-    action: Literal["approve", "deny", "answer", "sign-in", "stop", "delete"]
+    action: AuditAction
     outcome: Literal["accepted", "refused"]
     status: int | None = None
     """The HTTP status of the refusal; ``None`` if it was accepted."""
     call_id: str | None = None
-    """The call's ``toolCallId``; ``None`` for ``stop`` and ``delete``, and if a refused request named no call."""
+    """The call's ``toolCallId``; ``None`` for acts on a whole chat, and if a refused request named no call."""
     tool: str | None = None
     """The name of the tool; ``None`` also for a call that is not stored."""
     arguments_sha256: str | None = None
@@ -198,7 +202,7 @@ class AuditTrail:
             raise
 
     @contextmanager
-    def acting(self, user_id: str, chat_id: str, action: Literal["stop", "delete"]) -> Iterator[None]:
+    def acting(self, user_id: str, chat_id: str, action: Literal["stop", "delete", "branch"]) -> Iterator[None]:
         """Records that the act was accepted, or the ``ChatRequestError`` that refuses it."""
         try:
             yield
@@ -217,7 +221,7 @@ class AuditTrail:
         self,
         user_id: str,
         chat_id: str,
-        action: Literal["approve", "deny", "answer", "sign-in", "stop", "delete"],
+        action: AuditAction,
         *,
         decision: Decision | None = None,
         status: int | None = None,

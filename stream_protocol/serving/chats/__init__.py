@@ -16,7 +16,13 @@ from stream_protocol.serving.chats._artifacts import (
     load_artifact,
     load_saved_files,
 )
-from stream_protocol.serving.chats._chat_details import WITHOUT_EVENTS, ChatChanges, checked_changes, parse_changes
+from stream_protocol.serving.chats._chat_details import (
+    WITHOUT_EVENTS,
+    ChatChanges,
+    checked_changes,
+    parse_changes,
+    parse_object,
+)
 from stream_protocol.serving.chats._chat_list import (
     MAX_PAGE_SIZE,
     PAGE_SIZE,

@@ -65,13 +65,18 @@ NO_DETAILS: Final = ChatDetails()
 
 def parse_changes(body: bytes) -> ChatChanges:
     """Reads the JSON body of a request. Raises ``ChatRequestError`` (400, 422) for one that is refused."""
+    return checked_changes(parse_object(body))
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Reads a JSON object. Raises ``ChatRequestError`` (400) for another body."""
     try:
         parsed = parse_json(body)
     except (ValueError, RecursionError) as error:
         raise ChatRequestError("The request body is not valid JSON, or is nested too deeply.") from error
     if not isinstance(parsed, dict):
         raise ChatRequestError("The request body must be a JSON object.")
-    return checked_changes(parsed)
+    return parsed
 
 
 def checked_changes(changes: object) -> ChatChanges:

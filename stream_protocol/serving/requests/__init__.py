@@ -1,6 +1,7 @@
-"""One request to the service: for a response, for a history, for a deletion."""
+"""One request to the service: for a response, for a history, for a version, for a deletion."""
 
-from stream_protocol.serving.requests._chat_reads import ChatReads, delete_chat, stop_chat
+from stream_protocol.serving.requests._chat_reads import ChatReads, StoredChat, delete_chat, stop_chat
 from stream_protocol.serving.requests._context import assemble
 from stream_protocol.serving.requests._lifecycle import RequestLifecycle
 from stream_protocol.serving.requests._service_options import ServiceOptions, check_request, checked_options
+from stream_protocol.serving.requests._versions import choose_version

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from stream_protocol.serving.chats import (
     load_artifact,
 )
 from stream_protocol.serving.runs import DELETION, Claim
-from stream_protocol.session import Transcript, transcript_to_messages
+from stream_protocol.session import Transcript, message_versions, transcript_to_messages
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -37,8 +37,19 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import ByteShare
     from stream_protocol.serving.chats import ChatChanges, ChatKey, ChatListPage, ListedChat
     from stream_protocol.serving.requests._context import ServiceContext
+    from stream_protocol.session import MessageVersions
     from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import UIMessage
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredChat:
+    """A chat as a page loads it."""
+
+    messages: list[UIMessage]
+    """The messages as the client has them that received each response live."""
+    versions: list[MessageVersions]
+    """The messages that have several versions, in the order of the chat."""
 
 
 class ChatReads:
@@ -49,10 +60,10 @@ class ChatReads:
         self._histories = UserReads(per_worker=HISTORIES_AT_ONCE)
         self._artifacts = UserReads(per_worker=ARTIFACTS_AT_ONCE)
 
-    async def history(
+    async def chat(
         self, key: ChatKey, artifact_base: str | None, memory: ByteShare | None, *, encoded: bool
-    ) -> list[UIMessage] | None:
-        """Returns the messages of a chat; ``None`` if this user has no such chat. See ``ChatService.history``."""
+    ) -> StoredChat | None:
+        """Returns a chat; ``None`` if this user has no such chat. See ``ChatService.read_chat``."""
         until, may_lack_message = time.monotonic() + self._service.times.response_patience, True
         executor = self._service.executor
         while True:
@@ -68,7 +79,7 @@ class ChatReads:
                     if memory is not None:
                         memory.take(size)
                     options = self._service.planner.options_for(key[1], artifact_base)
-                    work = partial(_messages, session, answered, options, encoded=encoded)
+                    work = partial(_stored_chat, session, answered, options, encoded=encoded)
                     return await run_off_loop(work, events=session.events)
                 del session  # what waits takes no memory, and is in nobody's way
             if lacks_message:
@@ -116,11 +127,14 @@ class ChatReads:
         return session, answered
 
 
-def _messages(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> list[UIMessage]:
-    """The messages of a session. ``answered``: the idempotency key of the request that a run answers now."""
+def _stored_chat(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> StoredChat:
+    """The chat of a session. ``answered``: the idempotency key of the request that a run answers now."""
     transcript = Transcript(session.events)
     running = answered is not None and transcript.is_answering(answered)
-    return transcript_to_messages(transcript, running=running, encoded=encoded, **options)
+    return StoredChat(
+        messages=transcript_to_messages(transcript, running=running, encoded=encoded, **options),
+        versions=message_versions(transcript),
+    )
 
 
 async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
@@ -128,7 +142,7 @@ async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None
     with service.audit.acting(user_id, chat_id, "stop"):
         key = chat_key(user_id, chat_id)
         if not await service.executor.stop(key) and await service.store.session_without_events(key) is None:
-            raise _no_such_chat()
+            raise no_such_chat()
 
 
 async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
@@ -139,12 +153,12 @@ async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> No
     with service.audit.acting(user_id, chat_id, "delete"):
         key = chat_key(user_id, chat_id)
         if await service.store.session(key) is None:
-            raise _no_such_chat()
+            raise no_such_chat()
         with await _claim(service, key) as claim:
             await service.executor.cancel(key)
             session = await service.store.session(key)
             if session is None:
-                raise _no_such_chat()
+                raise no_such_chat()
             if not await claim.run.holds_lease():  # others may have accepted words since
                 raise unreachable_refusal(RUN_LOG)
             await service.store.with_timeout(delete_session(service.runner, session))
@@ -161,5 +175,6 @@ async def _claim(service: ServiceContext, key: ChatKey) -> Claim:
         waiting.free()
 
 
-def _no_such_chat() -> ChatRequestError:
+def no_such_chat() -> ChatRequestError:
+    """Returns the refusal of a request for a chat that this user does not have."""
     return ChatRequestError("There is no such chat.", status=404)
