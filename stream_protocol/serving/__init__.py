@@ -48,7 +48,7 @@ from stream_protocol.serving.requests import ServiceOptions, StoredChat
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.runs import OnFinish, Outcome
 from stream_protocol.serving.telemetry import ChatIdFilter
-from stream_protocol.session import FilePolicy, MessageVersions
+from stream_protocol.session import FilePolicy, MessageVersions, PageContext, SharedState
 from stream_protocol.stream import RunLimitError
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ __all__ = [
     "OnAudit",
     "OnFinish",
     "Outcome",
+    "PageContext",
     "PostgresRunLog",
     "Prepare",
     "Recorder",
@@ -83,6 +84,7 @@ __all__ = [
     "ServiceLimits",
     "ServiceOptions",
     "ServiceTimes",
+    "SharedState",
     "StoredChat",
     "Suggestion",
     "SyncChatService",

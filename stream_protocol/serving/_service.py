@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from stream_protocol.serving.base import (
     NO_OVERRIDES,
@@ -29,6 +29,7 @@ from stream_protocol.serving.requests import (
     choose_version,
     delete_chat,
     stop_chat,
+    write_state,
 )
 from stream_protocol.wire import check_count, check_flag, check_instance, check_text
 from stream_protocol.wire.client import parse_sse
@@ -241,6 +242,15 @@ class ChatService:
         check_text("version_id", version_id)
         with self.in_progress:
             await choose_version(self._context, user_id, chat_id, version_id)
+
+    async def write_state(self, chat_id: str, changes: dict[str, Any], *, user_id: str) -> dict[str, Any]:
+        """Writes state that the page shares with the agent: see ``SharedState``. Returns all of it, as it is then.
+
+        A run that goes on sees the change at its next step, whichever worker runs it; else the next run does. Raises
+        ``ChatRequestError``: 404 if this user has no such chat, 413 and 422 for values that are refused.
+        """
+        with self.in_progress:
+            return await write_state(self._context, user_id, chat_id, changes)
 
     async def stop(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, if there is one: its response ends with ``abort`` at once.

@@ -6,6 +6,7 @@ Pure: no I/O, no clock. Read first the package ``transcript``: ``_transcript_rea
 
 Where to change what:
 
+- ``_page_values``: context and state that the page sends, and the types that the app declares.
 - ``_planning``: decides what a request may do; matches approvals and answers with what waits for them; 409.
 - ``_taken_back``: new words: what an edit, another answer or a shortened history takes back.
 - ``_stored_responses``: retries: decides whether they get the stored response.
@@ -38,6 +39,14 @@ from stream_protocol.session._history import session_to_messages, transcript_to_
 from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events
+from stream_protocol.session._page_values import (
+    CONTEXT_KEY,
+    MAX_STATE_BYTES,
+    STATE_KEY,
+    PageContext,
+    SharedState,
+    context_content,
+)
 from stream_protocol.session._planning import plan
 from stream_protocol.session._recorded_words import recorded_words, words_from_record
 from stream_protocol.session._requested_events import as_requested

@@ -1,7 +1,7 @@
 """ADK's side effects -> ``data-*`` parts: agents, artifacts, state, widgets, and an app's own data."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
 
 from stream_protocol.adk import EventFacts, Result, StateChange, Transfer, Widget
 from stream_protocol.stream._options import Settings
@@ -38,8 +38,8 @@ def write_actions(sink: Sink[Any], said: EventFacts, settings: Settings) -> None
                 sink.data("adk-agent", _without_none({"agent": agent, "from": said.speaker[0]}))
             case Widget():
                 _write_widget(sink, report)
-            case StateChange(delta) if settings.options["send_state"]:
-                _write_state(sink, delta)
+            case StateChange(delta) if keys := settings.options["send_state"]:
+                _write_state(sink, delta, keys)
 
 
 def _write_widget(sink: Sink[Any], widget: Widget) -> None:
@@ -53,8 +53,13 @@ def _write_widget(sink: Sink[Any], widget: Widget) -> None:
             sink.data("adk-ui-widget", value, data_id=widget.id)
 
 
-def _write_state(sink: Sink[Any], delta: Mapping[str, Any]) -> None:
-    sent = {key: value for key, value in delta.items() if not key.startswith(_INTERNAL_STATE)}
+def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] | Collection[str]) -> None:
+    """``keys``: those that are sent, or ``True`` for all."""
+    sent = {
+        key: value
+        for key, value in delta.items()
+        if not key.startswith(_INTERNAL_STATE) and (keys is True or key in keys)
+    }
     if sent:
         sink.data("adk-state", json_value(sent, lossy=True))
 

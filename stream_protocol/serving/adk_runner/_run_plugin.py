@@ -1,11 +1,15 @@
-"""Our plugin in one run of an agent: it makes events storable, and notes the calls whose tools raised."""
+"""Our plugin in one run of an agent: it makes events storable, and notes the calls whose tools raised.
+
+It also takes up state that the page has written.
+"""
 
 from __future__ import annotations
 
 import logging
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from google.adk.events import Event, EventActions
 from google.adk.plugins import BasePlugin
 
 from stream_protocol.serving.base import run_off_loop
@@ -14,8 +18,8 @@ from stream_protocol.session import make_storable
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
-    from google.adk.events import Event
     from google.adk.runners import Runner
+    from google.adk.sessions import Session
     from google.adk.tools import BaseTool, ToolContext
 
 logger = logging.getLogger(__name__)
@@ -23,11 +27,28 @@ logger = logging.getLogger(__name__)
 PLUGIN_NAME: Final = "adk_ui_stream"
 
 
-class RunPlugin(BasePlugin):
-    """Watches one run. ADK gives it to the agents of an ``AgentTool``, too: these have invocations of their own."""
+class StateWrites(Protocol):
+    """State that somebody writes while a run goes on: see ``PageWrites``."""
 
-    def __init__(self) -> None:
+    def are_of(self, session: Session) -> bool:
+        """Return True if they are for this session."""
+
+    async def take(self) -> dict[str, Any]:
+        """Return those that are not applied yet."""
+
+    async def settle(self) -> None:
+        """Note that what was taken is applied."""
+
+
+class RunPlugin(BasePlugin):
+    """Watches one run. ADK gives it to the agents of an ``AgentTool``, too: these have invocations of their own.
+
+    ``writes``: state to be taken up between two steps; ``None`` if there can be none.
+    """
+
+    def __init__(self, writes: StateWrites | None = None) -> None:
         super().__init__(PLUGIN_NAME)
+        self._writes = writes
         self._raised: set[tuple[str, str]] = set()
         """Invocation and id of each call whose tool raised. An app's callback may have answered it since."""
         self._state_writers: dict[str, set[str]] = {}
@@ -57,6 +78,26 @@ class RunPlugin(BasePlugin):
             return
         for problem in await run_off_loop(lambda: make_storable(event, self._state_writers), events=[event]):
             logger.error("%s", Quoting(problem, "A tool or an agent gave a value that is not JSON."))
+        if event.get_function_responses():
+            await self._take_up_writes(invocation_context)
+
+    async def _take_up_writes(self, invocation_context: InvocationContext) -> None:
+        """Stores the state that was written since, before the next call of a model. If it cannot be read, the next step
+        or the next run takes it up."""
+        session = invocation_context.session
+        if self._writes is None or not self._writes.are_of(session):
+            return
+        try:
+            written = await self._writes.take()
+        except Exception:
+            logger.exception("State that the page has written could not be read.")
+            return
+        if written:
+            event = Event(
+                author="user", invocation_id=invocation_context.invocation_id, actions=EventActions(state_delta=written)
+            )
+            await invocation_context.session_service.append_event(session, event)
+            await self._writes.settle()
 
 
 def with_plugin(runner: Runner, plugin: BasePlugin) -> Runner:

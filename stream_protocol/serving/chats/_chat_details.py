@@ -118,9 +118,13 @@ async def find_details(runner: Runner, chat: Session) -> ChatDetails:
 
 
 async def change_details(runner: Runner, chat: Session, changes: ChatChanges) -> None:
-    """Stores the changes. Of two that come at once both are stored; where they say two things the later one counts."""
+    """Stores the changes: see ``store_details``."""
+    await store_details(runner, chat, {f"{STATE_PREFIX}{name}": value for name, value in changes.items()})
+
+
+async def store_details(runner: Runner, chat: Session, state: dict[str, Any]) -> None:
+    """Stores state beside the chat. Of two changes at once both are stored; for the same key the later one counts."""
     store, key = runner.session_service, _key(chat)
-    state = {f"{STATE_PREFIX}{name}": value for name, value in changes.items()}
     while True:
         try:
             session = await store.get_session(**key, config=WITHOUT_EVENTS)

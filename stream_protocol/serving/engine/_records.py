@@ -16,6 +16,7 @@ from stream_protocol.serving.engine._engine import RunRecord
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.telemetry import traceparent
 from stream_protocol.session import (
+    CONTEXT_KEY,
     AnsweredCalls,
     NewUserTurn,
     Transcript,
@@ -77,6 +78,8 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
         body["trigger"] = request.trigger
     if request.message_id is not None:
         body["messageId"] = request.message_id
+    if CONTEXT_KEY in request.body:
+        body[CONTEXT_KEY] = request.body[CONTEXT_KEY]
     return body
 
 

@@ -29,6 +29,7 @@ from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageS
 from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
 from stream_protocol.serving.run_logs import RunReader
 from stream_protocol.serving.telemetry import count_refusal, note_chat
+from stream_protocol.session import MAX_STATE_BYTES
 from stream_protocol.wire import ChatRequestError, check_callable, check_instance, check_seconds, check_text
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ MAX_CHOICE_BYTES: Final = 1024
 """The most bytes in the body of a choice: the id of a version is short."""
 
 CHOICE_HINT: Final = "it may say only a version."
+
+STATE_HINT: Final = "it may say only the keys that change."
 
 CHANGES_HINT: Final = "it may say only a title and archived."
 
@@ -153,8 +156,9 @@ class ChatEndpoints:
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
-        """``{"messages": […], "versions": […]}``: a chat as its page had it. ``versions`` is absent if no message has
-        several: see ``MessageVersions``. If this user has no such chat, 404 with no messages and
+        """``{"messages": […], "versions": […], "state": {…}}``: a chat as its page had it. ``versions`` is absent if no
+        message has several: see ``MessageVersions``. ``state`` is absent without ``shared_state``. If this user has no
+        such chat, 404 with no messages and
         ``error``: a chat is new until something is said in it.
 
         ``artifact_path`` as for ``respond``.
@@ -177,6 +181,17 @@ class ChatEndpoints:
         body = await self._bodies.read_small_json(request, MAX_CHOICE_BYTES, CHOICE_HINT)
         await self._service.choose_version(chat_id, _parse_choice(body), user_id=user_id)
         return await self._stored_chat(request, chat_id, user_id, artifact_path)
+
+    @_answers_errors_as_json
+    async def write_state(self, request: Request, chat_id: str, *, user_id: str) -> Response:
+        """Writes state that the page shares with the agent. The body is an object with the keys that change.
+
+        Returns ``{"state": {…}}`` as ``history`` does. 404 if this user has no such chat, 413 and 422 for other values
+        than ``SharedState`` allows.
+        """
+        await self._admit_change(request, user_id, chat_id)
+        body = await self._bodies.read_small_json(request, MAX_STATE_BYTES, STATE_HINT)
+        return JSONResponse({"state": await self._service.write_state(chat_id, parse_object(body), user_id=user_id)})
 
     @_answers_errors_as_json
     async def chats(self, request: Request, *, user_id: str) -> Response:
@@ -241,7 +256,9 @@ class ChatEndpoints:
             if chat is None:
                 count_refusal("not_found")
                 return no_such_chat()
-            others = {"versions": chat.versions} if chat.versions else {}
+            others: dict[str, Any] = {"versions": chat.versions} if chat.versions else {}
+            if chat.state is not None:
+                others["state"] = chat.state
             content = history_json(chat.messages, **others)
             return SlicedResponse(content, memory=memory.handed_over(), headers=JSON_HEADERS)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving.base import (
     ARTIFACTS_AT_ONCE,
@@ -24,6 +24,7 @@ from stream_protocol.serving.chats import (
     list_chats,
     load_artifact,
 )
+from stream_protocol.serving.requests._page_values import no_such_chat, readable_state
 from stream_protocol.serving.runs import DELETION, Claim
 from stream_protocol.session import Transcript, message_versions, transcript_to_messages
 from stream_protocol.wire import ChatRequestError
@@ -50,6 +51,8 @@ class StoredChat:
     """The messages as the client has them that received each response live."""
     versions: list[MessageVersions]
     """The messages that have several versions, in the order of the chat."""
+    state: dict[str, Any] | None = None
+    """The values of the shared state; ``None`` if the app shares none."""
 
 
 class ChatReads:
@@ -80,13 +83,20 @@ class ChatReads:
                         memory.take(size)
                     options = self._service.planner.options_for(key[1], artifact_base)
                     work = partial(_stored_chat, session, answered, options, encoded=encoded)
-                    return await run_off_loop(work, events=session.events)
+                    chat = await run_off_loop(work, events=session.events)
+                    return replace(chat, state=await self._shared_state(session))
                 del session  # what waits takes no memory, and is in nobody's way
             if lacks_message:
                 may_lack_message = False
                 await executor.wait_for_message(key, self._service.limits.stop_timeout)
             elif memory is not None:
                 await memory.wait_for_room(size, left)
+
+    async def _shared_state(self, session: Session) -> dict[str, Any] | None:
+        service = self._service
+        if (shared := service.shared_state) is None:
+            return None
+        return await service.store.with_timeout(readable_state(service.runner, session, shared))
 
     async def artifact(self, key: ChatKey, name: str, version: int | None) -> types.Part:
         """Returns an artifact of a chat. Raises ``ChatRequestError`` (404) if there is none."""
@@ -173,8 +183,3 @@ async def _claim(service: ServiceContext, key: ChatKey) -> Claim:
         return found
     finally:
         waiting.free()
-
-
-def no_such_chat() -> ChatRequestError:
-    """Returns the refusal of a request for a chat that this user does not have."""
-    return ChatRequestError("There is no such chat.", status=404)

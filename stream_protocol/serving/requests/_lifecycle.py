@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from stream_protocol.serving.base import ENGINE, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
+from stream_protocol.serving.requests._page_values import checked_request
 from stream_protocol.serving.requests._stored_response import stored_response
 from stream_protocol.serving.runs import Claim, Incoming, deferred_response, refusal_as_events
 from stream_protocol.serving.telemetry import interrupts
@@ -177,6 +178,7 @@ class RequestLifecycle:
 
     async def _admit(self) -> RequestState:
         requested_at = time.perf_counter()
+        self._request = await checked_request(self._service, self._user_id, self._request)
         self._newest_stop = await self._service.runs.newest_stop(self._chat)
         self._incoming = Incoming(
             request=self._request,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.base import RUN_LOG, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key, rewind_session
-from stream_protocol.serving.requests._chat_reads import no_such_chat
+from stream_protocol.serving.requests._page_values import no_such_chat
 from stream_protocol.serving.runs import Claim
 from stream_protocol.session import Transcript, rewind_to_choose
 

@@ -11,7 +11,7 @@ from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.agents.run_config import RunConfig
@@ -32,6 +32,7 @@ from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
     Transcript,
+    context_content,
     denial_events,
     responses_missing_for_model,
     run_config_for_turn,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
     from stream_protocol.serving.base import RunOverrides, TurnRecorders
+    from stream_protocol.serving.chats import PageWrites
     from stream_protocol.session import CallAnswer, RunInput
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -79,6 +81,10 @@ class Job:
     These are all of the turn, or only the denials of a run that was stopped before."""
     invocation_id: str | None = None
     """The invocation id of new words; ``None``: ADK names it."""
+    context: Any = None
+    """The page's context for this turn, as JSON; ``None`` if there is none."""
+    page_writes: PageWrites | None = None
+    """State that the page writes while the run goes on; ``None`` if it may write none."""
     known_transcript: Transcript | None = None
     """The conversation before the run, if the request has read it."""
 
@@ -167,8 +173,11 @@ class Job:
                 opening = Event(author="user", invocation_id=invocation_id)
                 await self.runner.session_service.append_event(session, opening)
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
+        if self.context is not None:
+            before = run_config.model_input_context or []
+            run_config = run_config.model_copy(update={"model_input_context": [*before, context_content(self.context)]})
         named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
-        plugin = RunPlugin()
+        plugin = RunPlugin(self.page_writes)
         # Answers are stored whole or not at all: not only those in `before`.
         observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal)
         events = with_plugin(observed, plugin).run_async(
@@ -185,6 +194,8 @@ class Job:
         try:
             async with aclosing(events):
                 async for event in events:
+                    if self.page_writes is not None:
+                        await self.page_writes.settle()
                     if not event.partial:
                         complete.append(event)
                     yield event

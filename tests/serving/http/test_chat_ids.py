@@ -43,6 +43,7 @@ ROUTES = [
     ("GET", "/stream"),
     ("POST", "/stop"),
     ("POST", "/branch"),
+    ("PATCH", "/state"),
     ("PATCH", ""),
     ("DELETE", ""),
     ("GET", "/artifacts/a.txt"),
