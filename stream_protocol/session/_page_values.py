@@ -64,7 +64,9 @@ class DeclaredType:
             return
         try:
             self._adapter = TypeAdapter(declared)
-            self.schema = self._adapter.json_schema()
+            # In a list, so that a model has its name in the schema.
+            schema = TypeAdapter(list[declared]).json_schema()
+            self.schema = {**schema["items"], "$defs": schema.get("$defs", {})}
         except (PydanticSchemaGenerationError, PydanticUserError, TypeError) as error:
             raise argument_error(name, expected, declared) from error
 

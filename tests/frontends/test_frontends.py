@@ -345,7 +345,7 @@ class ShowsVersions:
             versions.get_by_role("button", name="Previous version").click()
             expect(chat.answer).to_contain_text("You said: hello")
             expect(versions).to_contain_text("1/2")
-            assert chat.expect_agreement() == [("user", "hello"), ("assistant", "You said: hello")]
+            assert chat.backend.stored(chat.chat_id) == [("user", "hello"), ("assistant", "You said: hello")]
             chat.tab.get_by_role("article", name="You").first.hover()
             versions.get_by_role("button", name="Next version").click()
             expect(chat.answer).to_contain_text("You said: instead")

@@ -69,7 +69,7 @@ async def test_a_recovered_run_has_the_context_and_what_the_page_wrote_meanwhile
     assert stored is not None
     assert [prompt(request)[0] for request in second.model.requests] == ["context"] * 3
     assert given(second.model.requests[2]) == {"path": "/orders"}
-    outputs = [part["output"] for part in stored.messages[-1]["parts"] if "output" in part]
+    outputs = [part["output"] for part in parts_of(stored.messages) if "output" in part]
     assert outputs == [{"result": "waited"}, {"theme": "dark"}]
     assert stored.state == {"theme": "dark"}
 
@@ -103,5 +103,9 @@ async def test_a_choice_is_refused_until_an_orphaned_run_is_recovered() -> None:
         assert texts(chosen.messages) == ["go", "one"]
 
 
+def parts_of(messages: Any) -> list[Any]:
+    return [part for message in messages for part in message["parts"]]
+
+
 def texts(messages: Any) -> list[str]:
-    return [part["text"] for message in messages for part in message["parts"] if part.get("text")]
+    return [part["text"] for part in parts_of(messages) if part.get("text")]
