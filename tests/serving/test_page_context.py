@@ -18,6 +18,7 @@ from stream_protocol.recording import FileRecorder
 from stream_protocol.serving import AuditRecord, ChatService, PageContext, create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.comparable_messages import comparable
+from tests.documents import block
 from tests.serving.chat_client import Page
 from tests.serving.support import chat, chunks, post, said, why
 
@@ -232,3 +233,10 @@ async def test_it_is_audited_by_its_digest_and_recorded(tmp_path: Any) -> None:
 def test_a_type_that_cannot_be_checked_is_refused(declared: Any) -> None:
     with pytest.raises(StreamProtocolError, match="context"):
         PageContext(declared)
+
+
+def test_the_documented_type_reads_what_the_documented_page_sends() -> None:
+    scope: dict[str, Any] = {"__name__": "agent"}
+    exec(compile(block("docs/page-values.md", "class Screen("), "agent.py", "exec"), scope)
+    context = scope["screen"].check({"path": "/orders", "time_zone": "Asia/Tokyo"})
+    assert context == {"path": "/orders", "selected_rows": [], "time_zone": "Asia/Tokyo"}

@@ -15,6 +15,7 @@ from stream_protocol import ChatRequestError, StreamProtocolError
 from stream_protocol.serving import AuditRecord, ChatService, SharedState, create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.comparable_messages import comparable
+from tests.documents import block
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chat, chunks, client, only, post, said, soon, why
 
@@ -241,3 +242,11 @@ async def test_writes_are_audited() -> None:
 def test_keys_of_others_and_types_that_cannot_be_checked_are_refused(options: Any) -> None:
     with pytest.raises(StreamProtocolError):
         SharedState(**options)
+
+
+def test_the_documented_state_is_shared() -> None:
+    scope: dict[str, Any] = {"__name__": "agent"}
+    exec(compile(block("docs/page-values.md", "SharedState(read"), "agent.py", "exec"), scope)
+    shared: SharedState = scope["shared"]
+    assert shared.check({"currency": "JPY"}) == {"currency": "JPY"}
+    assert shared.keys == {"cart", "currency"}

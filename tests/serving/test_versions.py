@@ -1,6 +1,7 @@
 """Versions of messages: answers that were generated again, and words that were edited, chosen once more."""
 
 import asyncio
+import json
 from typing import Any
 
 import httpx
@@ -16,6 +17,7 @@ from google.genai import types
 from stream_protocol.serving import AuditRecord, ChatService, FilePolicy, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
+from tests.documents import block
 from tests.serving.chat_client import Page
 from tests.serving.support import begin, chat, client, said, why
 
@@ -350,3 +352,15 @@ async def test_versions_of_a_failed_answer_are_found() -> None:
     await page.choose(page.messages[-1]["id"], 0)
     assert page.texts()[0] == "a"
     assert comparable(await page.stored()) == comparable(page.messages)
+
+
+async def test_the_list_has_the_documented_form() -> None:
+    documented = json.loads(block("docs/versions.md", '"versions"'))
+    page = VersionPage("1", "2")
+    await page.send("a")
+    await page.edit(page.ids()[0], "b")
+    loaded = await page.load()
+    assert loaded.keys() == documented.keys()
+    (listed,), (shown,) = loaded["versions"], documented["versions"]
+    assert listed.keys() == shown.keys()
+    assert (listed["current"], len(listed["ids"])) == (shown["current"], len(shown["ids"]))
