@@ -26,8 +26,8 @@ async def choose_version(service: ServiceContext, user_id: str, chat_id: str, ve
 
     A choice is one rewind: nothing is copied. It holds the chat as a run does, so that no run sees half of it.
     """
+    key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "branch"):
-        key = chat_key(user_id, chat_id)
         _, invocation_id = await _find(service, key, version_id)
         if invocation_id is None:
             return
