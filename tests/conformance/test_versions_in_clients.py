@@ -82,7 +82,7 @@ def app_of_two_workers(ai_sdk: AiSdkVersion) -> ASGIApp:
         )
         return create_app(service, page=False)
 
-    workers = [worker(), worker()]
+    workers: list[ASGIApp] = [worker(), worker()]
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await workers[next(requests) % 2](scope, receive, send)
