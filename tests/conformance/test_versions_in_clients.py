@@ -71,8 +71,8 @@ def app_of_two_workers(ai_sdk: AiSdkVersion) -> ASGIApp:
     sessions, run_log, answers, requests = InMemorySessionService(), MemoryRunLog(), Answers(), count()
 
     def worker() -> ASGIApp:
-        tools = [FunctionTool(pay, require_confirmation=True)]
-        agent = LlmAgent(name="root", model=ScriptedLlm(respond=answers), tools=tools)
+        tool = FunctionTool(pay, require_confirmation=True)
+        agent = LlmAgent(name="root", model=ScriptedLlm(respond=answers), tools=[tool])
         service = ChatService(
             Runner(app_name="root", agent=agent, session_service=sessions),
             run_log=run_log,
