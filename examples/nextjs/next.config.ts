@@ -9,5 +9,6 @@ const HEADERS = [
 
 export default {
   reactStrictMode: true,
+  cacheComponents: true,
   headers: async () => [{ source: "/:path*", headers: HEADERS }],
 } satisfies NextConfig;

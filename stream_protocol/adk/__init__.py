@@ -17,9 +17,11 @@ Where to change what:
 - ``_calls``: finds the call of an id, repeated calls, and the earlier call with a kept result.
 - ``_call_ids``: ids of calls: ``<id>.2``, ``call_0``.
 - ``_live_events``: sound of live runs.
+- ``_posted_events``: what tools send while they run.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: events of other ADK versions.
 - ``_relayed_events``: agents behind A2A: their output, and events that they must not get.
+- ``_card_notes``: titles, and reasons of approvals.
 - ``_adk_requests``: calls that wait for an answer, and who gives it.
 - ``_raising_calls``: finds the call that failed when a tool raised, without a service.
 """
@@ -36,6 +38,7 @@ from stream_protocol.adk._adk_requests import (
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
 from stream_protocol.adk._call_index import KnownCall, SpeakerKey
 from stream_protocol.adk._calls import KnownCalls, ToolUse, UsedCalls
+from stream_protocol.adk._card_notes import CARDS_KEY, NO_NOTE, ApprovalNote, noted_approval, noted_title
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
     NotAnEventError,
@@ -60,6 +63,7 @@ from stream_protocol.adk._facts import (
     OtherPart,
     Output,
     Part,
+    Posted,
     ProviderCall,
     ProviderPart,
     ProviderResult,
@@ -78,6 +82,7 @@ from stream_protocol.adk._facts import (
 )
 from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, UNEXPLAINED, reports_error, told_reason
 from stream_protocol.adk._live_events import readable_event
+from stream_protocol.adk._posted_events import POSTED_KEY, POSTED_WIDGETS
 from stream_protocol.adk._raising_calls import raising_calls
 from stream_protocol.adk._reader import (
     OpenText,
@@ -85,6 +90,7 @@ from stream_protocol.adk._reader import (
     asks_somebody,
     continued_text,
     find_task_agents,
+    is_fragment,
     is_user_event,
     is_user_message,
     open_text,

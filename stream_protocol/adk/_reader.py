@@ -12,6 +12,7 @@ from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
 from stream_protocol.adk._facts import CODE_EXECUTION, USER, EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._live_events import is_live_sound, without_sound
+from stream_protocol.adk._posted_events import POSTED_KEY, posted_kind
 from stream_protocol.adk._relayed_events import DATA_TAGS, as_said
 
 if TYPE_CHECKING:
@@ -110,6 +111,11 @@ def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
     parts = [part for place, part in enumerate((content and content.parts) or ()) if place in places]
     changed = content.model_copy(update={"parts": parts}) if content is not None else None
     return event.model_copy(update={"content": changed})
+
+
+def is_fragment(event: "Event") -> bool:
+    """Return True for a streamed piece, which ADK does not store."""
+    return bool(event.partial)
 
 
 def is_user_message(event: "Event") -> bool:
@@ -265,8 +271,10 @@ def read_failure(event: "Event") -> facts.Failure | None:
 def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
     """A fragment's failure, which perhaps no complete event repeats, and speech.
 
-    It shares its ``actions`` with the later complete event, which changes them.
+    It shares its ``actions`` with the later complete event, which changes them. A posted event has its own.
     """
+    if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:
+        return facts.Posted(kind), *_actions(fields["actions"].__dict__)
     speech = fields["output_transcription"]
     if speech is None and not fields["error_code"] and not fields["error_message"]:
         return ()

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from stream_protocol.adk import (
+    POSTED_WIDGETS,
     AgentSpeech,
     Artifacts,
     Call,
@@ -23,6 +24,7 @@ from stream_protocol.adk import (
     OtherPart,
     Output,
     Part,
+    Posted,
     ProviderCall,
     ProviderPart,
     ProviderResult,
@@ -35,7 +37,7 @@ from stream_protocol.adk import (
     read_complete,
 )
 from stream_protocol.stream._aggregates import NOTHING_STREAMED, Repetition, compare, is_aggregate
-from stream_protocol.stream._data_parts import write_actions, write_artifacts, write_output
+from stream_protocol.stream._data_parts import EventActions, write_artifacts, write_output
 from stream_protocol.stream._endings import RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
@@ -60,6 +62,7 @@ class EventWriter(Generic[T]):
     """Writes what events add to a response, and remembers what later events need."""
 
     __slots__ = (
+        "_actions",
         "_calls",
         "_complete_id",
         "_part_ids",
@@ -88,8 +91,11 @@ class EventWriter(Generic[T]):
         """The next part ids, by kind: ordinals in the message, so that the same events give the same bytes."""
         self.registry = CallRegistry(sink, call_ids, warn)
         self.steps = Steps(sink, self.registry)
-        self._calls = FunctionCalls(settings, self.registry, self.steps)
-        self.responses = FunctionResponses(sink, settings, registry=self.registry, steps=self.steps, warn=warn)
+        self._calls = FunctionCalls(sink, settings, self.registry, self.steps)
+        self._actions = EventActions(sink, settings, self.registry)
+        self.responses = FunctionResponses(
+            sink, settings, registry=self.registry, steps=self.steps, actions=self._actions, warn=warn
+        )
         self._sources = Sources(sink)
         self.summary = RunSummary()
         self._complete_id: str | None = None
@@ -119,6 +125,9 @@ class EventWriter(Generic[T]):
         """Writes what this event adds to the stream."""
         if self._unconfirmed is not None and not said.is_fragment:
             self.complete_ids.append(said.id)
+        if said.is_fragment and (posted := said.report(Posted)) is not None:
+            self._add_posted(said, posted)
+            return
         if said.in_users_name:
             self.responses.add_user_event(said)
             if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
@@ -135,6 +144,13 @@ class EventWriter(Generic[T]):
             self._add_speech(said, speaker)
         elif not self.responses.add_progress(said):
             self._add_complete(read_complete(said), speaker)
+
+    def _add_posted(self, said: EventFacts, posted: Posted) -> None:
+        """Writes what a tool sends while it runs. Nothing of it is the speech of an agent."""
+        if posted.kind == POSTED_WIDGETS:
+            self._actions.write_posted(said)
+        else:
+            self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
     def _change_speaker(self, said: EventFacts) -> Speaker:
         """Returns the speaker of the event, who is the current one from now on."""
@@ -242,7 +258,7 @@ class EventWriter(Generic[T]):
             self._write_artifacts(speaker)
         self._complete_id = said.id
         if reports:
-            write_actions(self._sink, said, self._settings)
+            self._actions.write(said)
             if Source in reports and self._settings.options["send_sources"]:
                 self._sources.add(said)
         turn_ends = LiveTurnEnd in reports

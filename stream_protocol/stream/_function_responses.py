@@ -24,7 +24,7 @@ from stream_protocol.adk import (
     raising_calls,
     unrepresentable_text,
 )
-from stream_protocol.stream._data_parts import write_actions, write_artifacts, write_confirmation, write_denial
+from stream_protocol.stream._data_parts import EventActions, write_artifacts, write_confirmation, write_denial
 from stream_protocol.stream._media import write_media
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._steps import Steps
@@ -48,15 +48,23 @@ TOO_LARGE_TEXT = "The tool's result is too large to be shown."
 class FunctionResponses:
     """Finds the tool call that a response belongs to, and changes the call as the response says."""
 
-    __slots__ = ("_raised", "_registry", "_settings", "_sink", "_steps", "_warn", "failed")
+    __slots__ = ("_actions", "_raised", "_registry", "_settings", "_sink", "_steps", "_warn", "failed")
 
     def __init__(
-        self, sink: Sink[Any], settings: Settings, *, registry: CallRegistry, steps: Steps, warn: WarnOnce
+        self,
+        sink: Sink[Any],
+        settings: Settings,
+        *,
+        registry: CallRegistry,
+        steps: Steps,
+        actions: EventActions,
+        warn: WarnOnce,
     ) -> None:
         self._sink = sink
         self._settings = settings
         self._registry = registry
         self._steps = steps
+        self._actions = actions
         self._warn = warn
         self._raised: dict[ToolCall, None] = {}
         """The calls whose tools raised, as far as the events tell."""
@@ -150,7 +158,7 @@ class FunctionResponses:
             return False
         if (artifacts := said.report(Artifacts)) is not None:
             write_artifacts(self._sink, artifacts.saved, self._settings)
-        write_actions(self._sink, said, self._settings)
+        self._actions.write(said)
         if text := "".join(part.text for part in said.parts if isinstance(part, Text)):
             self._add_output(call, text, preliminary=True)
         elif (output := said.report(Output)) is not None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.chromium import opened_tab
 from tests.demo_page import expect_status, field, posts, press, say, tool, unfolded
 from tests.pages.conftest import Open
-from tests.pages.scenes import FORM
+from tests.pages.scenes import FORM, Scenes
 
 pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
 
@@ -36,6 +36,35 @@ def test_a_card_is_folded_when_it_is_done_and_opens_by_the_keyboard(page: Page) 
     expect(card.locator("[data-json=input] pre span").first).to_have_text('"complete"')
     summary.press("Space")
     expect(card.locator("[data-json]")).to_have_count(0)
+
+
+def test_a_tool_shows_how_far_it_is_while_it_runs(page: Page, scenes: Scenes, shots: Path) -> None:
+    say(page, "count")
+    card = tool(page, "count_books", "input-available")
+    bar = card.get_by_role("progressbar", name="Second shelf")
+    expect(bar).to_have_attribute("value", "12")
+    expect(bar).to_have_attribute("max", "50")
+    expect(card).to_contain_text("12 / 50")
+    page.screenshot(path=shots / "progress.png")
+    page.reload()
+    expect(card.get_by_role("progressbar", name="Second shelf")).to_be_visible()
+    scenes.go_on()
+    done = tool(page, "count_books", "output-available")
+    expect(done).to_be_visible()
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+    page.reload()
+    expect(done).to_be_visible()
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+
+
+def test_an_approval_says_why_the_tool_asks(page: Page, shots: Path) -> None:
+    say(page, "lend")
+    form = page.get_by_role("form", name="Approval")
+    expect(form).to_contain_text("guide wants to run Lend a book.")
+    expect(form).to_contain_text("Momo leaves the house for a month.")
+    page.screenshot(path=shots / "approval-reason.png")
+    press(page, "Approve")
+    expect(tool(page, "lend", "output-available")).to_be_visible()
 
 
 def test_an_approval_names_who_wants_what_and_a_denial_gives_its_reason(page: Page, shots: Path) -> None:
@@ -175,7 +204,7 @@ def test_a_tool_of_the_page_whose_answer_is_refused_answers_again_by_a_click(bro
         assert len(seen) == 3
 
 
-def test_what_later_words_passed_over_is_neither_running_nor_waiting(page: Page) -> None:
+def test_what_later_messages_passed_over_is_neither_running_nor_waiting(page: Page) -> None:
     for words, name in (("form", INPUT), ("pay", "pay")):
         say(page, words)
         card = page.locator(f'[data-tool="{name}"]')

@@ -80,7 +80,7 @@ class Job:
     """Called when the session has the user's message, or the first answers, with the answers that hold from then on.
     These are all of the turn, or only the denials of a run that was stopped before."""
     invocation_id: str | None = None
-    """The invocation id of new words; ``None``: ADK names it."""
+    """The invocation id of a new message; ``None``: ADK names it."""
     context: Any = None
     """The page's context for this turn, as JSON; ``None`` if there is none."""
     page_writes: PageWrites | None = None

@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
-from stream_protocol.adk import read
+from stream_protocol.adk import is_fragment, read
+from stream_protocol.agents import open_channel
 from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, TurnRecorders
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._auto_resend import prevent_auto_resend
+from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import RunOutput
 from stream_protocol.stream import Conversion, Ending, RunLimitError, Settings, fail_response, sse_conversion
@@ -195,8 +197,10 @@ class Run:
         if self.log.closed:
             self._stop_agent()
         self._start_timer("time", self._limits.run_timeout, self._expire)
+        posts = RunPosts(self._add_posted, pause=self._times.progress)
         try:
-            await self._read(events)
+            with open_channel(posts):
+                await self._read(events, posts)
             self._end(self._finish)
         except NOT_FAILURES:
             raise
@@ -210,6 +214,7 @@ class Run:
             else:
                 self._end_failed(error)
         finally:
+            posts.close()
             if not self._left:
                 self.stop()  # if this task was cancelled, the response is still open
             self._cancel_timers()
@@ -233,9 +238,11 @@ class Run:
         can_go_on = self._can_be_recovered and (self.is_open or self._is_recovered) and not self.log.closed
         return can_go_on and is_of_session_store(error) and is_unreachable(error)
 
-    async def _read(self, events: AsyncGenerator[Event]) -> None:
+    async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
         async with aclosing(events):
             async for event in events:
+                if not is_fragment(event):
+                    posts.write_waiting()
                 self._feed(event)
                 if not self._lease.held and not await self._lease.confirm():
                     raise LeaseLostError  # a complete call may have come, whose tool would start next
@@ -304,6 +311,11 @@ class Run:
             self.stop_at_limit(TOO_LONG_TEXT, "Its response is larger than `LogBounds.max_size`.")
         elif self._limits.max_chunks is not None and self.log.count > self._limits.max_chunks:
             self.stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
+
+    def _add_posted(self, event: Event) -> None:
+        """Writes what a tool has posted. Before the first event of ADK's it begins the response."""
+        if not self._left:
+            self._feed(event)
 
     def _show_earlier(self) -> None:
         """Shows what earlier executions have stored and this one has not come to: the history has it.

@@ -3,7 +3,7 @@ import { Button } from "../ui/button";
 
 type EditMessageProps = { text: string; onSave: (text: string) => void; onCancel: () => void };
 
-/** Writes a message anew. The old words and what followed from them stay as a version of the message. */
+/** Edits a message. The old text and what followed from them stay as a version of the message. */
 export function EditMessage({ text: old, onSave, onCancel }: EditMessageProps) {
   const [text, setText] = useState(old);
   const note = useId();

@@ -1,7 +1,7 @@
 import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
 import { Wrench } from "lucide-react";
 import { useState } from "react";
-import type { Confirmation } from "../chat/message-types";
+import type { Confirmation, Progress as Reported } from "../chat/message-types";
 import { Collapsible } from "../ui/collapsible";
 import { useSeconds } from "../ui/use-seconds";
 import { Answer, type OnOutput } from "./Answer";
@@ -9,6 +9,7 @@ import { Approval, type OnApproval } from "./Approval";
 import { CREDENTIAL } from "./Credential";
 import { Json } from "./Json";
 import { Output } from "./Output";
+import { Progress } from "./Progress";
 import { isObject } from "./schema";
 import { ToolState } from "./ToolState";
 
@@ -30,6 +31,10 @@ type ToolCardProps = Answers & {
   part: ToolPart;
   name: string;
   confirmation: Confirmation | undefined;
+  /** Why the tool asks for approval. */
+  reason: string | undefined;
+  /** How far the tool is. */
+  progress: Reported | undefined;
   /** What the tool returned although it was denied. */
   denial: unknown;
   /** It waits for a credential, which is another call's output. */
@@ -39,7 +44,20 @@ type ToolCardProps = Answers & {
 };
 
 /** A call: it is open while it runs, fails or asks, then folded, unless the reader says otherwise. */
-export function ToolCard({ part, name, confirmation, denial, gated, agent, answerable, passed, onApproval, onOutput }: ToolCardProps) {
+export function ToolCard({
+  part,
+  name,
+  confirmation,
+  reason,
+  progress,
+  denial,
+  gated,
+  agent,
+  answerable,
+  passed,
+  onApproval,
+  onOutput,
+}: ToolCardProps) {
   const [chosen, choose] = useState<boolean>();
   const waits = part.state === "input-available" && !part.providerExecuted && answerable;
   const asks = part.state === "approval-requested" && answerable;
@@ -81,6 +99,7 @@ export function ToolCard({ part, name, confirmation, denial, gated, agent, answe
           )}
         </div>
       </Collapsible>
+      {progress !== undefined && isRunning(part, passed) && <Progress {...progress} />}
       {part.state === "approval-requested" && answerable && (
         <Approval
           id={part.approval.id}
@@ -88,6 +107,7 @@ export function ToolCard({ part, name, confirmation, denial, gated, agent, answe
           tool={name}
           input={part.input}
           confirmation={confirmation}
+          reason={reason}
           onApproval={onApproval}
         />
       )}
@@ -96,10 +116,15 @@ export function ToolCard({ part, name, confirmation, denial, gated, agent, answe
   );
 }
 
-/** Nothing more is to be seen of the call but what it did: it has an output, or other words came first. */
+/** Nothing more is to be seen of the call but what it did: it has an output, or another message came first. */
 export function isOver(part: ToolPart, passed: boolean): boolean {
   if (part.state === "output-available") return part.preliminary !== true;
   return passed && ["input-available", "approval-requested"].includes(part.state);
+}
+
+/** Its tool has begun, and has not ended. */
+function isRunning(part: ToolPart, passed: boolean): boolean {
+  return ["input-available", "approval-responded", "output-available"].includes(part.state) && !isOver(part, passed);
 }
 
 /** What tells two calls of one tool apart while they are folded: the first value that goes into each. */
