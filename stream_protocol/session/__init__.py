@@ -30,6 +30,7 @@ Where to change what:
 - ``_versions``: earlier versions of messages, and the rewind that chooses one.
 """
 
+from stream_protocol.adk import METADATA_KEY
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
 from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
@@ -63,11 +64,10 @@ from stream_protocol.session._storable_events import make_storable, storable_sta
 from stream_protocol.session._taken_back import HistoryCut
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._turns import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn
-from stream_protocol.session._user_message import artifact_path, user_message
+from stream_protocol.session._user_message import artifact_path, steering_content, user_message
 from stream_protocol.session._versions import MessageVersions, message_versions, rewind_to_choose
 from stream_protocol.session.transcript import (
     DETAILS_PREFIX,
-    METADATA_KEY,
     STATE_PREFIX,
     CallReader,
     Exchange,

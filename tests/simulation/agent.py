@@ -219,6 +219,8 @@ class Turn:
 
     async def _speak(self, call: str = "") -> AsyncGenerator[Event, None]:
         """Calls the model. ``call``: the tool that it calls after its words."""
+        if self._abort_signal.is_set():
+            return
         kept = None if self._journal is None else self._journal.next_answer()
         if kept is None:
             script = self._ledger.scripts[self._message]

@@ -15,10 +15,10 @@ from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
 from stream_protocol.wire import ChatRequestError
 from tests.simulation.agent import APP, Ledger, ModelCall, ScriptedRunner, ToolStart
 from tests.simulation.clients import Clients
-from tests.simulation.network import Network
+from tests.simulation.network import Network, Outage
 from tests.simulation.run_engine import EngineDatabase, SimulatedEngine
 from tests.simulation.run_store import SimulatedStore, StoreServer
-from tests.simulation.schedule import LEASE, FailOver, Kill, Outage, Pause, Retire, Schedule
+from tests.simulation.schedule import LEASE, FailOver, Kill, Pause, Retire, Schedule
 from tests.simulation.seen import Response, Seen, StoredEvent
 from tests.simulation.stored_sessions import SessionDatabase, SimulatedSessions
 from tests.simulation.virtual_time import PROCESS, Process, VirtualLoop
@@ -60,7 +60,9 @@ class Worker:
         self._deployment = deployment
         self._responses: dict[Response, asyncio.Task[Any]] = {}
         network = deployment.network
-        engine = SimulatedEngine(deployment.engine, network, number) if deployment.seen.schedule.engine else None
+        engine: Any = None  # its runners are the simulation's own
+        if deployment.seen.schedule.engine:
+            engine = SimulatedEngine(deployment.engine, network, number)
         runner = ScriptedRunner(
             SimulatedSessions(deployment.sessions, network, number),
             deployment.seen.ledger,
@@ -71,7 +73,7 @@ class Worker:
         store = SimulatedStore(deployment.server, network, number, name)
         run_log = SharedRunLog(store, LEASE_TIMES, BOUNDS)
         self.service = ChatService(runner, run_log=run_log, engine=engine, limits=LIMITS, times=TIMES)
-        self.do(self.service.start)
+        _ = self.do(self.service.start)
 
     @property
     def is_there(self) -> bool:
@@ -258,7 +260,7 @@ class Deployment:
                 worker = self.workers[fault.worker]
                 if worker.is_there:
                     self.tell(worker.process.name, "is told to end")
-                    worker.do(lambda: self._retire(worker, fault.drain))
+                    _ = worker.do(lambda: self._retire(worker, fault.drain))
 
     def _thaw(self, worker: Worker) -> None:
         if not worker.process.is_dead:

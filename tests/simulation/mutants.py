@@ -196,7 +196,8 @@ def applied(mutant: Mutant) -> Iterator[None]:
     for each in owners:
         owner = getattr(owner, each)
     original: Any = inspect.getattr_static(owner, name)
-    source = textwrap.dedent(inspect.getsource(original.fget if isinstance(original, property) else original))
+    function: Any = original.fget if isinstance(original, property) else original
+    source = textwrap.dedent(inspect.getsource(function))
     if source.count(mutant.old) != 1:
         raise ValueError(f"{mutant.function} does not have this text once: {mutant.old!r}")
     changed: dict[str, Any] = {}

@@ -182,7 +182,8 @@ class SimulatedEngine:
             else:
                 kept.executions[log_id] = state
 
-        await self._ask(f"mark {record.id} {state}", mark)
+        told = state.state if isinstance(state, ToldEnd) else state  # the shown events of an end are in no order
+        await self._ask(f"mark {record.id} {told}", mark)
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
         return await self._ask("unfinished", partial(self._unfinished, chat))

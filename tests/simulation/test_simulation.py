@@ -20,24 +20,28 @@ from tests.simulation.many import smallest, story_of
 from tests.simulation.model import PROMISES, broken
 from tests.simulation.mutants import MUTANTS, applied, table
 from tests.simulation.run_store import SimulatedStore, StoreServer
-from tests.simulation.schedule import Kill, Look, Pause, Schedule, Send, Stop, drawn
+from tests.simulation.schedule import Look, Schedule, Send, Stop, drawn
 from tests.simulation.views import wrong_words
 from tests.simulation.virtual_time import EndlessError, Process, VirtualLoop, run
 
-FIXED = range(200)
+FIXED = range(150)
 
-FEW = range(12)
+FOUND = (21379,)
+"""Schedules that have found faults of ours. 21379: each renewal of a lease put off the cancellation of a stopped run.
+"""
+
+FEW = range(6, 12)
 
 
 def test_the_fixed_schedules_keep_all_promises() -> None:
-    assert [(seed, *how) for seed in FIXED for how in broken(simulate(drawn(seed)))] == []
+    assert [(seed, *how) for seed in (*FIXED, *FOUND) for how in broken(simulate(drawn(seed)))] == []
 
 
 def test_a_seed_tells_the_same_story_each_time() -> None:
     assert [story_of(drawn(seed)) for seed in FEW] == [story_of(drawn(seed)) for seed in FEW]
 
 
-@pytest.mark.processes
+@pytest.mark.simulate
 def test_a_seed_tells_the_same_story_in_another_process() -> None:
     here = "\n\n".join(story_of(drawn(seed)) for seed in FEW)
     command = [sys.executable, "-m", "tests.simulation", "--story", f"{FEW.start}:{FEW.stop}"]
@@ -55,31 +59,25 @@ def test_a_seed_tells_the_same_story_in_another_process() -> None:
 
 
 def test_a_failing_schedule_shrinks_to_what_matters() -> None:
-    say = Script("talk", 2, 0.1, 0.0)
+    work = Script("work", 4, 0.4, 0.3)
     schedule = Schedule(
         seed=1,
         engine=True,
         rates=(1.0, 1.05, 1.0),
-        actions=(
-            Send(0.1, 0, say, 0.5, "resumes", 0.5, None),
-            Look(0.2, 1),
-            Stop(3.0, 2),
-        ),
-        faults=(Pause(1.0, 1, 0.5), Kill(2.0, 2, 1.0)),
+        actions=(Send(0.1, 0, work, 3.0, "resumes", 0.5, None), Look(0.2, 1), Stop(0.3, 2)),
+        faults=(),
     )
-    with applied(next(mutant for mutant in MUTANTS if mutant.function == "EventBuffer.give_end")):
-        promise, _ = broken(simulate(schedule))[0]
-        small = smallest(schedule, promise)
+    with applied(next(mutant for mutant in MUTANTS if mutant.function == "Run.stop")):
+        small = smallest(schedule, "an_acknowledged_stop_holds")
         story = story_of(small)
     assert small == replace(
         schedule,
         engine=False,
         rates=(1.0, 1.0, 1.0),
-        actions=(Send(0.1, 0, replace(say, words=1), None, "leaves", 0.5, None),),
-        faults=(),
+        actions=(Send(0.1, 0, replace(work, words=1, tool_seconds=0.0), None, "leaves", 0.5, None), Stop(0.3, 2)),
     )
-    assert story.startswith("Seed 1, without an engine.\n   0.100  A page sends a message to w0: talk, 1 words")
-    assert "BROKEN  nothing stays open" in story
+    assert story.startswith("Seed 1, without an engine.\n   0.100  A page sends a message to w0: work, 1 words")
+    assert "BROKEN  an acknowledged stop holds: the stop was acknowledged at" in story
 
 
 def test_the_page_has_the_table_of_the_broken_code() -> None:
@@ -184,6 +182,7 @@ class _FlawlessNetwork:
         return await result if isinstance(result, asyncio.Future) else result
 
 
+@pytest.mark.simulate
 class TestSimulatedRunLog(RunLogConformance):
     """The simulated store is a run log like those over Redis and PostgreSQL."""
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-MAX_CALLBACKS: Final = 300_000
+MAX_CALLBACKS: Final = 60_000
 """The most callbacks of one schedule. A schedule takes about two thousand; more than these are an endless loop."""
 
 

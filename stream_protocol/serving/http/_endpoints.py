@@ -30,7 +30,14 @@ from stream_protocol.serving.http._trusted_origins import is_foreign, require_tr
 from stream_protocol.serving.run_logs import RunReader
 from stream_protocol.serving.telemetry import count_refusal, note_chat
 from stream_protocol.session import MAX_STATE_BYTES
-from stream_protocol.wire import ChatRequestError, check_callable, check_instance, check_seconds, check_text
+from stream_protocol.wire import (
+    ChatRequestError,
+    check_callable,
+    check_instance,
+    check_seconds,
+    check_text,
+    parse_chat_id,
+)
 
 if TYPE_CHECKING:
     from stream_protocol.serving.http._hooks import Prepare
@@ -151,6 +158,22 @@ class ChatEndpoints:
         await self._admit_change(request, user_id, chat_id, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
+
+    @_answers_errors_as_json
+    async def steer(
+        self, request: Request, chat_id: str, *, user_id: str, overrides: RunOverrides | Prepare = NO_OVERRIDES
+    ) -> Response:
+        """Gives a message of the user to the run that goes on in a chat. The body is the message: ``{"id", "parts"}``.
+
+        The response is ``{"type": "delivered", "id"}``, or ``{"type": "not-delivered", "id", "reason"}`` if no run
+        takes in messages. ``overrides`` as for ``respond``: they choose the agent in which the message is planned.
+        """
+        await self._admit_change(request, user_id, chat_id)
+        async with dropping_body_if_refused(request):
+            parse_chat_id(chat_id)
+        async with self._bodies.read_chat_request(request, user_id, of_chat=chat_id) as message:
+            prepared = await prepare_run(overrides, request, message)
+            return JSONResponse(await self._service.steer(message, user_id=user_id, overrides=prepared))
 
     @_answers_errors_as_json
     async def history(

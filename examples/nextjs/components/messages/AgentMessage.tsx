@@ -9,7 +9,7 @@ import { Actions, CopyText, Versions } from "./Actions";
 import type { MessageProps } from "./Message";
 import { Part } from "./Part";
 import { PlainText } from "./PlainText";
-import { isSource, Sources } from "./Sources";
+import { numberedSources, Sources } from "./Sources";
 import { Usage } from "./Usage";
 
 export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit: _, ...others }: MessageProps) {
@@ -36,7 +36,7 @@ export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit
           <CircleStop className="size-4" aria-hidden /> Stopped
         </p>
       )}
-      <Sources sources={message.parts.filter(isSource)} />
+      <Sources sources={numberedSources(message.parts)} />
       {!live && (
         <Actions>
           <Versions versions={versions} busy={busy} onChoose={onChoose} />

@@ -43,7 +43,7 @@ export function UserMessage({ message, busy, onEdit, versions, onChoose }: Messa
 /** More than this is folded: the answer is what the reader looks for. */
 const LONG = { lines: 12, characters: 1200 };
 
-function Words({ text }: { text: string }) {
+export function Words({ text }: { text: string }) {
   const [whole, showWhole] = useState(false);
   const long = text.length > LONG.characters || text.split("\n").length > LONG.lines;
   return (
