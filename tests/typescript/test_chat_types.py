@@ -18,7 +18,8 @@ from typing_extensions import TypedDict
 
 from stream_protocol.agents import DataPart, client_tool, data_part
 from stream_protocol.serving import PageContext, SharedState, Target
-from stream_protocol.typescript import PageValues, ToolsError, chat_types
+from stream_protocol.typescript import ToolsError, chat_types
+from stream_protocol.typescript._chat_types import PageValues
 from tests.tools import OLD_ADK
 from tests.typescript.typed_agent import FakeMcpToolset, RawTool
 
