@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING, Any, Unpack
 
-from stream_protocol.serving.base import (
-    NO_OVERRIDES,
-    ByteShare,
-    InProgress,
-    RunOverrides,
-)
-from stream_protocol.serving.chats import (
-    PAGE_SIZE,
-    ChatChanges,
-    ChatListPage,
-    ListedChat,
-    chat_key,
-)
+from stream_protocol.serving.base import NO_OVERRIDES, ByteShare, InProgress, RunOverrides
+from stream_protocol.serving.chats import PAGE_SIZE, ChatChanges, ChatListPage, ListedChat, chat_key
 from stream_protocol.serving.requests import (
     ChatReads,
     RequestLifecycle,
@@ -28,15 +16,17 @@ from stream_protocol.serving.requests import (
     check_request,
     checked_options,
     choose_version,
+    chunks_of,
     delete_chat,
     steer,
     stop_chat,
     write_state,
 )
 from stream_protocol.wire import check_count, check_flag, check_instance, check_text
-from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from google.genai import types
 
     from stream_protocol.serving.adk_runner import Target
@@ -126,7 +116,7 @@ class ChatService:
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[AnyChunk]:
         """``respond`` as chunks, for a server that sends them in another form."""
-        return _parse(await self.respond(request, user_id=user_id, overrides=overrides))
+        return chunks_of(await self.respond(request, user_id=user_id, overrides=overrides))
 
     async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
         """Returns the running response of a chat, as SSE events from ``start`` to its end; ``None`` if there is none.
@@ -151,10 +141,7 @@ class ChatService:
         memory: ByteShare | None = None,
         encoded: bool = True,
     ) -> list[UIMessage] | None:
-        """Returns the messages of a chat as its client has them; ``None`` if this user has no such chat.
-
-        The arguments are those of ``read_chat``.
-        """
+        """Returns the messages of a chat as its client has them, or ``None``: see ``read_chat``."""
         chat = await self.read_chat(
             chat_id, user_id=user_id, artifact_base=artifact_base, memory=memory, encoded=encoded
         )
@@ -238,8 +225,7 @@ class ChatService:
 
         ``version_id``: one of ``MessageVersions.ids``. A version that the chat shows already may be chosen again. The
         state of the session and its artifacts are those of the version, as after an edit.
-        Raises ``ChatRequestError``: 404 if this user has no such chat or the chat has no such version, 409 while an
-        answer is written.
+        Raises ``ChatRequestError``: 404 if there is no such chat or version, 409 while an answer is written.
         """
         check_text("version_id", version_id)
         with self.in_progress:
@@ -310,14 +296,3 @@ class ChatService:
         """
         self._draining = True
         await self._context.aclose(self.in_progress)
-
-
-async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
-    """The chunks of SSE events. Closes the events, if they are a generator, when this is closed."""
-    try:
-        async for piece in events:
-            for chunk in parse_sse(piece):
-                yield chunk
-    finally:
-        if isinstance(events, AsyncGenerator):
-            await events.aclose()

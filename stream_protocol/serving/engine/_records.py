@@ -58,7 +58,7 @@ def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
         invocation_id=job.invocation_id,
         found_events=len(job.session.events),
         state=to_jsonable_python(job.session.state, fallback=str),
-        state_delta=to_jsonable_python(dict(job.overrides.state_delta), fallback=str),
+        state_delta=to_jsonable_python({**job.page_state, **job.overrides.state_delta}, fallback=str),
         artifact_base=job.overrides.artifact_base,
         refusal=OVERRIDDEN_TEXT if _is_overridden(job.overrides) else None,
         words=recorded_words(job.turn.texts_and_files) if isinstance(job.turn, NewUserTurn) else None,

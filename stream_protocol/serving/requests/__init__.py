@@ -4,6 +4,7 @@ from stream_protocol.serving.requests._chat_reads import ChatReads, StoredChat, 
 from stream_protocol.serving.requests._context import assemble
 from stream_protocol.serving.requests._lifecycle import RequestLifecycle
 from stream_protocol.serving.requests._page_values import write_state
+from stream_protocol.serving.requests._parsed_events import chunks_of
 from stream_protocol.serving.requests._service_options import ServiceOptions, check_request, checked_options
 from stream_protocol.serving.requests._steering import SteeringOutcome, steer
 from stream_protocol.serving.requests._versions import choose_version

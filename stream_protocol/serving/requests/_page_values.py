@@ -51,6 +51,12 @@ async def write_state(service: ServiceContext, user_id: str, chat_id: str, chang
         return await service.store.read(user_id, partial(_write, service.runner, key, shared, checked))
 
 
+async def store_state(service: ServiceContext, key: ChatKey, request: ChatRequest) -> None:
+    """Stores the state that came with a steering message: the run that goes on takes it up, or the next one."""
+    if (shared := service.shared_state) is not None and (changes := request.body.get(STATE_KEY)):
+        await service.store.with_timeout(_write(service.runner, key, shared, changes))
+
+
 async def _write(runner: Runner, key: ChatKey, shared: SharedState, changes: dict[str, Any]) -> dict[str, Any]:
     session = await find_session(runner, *key, config=WITHOUT_EVENTS)
     if session is None:

@@ -6,10 +6,10 @@ It gives the run its ADK events and the beginning of its response, and knows the
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +84,8 @@ class Job:
     """The invocation id of a new message; ``None``: ADK names it."""
     context: Any = None
     """The page's context for this turn, as JSON; ``None`` if there is none."""
+    page_state: Mapping[str, Any] = field(default_factory=dict)
+    """State that the page has written before the run, or with its request. A later turn does not get it again."""
     page_writes: PageWrites | None = None
     """State that the page writes while the run goes on; ``None`` if it may write none."""
     known_transcript: Transcript | None = None
@@ -196,12 +198,13 @@ class Job:
         compactions: list[Event] = []
         """ADK stores them and yields none of them."""
         observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal, compactions)
+        state = {**title_delta(self.session, self.transcript, self.turn), **self.page_state, **self.overrides.state()}
         events = with_plugin(observed, plugin).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id or named,
             new_message=content,
-            state_delta={**title_delta(self.session, self.transcript, self.turn), **self.overrides.state()} or None,
+            state_delta=state or None,
             run_config=run_config_for_turn(self.turn, run_config, idempotency_key),
             yield_user_message=True,
             abort_signal=abort_signal,

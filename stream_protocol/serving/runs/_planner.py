@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving.adk_runner import runner_for, task_agent_tools
 from stream_protocol.serving.base import TurnRecorders, run_off_loop
@@ -103,14 +103,12 @@ class Planner:
         known = planned.transcript
         if known is not None and len(known.stored) != len(session.events):  # they have been appended to
             known = None
-        overrides = incoming.overrides
         writes = self._page_writes(session)
+        written: dict[str, Any] = {} if writes is None else await writes.take()
         if self._shared_state is not None:
-            pending = {} if writes is None else await writes.take()
-            written = {**pending, **(incoming.request.body.get(STATE_KEY) or {})}
-            overrides = replace(overrides, state_delta={**written, **overrides.state_delta})
-        job = self.job(incoming.request, turn, session, overrides, planned.runner, accept)
-        job = replace(job, known_transcript=known, page_writes=writes)
+            written.update(incoming.request.body.get(STATE_KEY) or {})
+        job = self.job(incoming.request, turn, session, incoming.overrides, planned.runner, accept)
+        job = replace(job, known_transcript=known, page_writes=writes, page_state=written)
         await run_off_loop(job.read_session, events=session.events)
         return job
 
