@@ -31,7 +31,7 @@ MADE_BY_US: Final = frozenset(
     {
         *("check.Finding", "recording.RecordedTurn", "recording.Recording", "recording.ReplayStep"),
         *("recording.TimedEvent", "serving.AuditRecord", "serving.ChatListPage", "serving.Outcome", "ChatRequest"),
-        *("serving.run_logs.RunInfo", "serving.run_logs.RunReader"),
+        *("serving.StoredChat", "serving.run_logs.RunInfo", "serving.run_logs.RunReader"),
         "serving.ChatIdFilter",  # a filter of logging, with the parameter that each has
         *("serving.local_user", "session.repair_thought_signatures"),  # for us, and for ADK, to call
     }
@@ -112,12 +112,14 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "serving.FilePolicy": dict,
     "serving.LogBounds": dict,
     "serving.MemoryRunLog": dict,
+    "serving.PageContext": lambda: {"declared": dict},
     "serving.PostgresRunLog": lambda: {"url": "postgresql://db/a"},
     "serving.RedisRunLog": lambda: {"server": "redis://db"},
     "serving.RunOverrides": dict,
     "server.ServerLimits": dict,
     "serving.ServiceLimits": dict,
     "serving.ServiceTimes": dict,
+    "serving.SharedState": dict,
     "serving.SyncChatService": lambda: {"make": lambda: None},
     "serving.UIMessageStreamResponse": lambda: {"content": _stream()},
     "server.bind_socket": lambda: {"host": "127.0.0.1", "port": 0},
@@ -401,7 +403,11 @@ METHODS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "resume": {"chat_id": "c1", "user_id": "ann"},
     "stop": {"chat_id": "c1", "user_id": "ann"},
+    "steer": {"request": REQUEST, "user_id": "ann"},
     "history": {"chat_id": "c1", "user_id": "ann"},
+    "read_chat": {"chat_id": "c1", "user_id": "ann"},
+    "choose_version": {"chat_id": "c1", "version_id": "v", "user_id": "ann"},
+    "write_state": {"chat_id": "c1", "changes": {}, "user_id": "ann"},
     "has_chat": {"chat_id": "c1", "user_id": "ann"},
     "chats": {"user_id": "ann"},
     "update": {"chat_id": "c1", "user_id": "ann", "changes": {}},

@@ -51,12 +51,13 @@ def types(target: str, *, schemas: bool, file: Path | None) -> None:
 
 def _types(target: str, *, schemas: bool) -> str:
     from stream_protocol.cli._targets import load_or_refuse
-    from stream_protocol.typescript import ToolsError, chat_types, declared_parts
+    from stream_protocol.typescript import ToolsError, chat_types, declared_page_values, declared_parts
 
     try:
         with _without_warnings(), progress(f"Loading {target}"):
             loaded = load_or_refuse(target, "types {}")
-            return asyncio.run(chat_types(loaded, declared_parts(), schemas=schemas))
+            values = declared_page_values()
+            return asyncio.run(chat_types(loaded, declared_parts(), schemas=schemas, page_values=values))
     except ToolsError as error:
         refuse(str(error))
 

@@ -44,11 +44,11 @@ from stream_protocol.serving.http import (
     plain_text_errors,
     response_body,
 )
-from stream_protocol.serving.requests import ServiceOptions
+from stream_protocol.serving.requests import ServiceOptions, StoredChat
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.runs import OnFinish, Outcome
 from stream_protocol.serving.telemetry import ChatIdFilter
-from stream_protocol.session import FilePolicy
+from stream_protocol.session import FilePolicy, MessageVersions, PageContext, SharedState
 from stream_protocol.stream import RunLimitError
 
 if TYPE_CHECKING:
@@ -69,9 +69,11 @@ __all__ = [
     "ListedChat",
     "LogBounds",
     "MemoryRunLog",
+    "MessageVersions",
     "OnAudit",
     "OnFinish",
     "Outcome",
+    "PageContext",
     "PostgresRunLog",
     "Prepare",
     "Recorder",
@@ -82,6 +84,8 @@ __all__ = [
     "ServiceLimits",
     "ServiceOptions",
     "ServiceTimes",
+    "SharedState",
+    "StoredChat",
     "Suggestion",
     "SyncChatService",
     "Target",

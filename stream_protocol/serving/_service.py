@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from stream_protocol.serving.base import (
-    NO_OVERRIDES,
-    ByteShare,
-    InProgress,
-    RunOverrides,
-)
-from stream_protocol.serving.chats import (
-    PAGE_SIZE,
-    ChatChanges,
-    ChatListPage,
-    ListedChat,
-    chat_key,
-)
+from stream_protocol.serving.base import NO_OVERRIDES, ByteShare, InProgress, RunOverrides
+from stream_protocol.serving.chats import PAGE_SIZE, ChatChanges, ChatListPage, ListedChat, chat_key
 from stream_protocol.serving.requests import (
     ChatReads,
     RequestLifecycle,
     ServiceOptions,
     SteeringOutcome,
+    StoredChat,
     assemble,
     check_request,
     checked_options,
+    choose_version,
+    chunks_of,
     delete_chat,
     steer,
     stop_chat,
+    write_state,
 )
 from stream_protocol.wire import check_count, check_flag, check_instance, check_text
-from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from google.genai import types
 
     from stream_protocol.serving.adk_runner import Target
@@ -123,7 +116,7 @@ class ChatService:
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[AnyChunk]:
         """``respond`` as chunks, for a server that sends them in another form."""
-        return _parse(await self.respond(request, user_id=user_id, overrides=overrides))
+        return chunks_of(await self.respond(request, user_id=user_id, overrides=overrides))
 
     async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
         """Returns the running response of a chat, as SSE events from ``start`` to its end; ``None`` if there is none.
@@ -148,7 +141,22 @@ class ChatService:
         memory: ByteShare | None = None,
         encoded: bool = True,
     ) -> list[UIMessage] | None:
-        """Returns the messages of a chat as its client has them; ``None`` if this user has no such chat.
+        """Returns the messages of a chat as its client has them, or ``None``: see ``read_chat``."""
+        chat = await self.read_chat(
+            chat_id, user_id=user_id, artifact_base=artifact_base, memory=memory, encoded=encoded
+        )
+        return None if chat is None else chat.messages
+
+    async def read_chat(
+        self,
+        chat_id: str,
+        *,
+        user_id: str,
+        artifact_base: str | None = None,
+        memory: ByteShare | None = None,
+        encoded: bool = True,
+    ) -> StoredChat | None:
+        """Returns a chat as a page loads it, with the versions of its messages; ``None`` if this user has no such chat.
 
         ``artifact_base`` as in ``RunOverrides``. While a run goes on, the stored part of its message is included, and
         its calls without a result are left open.
@@ -161,7 +169,7 @@ class ChatService:
         check_flag("encoded", encoded)
         check_instance("memory", memory, ByteShare, "what hold_memory() returns", or_none=True)
         with self.in_progress:
-            return await self._reads.history(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
+            return await self._reads.chat(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
 
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
         """Return True if this user has the chat. Always True where the client has the history: nothing is stored."""
@@ -211,6 +219,26 @@ class ChatService:
         """
         with self.in_progress:
             return await self._reads.change(chat_key(user_id, chat_id), changes)
+
+    async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
+        """Chooses a version of a message: the chat shows it, with what followed it last, and goes on from there.
+
+        ``version_id``: one of ``MessageVersions.ids``. A version that the chat shows already may be chosen again. The
+        state of the session and its artifacts are those of the version, as after an edit.
+        Raises ``ChatRequestError``: 404 if there is no such chat or version, 409 while an answer is written.
+        """
+        check_text("version_id", version_id)
+        with self.in_progress:
+            await choose_version(self._context, user_id, chat_id, version_id)
+
+    async def write_state(self, chat_id: str, changes: dict[str, Any], *, user_id: str) -> dict[str, Any]:
+        """Writes state that the page shares with the agent: see ``SharedState``. Returns all of it, as it is then.
+
+        A run that goes on sees the change at its next step, whichever worker runs it; else the next run does. Raises
+        ``ChatRequestError``: 404 if this user has no such chat, 413 and 422 for values that are refused.
+        """
+        with self.in_progress:
+            return await write_state(self._context, user_id, chat_id, changes)
 
     async def stop(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, if there is one: its response ends with ``abort`` at once.
@@ -268,14 +296,3 @@ class ChatService:
         """
         self._draining = True
         await self._context.aclose(self.in_progress)
-
-
-async def _parse(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
-    """The chunks of SSE events. Closes the events, if they are a generator, when this is closed."""
-    try:
-        async for piece in events:
-            for chunk in parse_sse(piece):
-                yield chunk
-    finally:
-        if isinstance(events, AsyncGenerator):
-            await events.aclose()

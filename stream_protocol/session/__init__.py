@@ -6,6 +6,7 @@ Pure: no I/O, no clock. Read first the package ``transcript``: ``_transcript_rea
 
 Where to change what:
 
+- ``_page_values``: context and state that the page sends, and the types that the app declares.
 - ``_planning``: decides what a request may do; matches approvals and answers with what waits for them; 409.
 - ``_taken_back``: a new message: what an edit, another answer or a shortened history takes back.
 - ``_stored_responses``: retries: decides whether they get the stored response.
@@ -26,6 +27,7 @@ Where to change what:
 - ``_importing``: messages from other databases.
 - ``_files``: accepts or refuses attached files.
 - ``_user_message``: the user message; files in an edit.
+- ``_versions``: earlier versions of messages, and the rewind that chooses one.
 """
 
 from stream_protocol.adk import METADATA_KEY
@@ -38,6 +40,14 @@ from stream_protocol.session._history import session_to_messages, transcript_to_
 from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events
+from stream_protocol.session._page_values import (
+    CONTEXT_KEY,
+    MAX_STATE_BYTES,
+    STATE_KEY,
+    PageContext,
+    SharedState,
+    context_content,
+)
 from stream_protocol.session._planning import plan
 from stream_protocol.session._recorded_words import recorded_words, words_from_record
 from stream_protocol.session._requested_events import as_requested
@@ -55,6 +65,7 @@ from stream_protocol.session._taken_back import HistoryCut
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._turns import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn
 from stream_protocol.session._user_message import artifact_path, steering_content, user_message
+from stream_protocol.session._versions import MessageVersions, message_versions, rewind_to_choose
 from stream_protocol.session.transcript import (
     DETAILS_PREFIX,
     STATE_PREFIX,

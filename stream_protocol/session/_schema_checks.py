@@ -45,6 +45,16 @@ def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
     return _place(schema, answer)
 
 
+def is_usable(schema: Any) -> bool:
+    """Return True if values can be checked against the schema."""
+    try:
+        Budget().take_schema(schema)
+        _validator(schema)
+    except (UnusableSchemaError, ValidationError, ValueError):
+        return False
+    return True
+
+
 def _validator(schema: Any) -> Draft202012Validator:
     """Raises ``ValidationError`` or ``ValueError`` for a value that is not a schema."""
     return Draft202012Validator(

@@ -1,7 +1,7 @@
 """ADK's side effects -> ``data-*`` parts: agents, artifacts, state, widgets, and an app's own data."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
 
 from stream_protocol.adk import (
     ApprovalNote,
@@ -74,8 +74,8 @@ class EventActions:
                     self._sink.data("adk-agent", _without_none({"agent": agent, "from": said.speaker[0]}))
                 case Widget() if report.id not in newest or report is newest[report.id]:
                     _ = self._write_widget(report)
-                case StateChange(delta) if self._settings.options["send_state"]:
-                    _write_state(self._sink, delta)
+                case StateChange(delta) if keys := self._settings.options["send_state"]:
+                    _write_state(self._sink, delta, keys)
 
     def _newest_of_posted(self, said: EventFacts) -> dict[str, Widget | None]:
         """The ids of this event's widgets that were posted -> the widget to write; ``None`` if nothing has changed.
@@ -116,8 +116,13 @@ class EventActions:
         return True
 
 
-def _write_state(sink: Sink[Any], delta: Mapping[str, Any]) -> None:
-    sent = {key: value for key, value in delta.items() if not key.startswith(_INTERNAL_STATE)}
+def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] | Collection[str]) -> None:
+    """``keys``: those that are sent, or ``True`` for all."""
+    sent = {
+        key: value
+        for key, value in delta.items()
+        if not key.startswith(_INTERNAL_STATE) and (keys is True or key in keys)
+    }
     if sent:
         sink.data("adk-state", json_value(sent, lossy=True))
 

@@ -41,8 +41,9 @@ class ConverterOptions(TypedDict, total=False):
     send_sources: bool
     """Send sources as ``source-*``, citations, and Google's search suggestions. True by default: users can check an
     answer, and Google's terms for Grounding with Google Search require the suggestions."""
-    send_state: bool
-    """Send session state changes as ``data-adk-state``. False by default: state is the app's, not the browser's."""
+    send_state: bool | Collection[str]
+    """Send session state changes as ``data-adk-state``: all, or those of the named keys. False by default: state is the
+    app's, not the browser's."""
     hidden_tools: ToolSelection
     """Tools whose calls are not shown, besides ADK's control tools. None by default. An approval request of a hidden
     tool is still shown, with its call.
@@ -149,6 +150,11 @@ def _check_tools(name: str, value: object) -> None:
         check_texts(name, value, expected='a list of names, a function of a name, or "all"')
 
 
+def _check_keys(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        check_texts(name, value, expected="True, False or a list of state keys")
+
+
 def _check_version(_name: str, value: object) -> None:
     client_version(value)
 
@@ -157,7 +163,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "ai_sdk": _check_version,
     "send_reasoning": check_flag,
     "send_sources": check_flag,
-    "send_state": check_flag,
+    "send_state": _check_keys,
     "hidden_tools": _check_tools,
     "dynamic_tools": _check_tools,
     "tool_titles": partial(check_mapping, of_texts=True),

@@ -11,4 +11,4 @@ Where to change what:
 """
 
 from stream_protocol.typescript._agent_tools import ToolsError
-from stream_protocol.typescript._chat_types import chat_types, declared_parts
+from stream_protocol.typescript._chat_types import chat_types, declared_page_values, declared_parts

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from google.adk.agents import LlmAgent
 
 from stream_protocol.agents import DataPart
-from stream_protocol.serving import Target
+from stream_protocol.serving import PageContext, SharedState, Target
 from stream_protocol.serving.adk_runner import agent_tree
 from stream_protocol.typescript._agent_tools import ToolTypes, root_of, tools_of
 from stream_protocol.typescript._nodes import Field, Node, Object, union
@@ -20,12 +20,42 @@ from stream_protocol.typescript._schema_reader import SchemaReader
 from stream_protocol.typescript._wire_forms import ANYTHING, WireForm, agent_output, schema_of
 from stream_protocol.typescript._wire_types import DATA_PARTS, REQUESTS, ChatMetadata
 
+_T = TypeVar("_T")
+
 _HEAD: Final = "// Made by `adk-ui-stream types` from the agent: do not edit it.\n"
 _MESSAGE: Final = """\
 /** A message of the chat: `useChat<ChatMessage>(…)`. */
 export type ChatMessage = UIMessage<ChatMetadata, ChatDataParts, ChatTools>;
 """
-_OWN_NAMES: Final = ("ChatDataParts", "ChatMessage", "ChatOutputs", "ChatTools", "UIMessage")
+_STORED_CHAT: Final = """\
+/** A message with several versions. `POST /api/chat/{id}/branch` with `{"version": id}` chooses one of `ids`. */
+export type MessageVersions = {
+  messageId: string;
+  /** The index of the version that the chat shows. */
+  current: number;
+  ids: string[];
+};
+
+/** What `GET /api/chat/{id}` returns. */
+export type StoredChat = {
+  messages: ChatMessage[];
+  /** Absent if no message has several versions. */
+  versions?: MessageVersions[];
+};
+"""
+_WITH_STATE: Final = "  versions?: MessageVersions[];\n", "  versions?: MessageVersions[];\n  state: ChatState;\n"
+_OWN_NAMES: Final = (
+    "ChatContext",
+    "ChatDataParts",
+    "ChatMessage",
+    "ChatOutputs",
+    "ChatState",
+    "ChatTools",
+    "MessageVersions",
+    "StoredChat",
+    "UIMessage",
+    "WritableState",
+)
 
 
 @dataclass(frozen=True)
@@ -45,12 +75,27 @@ class _Tool:
     text: str
 
 
-async def chat_types(target: Target, parts: Iterable[DataPart[Any]] = (), *, schemas: bool = False) -> str:
+@dataclass(frozen=True)
+class PageValues:
+    """The types of what a page tells the agent."""
+
+    contexts: tuple[PageContext, ...] = ()
+    states: tuple[SharedState, ...] = ()
+
+
+async def chat_types(
+    target: Target,
+    parts: Iterable[DataPart[Any]] = (),
+    *,
+    schemas: bool = False,
+    page_values: PageValues = PageValues(),
+) -> str:
     """Returns TypeScript for an agent's frontend: ``ChatMessage``, a ``UIMessage`` with the types of its metadata, data
     parts and tools. The same agent gives the same text.
 
-    ``parts``: the app's own data parts, see ``declared_parts``. ``schemas``: also zod schemas, for the options of
-    ``useChat`` and ``validateUIMessages``. Raises ``ToolsError`` if the tools cannot be read.
+    ``parts``: the app's own data parts, see ``declared_parts``. ``page_values``: see ``declared_page_values``.
+    ``schemas``: also zod schemas, for the options of ``useChat`` and ``validateUIMessages``. Raises ``ToolsError`` if
+    the tools cannot be read.
     """
     root = root_of(target)
     reader = SchemaReader(_OWN_NAMES)
@@ -61,14 +106,17 @@ async def chat_types(target: Target, parts: Iterable[DataPart[Any]] = (), *, sch
     found = [] if root is None else [tool for tool in await tools_of(root) if tool.name not in REQUESTS]
     tools = sorted([*requests, *_merged_tools(found, reader)], key=lambda tool: tool.name)
     data = sorted([*own_parts, *app_parts], key=lambda part: part.name)
+    of_page = list(_page_sections(page_values, reader))
     outputs = [] if root is None else list(_read_entries(_merged(_agent_schemas(root)), reader))
     sections = [
         _HEAD,
         'import type { UIMessage } from "ai";\n' + ('import { z } from "zod/v4";\n' if schemas else ""),
         _MESSAGE,
+        _STORED_CHAT.replace(*_WITH_STATE) if page_values.states else _STORED_CHAT,
         "/** The parts `data-…` of a message. */\n" + _exported("ChatDataParts", _table(data)),
         "/** The tools whose calls the client receives. */\n" + _exported("ChatTools", _tool_table(tools)),
     ]
+    sections += of_page
     if outputs:
         sections.append(
             "/** Agents that answer in JSON: the type of their text. */\n" + _exported("ChatOutputs", _table(outputs))
@@ -81,13 +129,40 @@ async def chat_types(target: Target, parts: Iterable[DataPart[Any]] = (), *, sch
 
 def declared_parts() -> list[DataPart[Any]]:
     """The data parts that are module-level names of loaded modules. Call it after loading the target."""
+    return sorted(_declared(DataPart), key=lambda part: part.name)
+
+
+def declared_page_values() -> PageValues:
+    """Every ``PageContext`` and ``SharedState`` that is a module-level name. Call it after loading the target."""
+    return PageValues(contexts=tuple(_declared(PageContext)), states=tuple(_declared(SharedState)))
+
+
+def _declared(kind: type[_T]) -> list[_T]:
+    """The values of this class that are module-level names of loaded modules."""
     found = {
         id(value): value
         for module in [*sys.modules.values()]
         for value in [*getattr(module, "__dict__", {}).values()]
-        if isinstance(value, DataPart)
+        if isinstance(value, kind)
     }
-    return sorted(found.values(), key=lambda part: part.name)
+    return list(found.values())
+
+
+def _page_sections(values: PageValues, reader: SchemaReader) -> Iterator[str]:
+    if values.contexts:
+        node = _any_of(reader.read(context.type.schema) for context in values.contexts)
+        yield "/** `context` in the body of a request. */\n" + _exported("ChatContext", node)
+    if values.states:
+        writable = dict(_merged((key, type_.schema) for state in values.states for key, type_ in state.types.items()))
+        nodes = {key: _any_of(map(reader.read, schemas)) for key, schemas in writable.items()}
+        keys = sorted(frozenset().union(*(state.keys for state in values.states)))
+        unread = reader.read(ANYTHING)
+        fields = tuple(Field(name, nodes.get(name, unread), optional=True) for name in keys)
+        yield "/** The session's state that the page gets. */\n" + _exported("ChatState", Object(fields))
+        written = Object(tuple(field for field in fields if field.name in nodes))
+        yield "/** `state` in the body of a request, and the body of `PATCH …/state`. */\n" + _exported(
+            "WritableState", written
+        )
 
 
 def _merged(entries: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, list[Any]]]:

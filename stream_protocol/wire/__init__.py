@@ -46,7 +46,7 @@ from stream_protocol.wire._chunks import (
 )
 from stream_protocol.wire._client_versions import AiSdkOption, ClientVersion, client_version
 from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, InvalidArgumentError, StreamProtocolError
-from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, safe_key
+from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, has_forbidden_key, safe_key
 from stream_protocol.wire._joined_stream import JoinedStream
 from stream_protocol.wire._json_parsing import parse_client_json, parse_json
 from stream_protocol.wire._json_values import (

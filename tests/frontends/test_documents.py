@@ -48,7 +48,7 @@ root_agent = LlmAgent(name="assistant", model=ScriptedLlm(respond=answer))
 FETCH: Final = "([url, init]) => fetch(url, init).then(({ status }) => status)"
 CHAT_ROUTE: Final = """
 import { ChatPage } from "@/app/chat-page";
-import { storedMessages } from "@/lib/agent";
+import { storedChat } from "@/lib/agent";
 import { Suspense } from "react";
 
 type Params = { params: Promise<{ id: string }> };
@@ -59,7 +59,7 @@ export default function Page({ params }: Params) {
 
 async function StoredChat({ params }: Params) {
   const { id } = await params;
-  return <ChatPage id={id} messages={await storedMessages(id)} />;
+  return <ChatPage id={id} messages={(await storedChat(id)).messages} />;
 }
 """
 """The file in which a reader puts the page of docs/durable.md: it gets an id and the stored messages."""

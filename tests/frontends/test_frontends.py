@@ -325,7 +325,37 @@ class TestReactV6(Scenarios):
     frontend = Frontend("react", 6, "ai-v6/react")
 
 
-class NextApp(WholeApps):
+class ShowsVersions:
+    """An app with arrows at the messages that have several versions."""
+
+    def test_versions_are_chosen_before_and_after_a_reload(self, chat: ChatPage) -> None:
+        chat.say("hello")
+        expect(chat.answer).to_contain_text("You said: hello")
+        chat.expect_agreement()
+        chat.tab.get_by_role("article", name="You").first.hover()
+        chat.tab.get_by_role("button", name="Edit").first.click()
+        chat.tab.get_by_label("Edit message").fill("instead")
+        chat.tab.get_by_role("button", name=re.compile("^(Save|Send)$")).first.click()
+        expect(chat.answer).to_contain_text("You said: instead")
+        chat.expect_agreement()
+        for _ in range(2):
+            versions = chat.tab.get_by_role("article", name="You").get_by_role("group", name="Versions")
+            chat.tab.get_by_role("article", name="You").first.hover()
+            expect(versions).to_contain_text("2/2")
+            versions.get_by_role("button", name="Previous version").click()
+            expect(chat.answer).to_contain_text("You said: hello")
+            expect(versions).to_contain_text("1/2")
+            assert chat.backend.stored(chat.chat_id) == [("user", "hello"), ("assistant", "You said: hello")]
+            chat.tab.get_by_role("article", name="You").first.hover()
+            versions.get_by_role("button", name="Next version").click()
+            expect(chat.answer).to_contain_text("You said: instead")
+            chat.tab.reload()
+        chat.say("on")
+        expect(chat.answer).to_contain_text("You said: on")
+        assert chat.expect_agreement()[:2] == [("user", "instead"), ("assistant", "You said: instead")]
+
+
+class NextApp(ShowsVersions, WholeApps):
     denials = ("Deny…", "Deny")
     foreign_image = "Show image from {site}: Image from the conversation"
 
@@ -537,7 +567,7 @@ class TestNextjsV6(NextApp):
     frontend = Frontend("nextjs", 6, "ai-v6/react")
 
 
-class TestAssistantUi(WholeApps):
+class TestAssistantUi(ShowsVersions, WholeApps):
     frontend = Frontend("assistant-ui", 7)
     history_cut = "rewind"
     left_open = 0
@@ -568,7 +598,7 @@ class TestAssistantUi(WholeApps):
         expect(listed).to_be_visible()
 
 
-class TestAssistantUiV6(WholeApps):
+class TestAssistantUiV6(ShowsVersions, WholeApps):
     frontend = Frontend("assistant-ui", 6, "ai-v6/assistant-ui")
     history_cut = "rewind"
     left_open = 0

@@ -213,6 +213,34 @@ def test_a_message_is_copied_edited_and_answered_anew(page: Page) -> None:
     expect(page.get_by_role("article")).to_have_count(2)
 
 
+def test_versions_of_a_message_are_chosen_by_arrows_and_found_after_a_reload(page: Page, shots: Path) -> None:
+    say(page, "hello")
+    expect(answers(page)).to_contain_text("You said: hello")
+    expect_status(page, "ready")
+    press(page, "Regenerate")
+    expect(answers(page).get_by_role("group", name="Versions")).to_have_text("2/2")
+    page.get_by_role("article", name="You").get_by_role("button", name="Edit").click()
+    page.get_by_label("Edit message").fill("goodbye")
+    page.get_by_label("Edit message").press("Enter")
+    expect(answers(page)).to_contain_text("You said: goodbye")
+    mine = page.get_by_role("article", name="You").get_by_role("group", name="Versions")
+    expect(mine).to_have_text("2/2")
+    expect(mine.get_by_role("button", name="Next version")).to_be_disabled()
+    page.screenshot(path=shots / "versions.png", animations="disabled")
+    mine.get_by_role("button", name="Previous version").click()
+    expect(answers(page)).to_contain_text("You said: hello")
+    expect(mine).to_have_text("1/2")
+    theirs = answers(page).get_by_role("group", name="Versions")
+    expect(theirs).to_have_text("2/2")
+    theirs.get_by_role("button", name="Previous version").click()
+    expect(theirs).to_have_text("1/2")
+    page.reload()
+    expect(theirs).to_have_text("1/2")
+    say(page, "go on")
+    expect(answers(page).last).to_contain_text("You said: go on")
+    expect(page.get_by_role("article")).to_have_count(4)
+
+
 def test_escape_stops_the_answer_and_one_that_closes_a_menu_does_not(page: Page) -> None:
     say(page, "story")
     expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)

@@ -85,13 +85,13 @@ class GatedWorkers:
 
     @asynccontextmanager
     async def worker(
-        self, *, version: str = "", launched: bool = True, agent: BaseAgent | None = None
+        self, *, version: str = "", launched: bool = True, agent: BaseAgent | None = None, **options: Any
     ) -> AsyncIterator[Worker]:
         """A worker, until it ends in order; see ``Worker.crash``."""
         engine = KeepingEngine(self.kept, version=version)
         agent = agent or LlmAgent(name="root", model=ScriptedLlm(respond=self._respond))
         service = InstrumentedService(
-            agent, session_service=self.sessions, run_log=self.log, engine=engine, times=self.times
+            agent, session_service=self.sessions, run_log=self.log, engine=engine, times=self.times, **options
         )
         worker = Worker(self, service, engine)
         if launched:

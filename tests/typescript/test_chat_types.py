@@ -17,8 +17,9 @@ from pydantic import BaseModel, Field, model_serializer
 from typing_extensions import TypedDict
 
 from stream_protocol.agents import DataPart, client_tool, data_part
-from stream_protocol.serving import Target
+from stream_protocol.serving import PageContext, SharedState, Target
 from stream_protocol.typescript import ToolsError, chat_types
+from stream_protocol.typescript._chat_types import PageValues
 from tests.tools import OLD_ADK
 from tests.typescript.typed_agent import FakeMcpToolset, RawTool
 
@@ -222,3 +223,26 @@ async def test_agents_that_answer_in_json_have_the_type_of_their_text() -> None:
     raw = await typed(agent(output_schema={"type": "object", "properties": {"a": {"type": "string"}}}))
     assert "export type ChatOutputs = {\n  root: {\n    a?: string;\n  };\n};\n" in raw
     assert "ChatOutputs" not in await typed(agent())
+
+
+class Screen(BaseModel):
+    """What the user sees."""
+
+    path: str
+    rows: list[int] = []
+
+
+async def test_context_and_state_of_the_page_have_types() -> None:
+    values = PageValues(
+        contexts=(PageContext(Screen),),
+        states=(SharedState(read=["cart"], write={"theme": {"enum": ["light", "dark"]}, "seen": Screen}),),
+    )
+    text = await chat_types(LlmAgent(name="root"), page_values=values)
+    assert "export type ChatContext = Screen;" in text
+    state = '{\n  cart?: unknown;\n  seen?: Screen;\n  theme?: "light" | "dark";\n}'
+    assert f"export type ChatState = {state};" in text
+    assert "export type WritableState = {\n  seen?: Screen;" in text
+    assert "  state: ChatState;" in text
+    without = await chat_types(LlmAgent(name="root"))
+    assert "ChatState" not in without
+    assert "export type MessageVersions" in without

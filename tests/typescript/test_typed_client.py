@@ -44,6 +44,9 @@ USES = (Path(__file__).parent / "uses.ts").read_text()
 ACCEPTED = {"streamed": None, "validated": None}
 EXPECTED_ERROR = re.compile(r"// @ts-expect-error: .*")
 
+DOCUMENTED = ("page.tsx", "checked.ts", "quick-start.tsx", "versions.tsx", "context.ts", "state.tsx", "skill.tsx")
+"""The files of our pages."""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -61,6 +64,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (documented / "page.tsx").write_text(block("docs/types.md", "export function Chat()"))
     (documented / "checked.ts").write_text(block("docs/types.md", "export const useCheckedChat"))
     (documented / "quick-start.tsx").write_text(block("docs/quick-start.md", "export default function Page()"))
+    (documented / "versions.tsx").write_text(block("docs/versions.md", "export function useVersions("))
+    (documented / "context.ts").write_text(block("docs/page-values.md", "export const transport"))
+    (documented / "state.tsx").write_text(block("docs/page-values.md", "export function useAgentState"))
     (documented / "skill.tsx").write_text(block("skills/adk-ui-stream/SKILL.md", "export function Chat()"))
     (documented / "chat-types.ts").write_text(types_of_the_documented_agent())
     return project
@@ -98,7 +104,7 @@ def compiled(folder: Path, *files: str, ai: str, react: str) -> list[str]:
 
 @pytest.mark.parametrize(("ai", "react"), [("ai-v6", "react-v6"), ("ai-v7", "react-v7")])
 def test_right_uses_compile_and_each_wrong_one_does_not(folder: Path, ai: str, react: str) -> None:
-    documented = [f"documented/{name}" for name in ("page.tsx", "checked.ts", "quick-start.tsx", "skill.tsx")]
+    documented = [f"documented/{name}" for name in DOCUMENTED]
     errors = compiled(folder, "uses.ts", "wrong.ts", *documented, ai=ai, react=react)
     wrong = [number + 1 for number, line in enumerate(USES.splitlines(), 1) if "@ts-expect-error" in line]
     assert len(wrong) > 15

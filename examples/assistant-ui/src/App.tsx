@@ -1,17 +1,16 @@
-import type { UIMessage } from "ai";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { Assistant } from "./Assistant";
-import { loadMessages } from "./server";
+import { loadChat, type StoredChat } from "./server";
 
 /** Shows the chat whose id is in the address, so that a reload and a second tab find it. */
 export function App() {
   const id = useChatId();
-  const [loaded, setLoaded] = useState<{ id: string; messages: UIMessage[] }>();
+  const [loaded, setLoaded] = useState<StoredChat & { id: string }>();
   const [problem, setProblem] = useState<string>();
   useEffect(() => {
     let left = false;
-    loadMessages(id).then(
-      (messages) => left || setLoaded({ id, messages }),
+    loadChat(id).then(
+      (chat) => left || setLoaded({ id, ...chat }),
       (error: unknown) => left || setProblem(String(error)),
     );
     return () => {
@@ -19,7 +18,7 @@ export function App() {
     };
   }, [id]);
   if (problem) return <p role="alert">{problem}</p>;
-  return loaded && <Assistant key={loaded.id} id={loaded.id} messages={loaded.messages} />;
+  return loaded && <Assistant key={loaded.id} {...loaded} />;
 }
 
 export function openChat(id: string = crypto.randomUUID()): void {

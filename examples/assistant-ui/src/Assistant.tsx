@@ -9,8 +9,9 @@ import {
 } from "ai";
 import { useState } from "react";
 import { Chats, useChats } from "./Chats";
-import { stopRun } from "./server";
+import { type StoredChat, stopRun } from "./server";
 import { Thread } from "./Thread";
+import { useVersions, VersionsContext } from "./Versions";
 
 /** True once each call of the last step that waited for the user has its answer: then all of them are sent. */
 const isAnswered = (chat: { messages: UIMessage[] }) =>
@@ -36,7 +37,7 @@ const newTransport = () =>
     }),
   });
 
-export function Assistant({ id, messages }: { id: string; messages: UIMessage[] }) {
+export function Assistant({ id, messages, versions: loaded = [] }: StoredChat & { id: string }) {
   const [transport] = useState(newTransport);
   const chats = useChats(id);
   const chat = useChat({
@@ -45,8 +46,12 @@ export function Assistant({ id, messages }: { id: string; messages: UIMessage[] 
     transport,
     resume: messages.length > 0, // a new chat has nothing to resume
     sendAutomaticallyWhen: isAnswered,
-    onFinish: () => void chats.reload(),
+    onFinish: () => {
+      void chats.reload();
+      void versions.reload();
+    },
   });
+  const versions = useVersions(id, loaded, chat.setMessages);
   /** `stop()` of the AI SDK only leaves, as a reload does: the server is asked to end what it does. */
   const stop = async () => {
     await stopRun(id);
@@ -57,7 +62,9 @@ export function Assistant({ id, messages }: { id: string; messages: UIMessage[] 
     <AssistantRuntimeProvider runtime={runtime}>
       <div className="app">
         <Chats />
-        <Thread error={chat.error} onRetry={() => void chat.regenerate()} />
+        <VersionsContext value={versions}>
+          <Thread error={chat.error} onRetry={() => void chat.regenerate()} />
+        </VersionsContext>
         <p className="status" role="status" data-status={chat.status}>
           {chat.status === "submitted" || chat.status === "streaming" ? "The agent is answering." : ""}
         </p>

@@ -14,6 +14,7 @@ import { MarkdownTextPrimitive } from "@assistant-ui/react-markdown";
 import { type ComponentProps, useRef } from "react";
 import { foreignHost } from "./foreign-host";
 import { ToolCall } from "./ToolCall";
+import { BranchPicker } from "./Versions";
 
 export function Thread({ error, onRetry }: { error: Error | undefined; onRetry: () => void }) {
   return (
@@ -71,6 +72,7 @@ function UserMessage() {
       <MessagePrimitive.Attachments>{({ attachment }) => <Attached attachment={attachment} />}</MessagePrimitive.Attachments>
       <MessagePrimitive.Parts />
       <ActionBarPrimitive.Root hideWhenRunning className="actions">
+        <BranchPicker />
         <ActionBarPrimitive.Edit>Edit</ActionBarPrimitive.Edit>
       </ActionBarPrimitive.Root>
     </MessagePrimitive.Root>
@@ -101,6 +103,7 @@ function AssistantMessage() {
     <MessagePrimitive.Root role="article" aria-label="Agent" className="message agent">
       <MessagePrimitive.Parts components={{ Text, Reasoning, Source, File, tools: { Fallback: ToolCall } }} />
       <ActionBarPrimitive.Root hideWhenRunning className="actions">
+        <BranchPicker />
         <ActionBarPrimitive.Copy>Copy</ActionBarPrimitive.Copy>
         <ActionBarPrimitive.Reload>Regenerate</ActionBarPrimitive.Reload>
       </ActionBarPrimitive.Root>

@@ -4,11 +4,22 @@ export type ListedChat = { id: string; title: string | null; archived: boolean }
 
 const chatPath = (id: string) => `/api/chat/${encodeURIComponent(id)}`;
 
-/** What the server has stored of a chat; nothing of one that is new. */
-export async function loadMessages(id: string): Promise<UIMessage[]> {
-  const { messages, error } = await (await fetch(chatPath(id))).json();
-  if (!messages) throw new Error(error);
-  return messages;
+export type MessageVersions = { messageId: string; current: number; ids: string[] };
+
+export type StoredChat = { messages: UIMessage[]; versions?: MessageVersions[] };
+
+/** What the server has stored of a chat; no messages of one that is new. */
+export async function loadChat(id: string): Promise<StoredChat> {
+  const { error, ...chat } = await (await fetch(chatPath(id))).json();
+  if (!chat.messages) throw new Error(error);
+  return chat;
+}
+
+/** Chooses a version of a message: the chat goes on from there. */
+export async function chooseVersion(id: string, version: string): Promise<StoredChat> {
+  const headers = { "content-type": "application/json" };
+  const chosen = await fetch(`${chatPath(id)}/branch`, { method: "POST", headers, body: JSON.stringify({ version }) });
+  return chosen.ok ? chosen.json() : loadChat(id);
 }
 
 /** The newest chats, then the newest of the archived ones. */

@@ -1,6 +1,6 @@
 import "server-only";
 import { headers } from "next/headers";
-import type { ChatMessage } from "./chat-types";
+import type { StoredChat } from "./chat-types";
 
 /** Where the agent's server has this path. Read anew each time: one build serves every environment. */
 export function agentUrl(path: string): string {
@@ -8,7 +8,7 @@ export function agentUrl(path: string): string {
 }
 
 /** What the agent's server has stored of a chat, asked as the user who asks for the page; nothing of a new one. */
-export async function storedMessages(id: string): Promise<ChatMessage[]> {
+export async function storedChat(id: string): Promise<StoredChat> {
   const asked = await headers();
   const response = await fetch(agentUrl(`/api/chat/${encodeURIComponent(id)}`), {
     cache: "no-store",
@@ -17,7 +17,7 @@ export async function storedMessages(id: string): Promise<ChatMessage[]> {
       return value === null ? [] : [[name, value] satisfies [string, string]];
     }),
   });
-  if (response.status === 404) return [];
+  if (response.status === 404) return { messages: [] };
   if (!response.ok) throw new Error(`The agent's server answers ${response.status}.`);
-  return (await response.json()).messages;
+  return response.json();
 }

@@ -5,6 +5,21 @@ import type { UIMessage } from "ai";
 /** A message of the chat: `useChat<ChatMessage>(…)`. */
 export type ChatMessage = UIMessage<ChatMetadata, ChatDataParts, ChatTools>;
 
+/** A message with several versions. `POST /api/chat/{id}/branch` with `{"version": id}` chooses one of `ids`. */
+export type MessageVersions = {
+  messageId: string;
+  /** The index of the version that the chat shows. */
+  current: number;
+  ids: string[];
+};
+
+/** What `GET /api/chat/{id}` returns. */
+export type StoredChat = {
+  messages: ChatMessage[];
+  /** Absent if no message has several versions. */
+  versions?: MessageVersions[];
+};
+
 /** The parts `data-…` of a message. */
 export type ChatDataParts = {
   "adk-agent": AdkAgent;

@@ -1,12 +1,15 @@
-"""Our plugin in one run of an agent: it makes events storable, notes the calls whose tools raised, and takes in the
-steering messages."""
+"""Our plugin in one run of an agent: it makes events storable, and notes the calls whose tools raised.
+
+It also takes in the steering messages, and takes up state that the page has written.
+"""
 
 from __future__ import annotations
 
 import logging
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from google.adk.events import Event, EventActions
 from google.adk.plugins import BasePlugin
 
 from stream_protocol.adk import CARDS_KEY, REQUEST_CONFIRMATION, gated_call
@@ -18,7 +21,6 @@ from stream_protocol.session import make_storable
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.invocation_context import InvocationContext
-    from google.adk.events import Event
     from google.adk.models import LlmRequest
     from google.adk.runners import Runner
     from google.adk.sessions import Session
@@ -31,16 +33,31 @@ logger = logging.getLogger(__name__)
 PLUGIN_NAME: Final = "adk_ui_stream"
 
 
+class StateWrites(Protocol):
+    """State that somebody writes while a run goes on: see ``PageWrites``."""
+
+    def are_of(self, session: Session) -> bool:
+        """Return True if they are for this session."""
+
+    async def take(self) -> dict[str, Any]:
+        """Return those that are not applied yet."""
+
+    async def settle(self) -> None:
+        """Note that what was taken is applied."""
+
+
 class RunPlugin(BasePlugin):
     """Watches one run. ADK gives it to the agents of an ``AgentTool``, too: these have invocations of their own.
 
-    ``session``: that of the run. ``inbox``: its steering messages.
+    ``session``: that of the run. ``inbox``: its steering messages. ``writes``: state to be taken up between two steps;
+    ``None`` if there can be none.
     """
 
-    def __init__(self, session: Session, inbox: SteeringInbox) -> None:
+    def __init__(self, session: Session, inbox: SteeringInbox, writes: StateWrites | None = None) -> None:
         super().__init__(PLUGIN_NAME)
         self._session_id = session.id
         self._inbox = inbox
+        self._writes = writes
         self._raised: set[tuple[str, str]] = set()
         """Invocation and id of each call whose tool raised. An app's callback may have answered it since."""
         self._state_writers: dict[str, set[str]] = {}
@@ -96,6 +113,26 @@ class RunPlugin(BasePlugin):
             return
         for problem in await run_off_loop(lambda: make_storable(event, self._state_writers), events=[event]):
             logger.error("%s", Quoting(problem, "A tool or an agent gave a value that is not JSON."))
+        if event.get_function_responses():
+            await self._take_up_writes(invocation_context)
+
+    async def _take_up_writes(self, invocation_context: InvocationContext) -> None:
+        """Stores the state that was written since, before the next call of a model. If it cannot be read, the next step
+        or the next run takes it up."""
+        session = invocation_context.session
+        if self._writes is None or not self._writes.are_of(session):
+            return
+        try:
+            written = await self._writes.take()
+        except Exception:
+            logger.exception("State that the page has written could not be read.")
+            return
+        if written:
+            event = Event(
+                author="user", invocation_id=invocation_context.invocation_id, actions=EventActions(state_delta=written)
+            )
+            await invocation_context.session_service.append_event(session, event)
+            await self._writes.settle()
 
     def _cards(self, event: Event) -> dict[str, dict[str, Any]]:
         titles: dict[str, str] = {}

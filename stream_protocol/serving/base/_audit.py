@@ -1,4 +1,4 @@
-"""The audit trail: who approved, denied, answered, signed in, stopped or deleted what, and who was refused."""
+"""The audit trail: who approved, denied, answered, signed in, stopped, deleted or chose what, and who was refused."""
 
 from __future__ import annotations
 
@@ -48,6 +48,10 @@ CLOSING_SECONDS: Final = 10.0
 """Seconds that a service that is closed waits until the hook has had all records."""
 
 
+AuditAction: TypeAlias = Literal["approve", "deny", "answer", "sign-in", "stop", "delete", "branch", "context", "state"]
+"""``branch``: the user chose a version of a message. ``context``, ``state``: the page sent context, or wrote state."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AuditRecord:
     """One act of a user. It holds no arguments, outputs, reasons, texts or credentials."""
@@ -57,16 +61,17 @@ class AuditRecord:
     user_id: str
     app: str
     chat_id: str
-    action: Literal["approve", "deny", "answer", "sign-in", "stop", "delete"]
+    action: AuditAction
     outcome: Literal["accepted", "refused"]
     status: int | None = None
     """The HTTP status of the refusal; ``None`` if it was accepted."""
     call_id: str | None = None
-    """The call's ``toolCallId``; ``None`` for ``stop`` and ``delete``, and if a refused request named no call."""
+    """The call's ``toolCallId``; ``None`` for acts on a whole chat, and if a refused request named no call."""
     tool: str | None = None
     """The name of the tool; ``None`` also for a call that is not stored."""
     arguments_sha256: str | None = None
-    """Of the call's stored arguments, as hexadecimal text: see ``arguments_digest``. ``None`` as for ``tool``."""
+    """Of the call's stored arguments, as hexadecimal text: see ``arguments_digest``. ``None`` as for ``tool``. For
+    ``context`` and ``state``: of what the page sent, if it was accepted."""
     omitted: int = 0
     """On the last record of a refused request: how many answers it had beyond those that have a record."""
 
@@ -118,7 +123,7 @@ class AuditFile:
             return False
 
 
-def arguments_digest(arguments: dict[str, Any]) -> str:
+def arguments_digest(arguments: Any) -> str:
     """Returns the SHA-256 of ``json.dumps(arguments, sort_keys=True, separators=(",", ":"))``, as hexadecimal text."""
     digest = sha256()
     for piece in _CANONICAL.iterencode(arguments):  # in pieces, between which other threads go on
@@ -198,14 +203,20 @@ class AuditTrail:
             raise
 
     @contextmanager
-    def acting(self, user_id: str, chat_id: str, action: Literal["stop", "delete"]) -> Iterator[None]:
-        """Records that the act was accepted, or the ``ChatRequestError`` that refuses it."""
+    def acting(
+        self, user_id: str, chat_id: str, action: Literal["stop", "delete", "branch", "context", "state"]
+    ) -> Iterator[Callable[[Any], None]]:
+        """Records that the act was accepted, or the ``ChatRequestError`` that refuses it.
+
+        The block is given a function that takes what the page sent: the record has its digest.
+        """
+        sent: list[str] = []
         try:
-            yield
+            yield lambda value: sent.append(arguments_digest(value))
         except ChatRequestError as refused:
             self._record(user_id, chat_id, action, status=refused.status)
             raise
-        self._record(user_id, chat_id, action)
+        self._record(user_id, chat_id, action, digest=sent[0] if sent else None)
 
     async def aclose(self) -> None:
         """Waits up to ``CLOSING_SECONDS`` until the hook has had all records."""
@@ -217,11 +228,12 @@ class AuditTrail:
         self,
         user_id: str,
         chat_id: str,
-        action: Literal["approve", "deny", "answer", "sign-in", "stop", "delete"],
+        action: AuditAction,
         *,
         decision: Decision | None = None,
         status: int | None = None,
         omitted: int = 0,
+        digest: str | None = None,
     ) -> None:
         call = decision or Decision(kind="answer")
         record = AuditRecord(
@@ -234,7 +246,7 @@ class AuditTrail:
             status=status,
             call_id=None if call.call_id is None else call.call_id[:MAX_ID_LENGTH],
             tool=call.tool,
-            arguments_sha256=None if call.arguments is None else arguments_digest(call.arguments),
+            arguments_sha256=digest if call.arguments is None else arguments_digest(call.arguments),
             omitted=omitted,
         )
         audit_logger.info("%s", record.to_json())

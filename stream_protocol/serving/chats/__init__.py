@@ -6,6 +6,7 @@ Where to change what:
 - ``_chat_list``: the list of chats, titles.
 - ``_chat_cursor``: its pages.
 - ``_chat_details``: ``PATCH``: titles and archive marks of users.
+- ``_page_writes``: state that the page writes, until a run takes it.
 - ``_artifacts``: files as artifacts.
 """
 
@@ -16,7 +17,14 @@ from stream_protocol.serving.chats._artifacts import (
     load_artifact,
     load_saved_files,
 )
-from stream_protocol.serving.chats._chat_details import WITHOUT_EVENTS, ChatChanges, checked_changes, parse_changes
+from stream_protocol.serving.chats._chat_details import (
+    WITHOUT_EVENTS,
+    ChatChanges,
+    checked_changes,
+    delete_details,
+    parse_changes,
+    parse_object,
+)
 from stream_protocol.serving.chats._chat_list import (
     MAX_PAGE_SIZE,
     PAGE_SIZE,
@@ -27,6 +35,7 @@ from stream_protocol.serving.chats._chat_list import (
     title_delta,
 )
 from stream_protocol.serving.chats._chat_store import ChatKey, ChatStore, chat_key
+from stream_protocol.serving.chats._page_writes import PageWrites
 from stream_protocol.serving.chats._sessions import (
     Completion,
     create_session,

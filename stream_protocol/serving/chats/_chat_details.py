@@ -65,13 +65,18 @@ NO_DETAILS: Final = ChatDetails()
 
 def parse_changes(body: bytes) -> ChatChanges:
     """Reads the JSON body of a request. Raises ``ChatRequestError`` (400, 422) for one that is refused."""
+    return checked_changes(parse_object(body))
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Reads a JSON object. Raises ``ChatRequestError`` (400) for another body."""
     try:
         parsed = parse_json(body)
     except (ValueError, RecursionError) as error:
         raise ChatRequestError("The request body is not valid JSON, or is nested too deeply.") from error
     if not isinstance(parsed, dict):
         raise ChatRequestError("The request body must be a JSON object.")
-    return checked_changes(parsed)
+    return parsed
 
 
 def checked_changes(changes: object) -> ChatChanges:
@@ -113,9 +118,13 @@ async def find_details(runner: Runner, chat: Session) -> ChatDetails:
 
 
 async def change_details(runner: Runner, chat: Session, changes: ChatChanges) -> None:
-    """Stores the changes. Of two that come at once both are stored; where they say two things the later one counts."""
+    """Stores the changes: see ``store_details``."""
+    await store_details(runner, chat, {f"{STATE_PREFIX}{name}": value for name, value in changes.items()})
+
+
+async def store_details(runner: Runner, chat: Session, state: dict[str, Any]) -> None:
+    """Stores state beside the chat. Of two changes at once both are stored; for the same key the later one counts."""
     store, key = runner.session_service, _key(chat)
-    state = {f"{STATE_PREFIX}{name}": value for name, value in changes.items()}
     while True:
         try:
             session = await store.get_session(**key, config=WITHOUT_EVENTS)

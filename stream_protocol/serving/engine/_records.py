@@ -16,6 +16,7 @@ from stream_protocol.serving.engine._engine import RunRecord
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.telemetry import traceparent
 from stream_protocol.session import (
+    CONTEXT_KEY,
     AnsweredCalls,
     NewUserTurn,
     Transcript,
@@ -57,7 +58,7 @@ def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
         invocation_id=job.invocation_id,
         found_events=len(job.session.events),
         state=to_jsonable_python(job.session.state, fallback=str),
-        state_delta=to_jsonable_python(dict(job.overrides.state_delta), fallback=str),
+        state_delta=to_jsonable_python({**job.page_state, **job.overrides.state_delta}, fallback=str),
         artifact_base=job.overrides.artifact_base,
         refusal=OVERRIDDEN_TEXT if _is_overridden(job.overrides) else None,
         words=recorded_words(job.turn.texts_and_files) if isinstance(job.turn, NewUserTurn) else None,
@@ -77,6 +78,8 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
         body["trigger"] = request.trigger
     if request.message_id is not None:
         body["messageId"] = request.message_id
+    if CONTEXT_KEY in request.body:
+        body[CONTEXT_KEY] = request.body[CONTEXT_KEY]
     return body
 
 

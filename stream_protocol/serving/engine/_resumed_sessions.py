@@ -11,7 +11,7 @@ from google.adk.flows.llm_flows.functions import AF_FUNCTION_CALL_ID_PREFIX, REQ
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.state import State
 
-from stream_protocol.adk import is_user_event
+from stream_protocol.adk import USER, is_user_event
 from stream_protocol.serving.adk_runner import DelegatingSessions
 from stream_protocol.serving.engine._shown import is_partial_text
 from stream_protocol.session import Transcript
@@ -102,6 +102,10 @@ class ResumedSessions(DelegatingSessions):
         same = next(
             (earlier for earlier in self._earlier if not is_partial_text(earlier) and _said(earlier) == said), None
         )
+        reached = len(self._earlier) if same is None else self._earlier.index(same)
+        for written in [earlier for earlier in self._earlier[:reached] if _is_written_state(earlier)]:
+            self._earlier.remove(written)
+            await BaseSessionService.append_event(self, session, written)
         self._pass_partial_texts(len(self._earlier) if same is None else self._earlier.index(same))
         if same is None:
             await self._sessions.append_event(self._stored, event)
@@ -137,6 +141,11 @@ class ResumedSessions(DelegatingSessions):
 
     def _copy(self) -> Session:
         return self._found.model_copy(update={"events": list(self._found.events), "state": dict(self._found.state)})
+
+
+def _is_written_state(event: Event) -> bool:
+    """Return True for state that the page has written while the run went on."""
+    return event.author == USER and event.content is None and bool(event.actions.state_delta)
 
 
 def _said(event: Event) -> str:

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from stream_protocol._origins import check_origins
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.base import NO_OVERRIDES, RunOverrides
-from stream_protocol.serving.chats import MAX_PAGE_SIZE, PAGE_SIZE, parse_changes
+from stream_protocol.serving.chats import MAX_PAGE_SIZE, PAGE_SIZE, parse_changes, parse_object
 from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
 from stream_protocol.serving.http._hooks import SharedUserWarning, prepare_run, require_user
 from stream_protocol.serving.http._plain_text_errors import json_errors, plain_text_errors
@@ -29,6 +29,7 @@ from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageS
 from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
 from stream_protocol.serving.run_logs import RunReader
 from stream_protocol.serving.telemetry import count_refusal, note_chat
+from stream_protocol.session import MAX_STATE_BYTES
 from stream_protocol.wire import (
     ChatRequestError,
     check_callable,
@@ -43,6 +44,13 @@ if TYPE_CHECKING:
 
 MAX_CHANGES_BYTES: Final = 16 * 1024
 """The most bytes in the body of a ``PATCH``: a title is short, also in ``\\u`` escapes."""
+
+MAX_CHOICE_BYTES: Final = 1024
+"""The most bytes in the body of a choice: the id of a version is short."""
+
+CHOICE_HINT: Final = "it may say only a version."
+
+STATE_HINT: Final = "it may say only the keys that change."
 
 CHANGES_HINT: Final = "it may say only a title and archived."
 
@@ -83,15 +91,13 @@ class ChatEndpoints:
     request that does not fit is refused (503, or 429 if one user takes more than half).
     ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
     ``allow_origins``: origins of pages on other sites that may change something, such as ``https://app.example``, or
-    ``*`` for all. ``respond``, ``steer``, ``stop``, ``update`` and ``delete`` refuse others (403). Only for frameworks
-    other than Starlette and FastAPI: with these, name the origins in the app's ``CORSMiddleware``, which also answers
-    preflights.
+    ``*`` for all. Methods that change something refuse others (403). Only for frameworks other than
+    Starlette and FastAPI: with these, name the origins in the app's ``CORSMiddleware``, which also answers preflights.
 
     No method raises for a request that is refused: the response has a 4xx and one short plain sentence, which the page
-    shows. It is plain text, but ``{"error": …}`` of ``history``, ``chats``, ``update`` and ``steer``: these answer
-    JSON. Any other failure is logged. The response is then a 500 with the text of the service's ``on_error``, by
-    default a masked one.
-    An empty ``user_id`` is refused (401). Requests beyond the limits of the service are refused, too (429): see
+    shows. It is plain text, but ``{"error": …}`` of methods that answer JSON, such as ``history`` and ``chats``. Any
+    other failure is logged. The response is then a 500 with the text of the service's ``on_error``, by default a masked
+    one. An empty ``user_id`` is refused (401). Requests beyond the limits of the service are refused, too (429): see
     ``ServiceLimits``. The constructor raises ``StreamProtocolError`` for a wrong value.
     """
 
@@ -173,22 +179,42 @@ class ChatEndpoints:
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
-        """``{"messages": […]}``: a chat as its page had it. If this user has no such chat, 404 with no messages and
+        """``{"messages": […], "versions": […], "state": {…}}``: a chat as its page had it. ``versions`` is absent if no
+        message has several: see ``MessageVersions``. ``state`` is absent without ``shared_state``. If this user has no
+        such chat, 404 with no messages and
         ``error``: a chat is new until something is said in it.
 
         ``artifact_path`` as for ``respond``.
         """
         check_text("artifact_path", artifact_path, or_none=True)
         await self._admit(request, user_id, chat_id)
-        base = artifact_base(request, artifact_path)
-        with self._service.hold_memory(user_id) as memory:
-            messages = await self._service.history(
-                chat_id, user_id=user_id, artifact_base=base, memory=memory, encoded=False
-            )
-            if messages is None:
-                count_refusal("not_found")
-                return no_such_chat()
-            return SlicedResponse(history_json(messages), memory=memory.handed_over(), headers=JSON_HEADERS)
+        return await self._stored_chat(request, chat_id, user_id, artifact_path)
+
+    @_answers_errors_as_json
+    async def choose_version(
+        self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
+    ) -> Response:
+        """Chooses a version of a message. The body is ``{"version": ID}``, an id of ``versions`` in ``history``.
+
+        Returns the chat as ``history`` does, as it is then. 404 if this user has no such chat or version, 409 while an
+        answer is written, 422 for another body.
+        """
+        check_text("artifact_path", artifact_path, or_none=True)
+        await self._admit_change(request, user_id, chat_id)
+        body = await self._bodies.read_small_json(request, MAX_CHOICE_BYTES, CHOICE_HINT)
+        await self._service.choose_version(chat_id, _parse_choice(body), user_id=user_id)
+        return await self._stored_chat(request, chat_id, user_id, artifact_path)
+
+    @_answers_errors_as_json
+    async def write_state(self, request: Request, chat_id: str, *, user_id: str) -> Response:
+        """Writes state that the page shares with the agent. The body is an object with the keys that change.
+
+        Returns ``{"state": {…}}`` as ``history`` does. 404 if this user has no such chat, 413 and 422 for other values
+        than ``SharedState`` allows.
+        """
+        await self._admit_change(request, user_id, chat_id)
+        body = await self._bodies.read_small_json(request, MAX_STATE_BYTES, STATE_HINT)
+        return JSONResponse({"state": await self._service.write_state(chat_id, parse_object(body), user_id=user_id)})
 
     @_answers_errors_as_json
     async def chats(self, request: Request, *, user_id: str) -> Response:
@@ -244,6 +270,21 @@ class ChatEndpoints:
         part = await self._service.artifact(chat_id, name, version, user_id=user_id)
         return artifact_response(part, name, self._service.hold_memory(user_id))
 
+    async def _stored_chat(self, request: Request, chat_id: str, user_id: str, artifact_path: str | None) -> Response:
+        base = artifact_base(request, artifact_path)
+        with self._service.hold_memory(user_id) as memory:
+            chat = await self._service.read_chat(
+                chat_id, user_id=user_id, artifact_base=base, memory=memory, encoded=False
+            )
+            if chat is None:
+                count_refusal("not_found")
+                return no_such_chat()
+            others: dict[str, Any] = {"versions": chat.versions} if chat.versions else {}
+            if chat.state is not None:
+                others["state"] = chat.state
+            content = history_json(chat.messages, **others)
+            return SlicedResponse(content, memory=memory.handed_over(), headers=JSON_HEADERS)
+
     async def _admit_change(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
         """Refuses what an unknown page of another site sends, and else as ``_admit``. Its body is read then."""
         _check_request(request)
@@ -272,6 +313,14 @@ class ChatEndpoints:
 
 def _check_request(request: object) -> None:
     check_instance("request", request, Request, "a Request of Starlette or FastAPI")
+
+
+def _parse_choice(body: bytes) -> str:
+    """The version in the body of a choice. Raises ``ChatRequestError`` (400, 422)."""
+    match parse_object(body):
+        case {"version": str(version), **others} if not others:
+            return version
+    raise ChatRequestError('The body must be {"version": ID}.', status=422)
 
 
 def _parse_version(text: str | None) -> int | None:

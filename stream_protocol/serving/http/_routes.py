@@ -22,7 +22,7 @@ from stream_protocol.serving.http._stream_response import KEEP_ALIVE
 from stream_protocol.serving.telemetry import ObservedRoute
 from stream_protocol.wire import check_callable, check_pattern
 
-JSON_ROUTES: Final = frozenset({"chat_history", "chats", "update_chat", "steer_chat"})
+JSON_ROUTES: Final = frozenset({"chat_history", "chats", "update_chat", "steer_chat", "choose_version", "write_state"})
 """The names of the routes whose errors are JSON, as all that they answer."""
 
 _PATH: Final = re.compile(r"(?:/[^/\\\s?#%]+)+")
@@ -95,6 +95,13 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
         base = request.url.path.rpartition("/")[0]
         return await endpoints.history(request, _chat_id(request), user_id=user_id, artifact_path=base)
 
+    async def choose(request: Request, user_id: str) -> Response:
+        base = request.url.path.rpartition("/")[0].rpartition("/")[0]
+        return await endpoints.choose_version(request, _chat_id(request), user_id=user_id, artifact_path=base)
+
+    async def write_state(request: Request, user_id: str) -> Response:
+        return await endpoints.write_state(request, _chat_id(request), user_id=user_id)
+
     async def chats(request: Request, user_id: str) -> Response:
         return await endpoints.chats(request, user_id=user_id)
 
@@ -133,6 +140,8 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
         route("GET", path + "/{chat_id}/stream", "resume_chat", resume),
         route("POST", path + "/{chat_id}/stop", "stop_chat", stop),
         route("POST", path + "/{chat_id}/steer", "steer_chat", steer),
+        route("POST", path + "/{chat_id}/branch", "choose_version", choose),
+        route("PATCH", path + "/{chat_id}/state", "write_state", write_state),
         route("PATCH", path + "/{chat_id}", "update_chat", update),
         route("DELETE", path + "/{chat_id}", "delete_chat", delete),
         route("GET", path + "/{chat_id}/artifacts/{name:path}", "artifact", artifact),

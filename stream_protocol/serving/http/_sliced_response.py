@@ -68,13 +68,13 @@ def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]
     return SlicedResponse(_slices_of(content), memory=memory, headers={**headers, "content-length": str(len(content))})
 
 
-def history_json(messages: Iterable[Any]) -> Generator[bytes]:
-    """``{"messages": […]}`` in pieces of at most ``SLICE_BYTES``, but for the members of a part.
+def history_json(messages: Iterable[Any], **others: Any) -> Generator[bytes]:
+    """``{"messages": […]}`` and the other values, in pieces of at most ``SLICE_BYTES``, but for the members of a part.
 
     A chat may have hundreds of megabytes, and between two pieces others go on. A file (``DataUrl``) is encoded when its
     turn comes.
     """
-    return _json_texts({"messages": messages}, levels=LEVELS_OF_PARTS)
+    return _json_texts({"messages": messages, **others}, levels=LEVELS_OF_PARTS)
 
 
 def _slices_of(content: bytes) -> Generator[bytes]:

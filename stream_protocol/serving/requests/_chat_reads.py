@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving.base import (
     ARTIFACTS_AT_ONCE,
@@ -24,8 +24,9 @@ from stream_protocol.serving.chats import (
     list_chats,
     load_artifact,
 )
+from stream_protocol.serving.requests._page_values import no_such_chat, readable_state
 from stream_protocol.serving.runs import DELETION, Claim
-from stream_protocol.session import Transcript, transcript_to_messages
+from stream_protocol.session import Transcript, message_versions, transcript_to_messages
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -37,8 +38,21 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import ByteShare
     from stream_protocol.serving.chats import ChatChanges, ChatKey, ChatListPage, ListedChat
     from stream_protocol.serving.requests._context import ServiceContext
+    from stream_protocol.session import MessageVersions
     from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import UIMessage
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredChat:
+    """A chat as a page loads it."""
+
+    messages: list[UIMessage]
+    """The messages as the client has them that received each response live."""
+    versions: list[MessageVersions]
+    """The messages that have several versions, in the order of the chat."""
+    state: dict[str, Any] | None = None
+    """The values of the shared state; ``None`` if the app shares none."""
 
 
 class ChatReads:
@@ -49,10 +63,10 @@ class ChatReads:
         self._histories = UserReads(per_worker=HISTORIES_AT_ONCE)
         self._artifacts = UserReads(per_worker=ARTIFACTS_AT_ONCE)
 
-    async def history(
+    async def chat(
         self, key: ChatKey, artifact_base: str | None, memory: ByteShare | None, *, encoded: bool
-    ) -> list[UIMessage] | None:
-        """Returns the messages of a chat; ``None`` if this user has no such chat. See ``ChatService.history``."""
+    ) -> StoredChat | None:
+        """Returns a chat; ``None`` if this user has no such chat. See ``ChatService.read_chat``."""
         until, may_lack_message = time.monotonic() + self._service.times.response_patience, True
         executor = self._service.executor
         while True:
@@ -68,14 +82,21 @@ class ChatReads:
                     if memory is not None:
                         memory.take(size)
                     options = self._service.planner.options_for(key[1], artifact_base)
-                    work = partial(_messages, session, answered, options, encoded=encoded)
-                    return await run_off_loop(work, events=session.events)
+                    work = partial(_stored_chat, session, answered, options, encoded=encoded)
+                    chat = await run_off_loop(work, events=session.events)
+                    return replace(chat, state=await self._shared_state(session))
                 del session  # what waits takes no memory, and is in nobody's way
             if lacks_message:
                 may_lack_message = False
                 await executor.wait_for_message(key, self._service.limits.stop_timeout)
             elif memory is not None:
                 await memory.wait_for_room(size, left)
+
+    async def _shared_state(self, session: Session) -> dict[str, Any] | None:
+        service = self._service
+        if (shared := service.shared_state) is None:
+            return None
+        return await service.store.with_timeout(readable_state(service.runner, session, shared))
 
     async def artifact(self, key: ChatKey, name: str, version: int | None) -> types.Part:
         """Returns an artifact of a chat. Raises ``ChatRequestError`` (404) if there is none."""
@@ -116,11 +137,14 @@ class ChatReads:
         return session, answered
 
 
-def _messages(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> list[UIMessage]:
-    """The messages of a session. ``answered``: the idempotency key of the request that a run answers now."""
+def _stored_chat(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> StoredChat:
+    """The chat of a session. ``answered``: the idempotency key of the request that a run answers now."""
     transcript = Transcript(session.events)
     running = answered is not None and transcript.is_answering(answered)
-    return transcript_to_messages(transcript, running=running, encoded=encoded, **options)
+    return StoredChat(
+        messages=transcript_to_messages(transcript, running=running, encoded=encoded, **options),
+        versions=message_versions(transcript),
+    )
 
 
 async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
@@ -128,7 +152,7 @@ async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None
     with service.audit.acting(user_id, chat_id, "stop"):
         key = chat_key(user_id, chat_id)
         if not await service.executor.stop(key) and await service.store.session_without_events(key) is None:
-            raise _no_such_chat()
+            raise no_such_chat()
 
 
 async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
@@ -139,12 +163,12 @@ async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> No
     with service.audit.acting(user_id, chat_id, "delete"):
         key = chat_key(user_id, chat_id)
         if await service.store.session(key) is None:
-            raise _no_such_chat()
+            raise no_such_chat()
         with await _claim(service, key) as claim:
             await service.executor.cancel(key)
             session = await service.store.session(key)
             if session is None:
-                raise _no_such_chat()
+                raise no_such_chat()
             if not await claim.run.holds_lease():  # another worker may have accepted a message since
                 raise unreachable_refusal(RUN_LOG)
             await service.store.with_timeout(delete_session(service.runner, session))
@@ -159,7 +183,3 @@ async def _claim(service: ServiceContext, key: ChatKey) -> Claim:
         return found
     finally:
         waiting.free()
-
-
-def _no_such_chat() -> ChatRequestError:
-    return ChatRequestError("There is no such chat.", status=404)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.requests._service_options import OnBusy, ServiceOptions
     from stream_protocol.serving.run_logs import RunLog
     from stream_protocol.serving.runs import HistoryPolicy
+    from stream_protocol.session import PageContext, SharedState
     from stream_protocol.stream import ConverterOptions
 
 logger = logging.getLogger(__name__)
@@ -77,6 +78,8 @@ class ServiceContext:
     on_busy: OnBusy
     keeps_history: bool
     """True if the chats are stored here."""
+    context: PageContext | None
+    shared_state: SharedState | None
     limits: ServiceLimits
     times: ServiceTimes
 
@@ -104,6 +107,8 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         raise StreamProtocolError('`on_busy="steer"` needs `history="server"`: else nothing is stored.')
     runner = as_runner(target, given["session_service"])
     options = hide_tools(task_agent_tools(runner.agent), options)
+    if (shared := given["shared_state"]) is not None:
+        options.setdefault("send_state", shared.keys)
     settings = Settings(**options)
     limits, tasks = given["limits"] or ServiceLimits(), Tasks()
     if given["run_log"] is None:
@@ -113,7 +118,13 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
     store = ChatStore(runner, limits.hook_timeout)
     history = _history_policy(given, runner, store)
     planner = Planner(
-        runner, given["run_config"] or default_run_config(), options, history, all_recorders(given["recorder"])
+        runner,
+        given["run_config"] or default_run_config(),
+        options,
+        history,
+        all_recorders(given["recorder"]),
+        context=given["context"],
+        shared_state=given["shared_state"] if given["history"] == "server" else None,
     )
     runs = ActiveRuns(
         runner.app_name,
@@ -157,7 +168,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         executor=executor,
         planner=planner,
         audit=AuditTrail(runner.app_name, given["on_audit"], timeout=limits.hook_timeout),
-        memory=ResponseMemory(limits.max_response_bytes, with_state=settings.options["send_state"]),
+        memory=ResponseMemory(limits.max_response_bytes, with_state=bool(settings.options["send_state"])),
         readiness=Readiness(runner, run_log, engine),
         rates=RequestRates(limits.max_requests_per_minute),
         foreign_rates=RequestRates(limits.max_requests_per_minute),
@@ -166,6 +177,8 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         waiting=RunSlots(limits.max_waiting_per_user, limits.max_runs),
         on_busy=given["on_busy"],
         keeps_history=given["history"] == "server",
+        context=given["context"],
+        shared_state=given["shared_state"],
         limits=limits,
         times=given["times"],
     )

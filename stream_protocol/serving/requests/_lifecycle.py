@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from stream_protocol.serving.base import ENGINE, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
+from stream_protocol.serving.requests._page_values import checked_request, store_state
 from stream_protocol.serving.requests._steering import can_steer, refuse_if_full
 from stream_protocol.serving.requests._stored_response import stored_response
 from stream_protocol.serving.runs import Claim, Incoming, deferred_response, refusal_as_events
@@ -112,7 +113,7 @@ class RequestLifecycle:
     _other: RunInfo
     """The run that holds the chat, while the request is ``BUSY``, ``INTERRUPTING`` or ``WAITING``."""
     _planned: Planned
-    """Set by ``PLANNING``, and by ``BUSY`` for a response that is repeated."""
+    """Set by ``PLANNING``, and by ``BUSY``."""
     _response: AsyncIterator[bytes]
     """Set when the request is ``ANSWERED``, and before its run starts."""
 
@@ -187,6 +188,7 @@ class RequestLifecycle:
 
     async def _admit(self) -> RequestState:
         requested_at = time.perf_counter()
+        self._request = await checked_request(self._service, self._user_id, self._request)
         self._newest_stop = await self._service.runs.newest_stop(self._chat)
         self._incoming = Incoming(
             request=self._request,
@@ -228,9 +230,9 @@ class RequestLifecycle:
         if _repeats_newest_answers(planned.turn):
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
         self._was_busy = True
+        self._planned = planned
         match planned.turn:
             case NothingToRun() as stored if stored.repeats == "words" or stored.is_superseded:
-                self._planned = planned
                 return REPEATING
             case NothingToRun(repeats="steering"):
                 return STEERING
@@ -260,6 +262,8 @@ class RequestLifecycle:
             if receipt != "delivered":
                 return WAITING
             self._is_delivered = True
+            if isinstance(self._planned.turn, NewUserTurn):  # else the same state came before
+                await store_state(self._service, self._chat, self._request)
         reply = await runs.wait_until_taken_in(self._chat, run, message["id"], self._patience)
         if reply is None:
             return STEERING

@@ -10,7 +10,7 @@ from google.adk.agents.run_config import RunConfig
 from stream_protocol.serving.base import DEFAULT_TIMES, RunOverrides, ServiceLimits, ServiceTimes, check_recorder
 from stream_protocol.serving.engine import Engine
 from stream_protocol.serving.run_logs import RunLog
-from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode
+from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode, PageContext, SharedState
 from stream_protocol.stream import ConverterOptions
 from stream_protocol.wire import (
     ChatRequest,
@@ -44,6 +44,8 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "on_busy": partial(check_choice, choices=get_args(OnBusy)),
     "history_cut": partial(check_choice, choices=get_args(HistoryCut)),
     "files": partial(check_instance, kind=FilePolicy, expected="a FilePolicy", or_none=True),
+    "context": partial(check_instance, kind=PageContext, expected="a PageContext", or_none=True),
+    "shared_state": partial(check_instance, kind=SharedState, expected="a SharedState", or_none=True),
     "on_finish": partial(check_callable, arguments=("messages", "message", "outcome"), or_none=True),
     "on_audit": partial(check_callable, arguments=("record",), or_none=True),
     "recorder": check_recorder,
@@ -86,6 +88,10 @@ class ServiceOptions(ConverterOptions, total=False):
     files: FilePolicy | None
     """The attached files that are accepted (by default all that a browser can send), and whether the agent's files are
     sent as links to artifacts."""
+    context: PageContext | None
+    """The type of ``context`` in a request, which the models of the turn get. ``None``, the default: they get none."""
+    shared_state: SharedState | None
+    """The keys of the session's state that the page reads and writes. ``None``, the default: none."""
     on_finish: OnFinish | None
     """Called when a run has ended, with the messages of the chat: see ``OnFinish``."""
     on_audit: OnAudit | None
@@ -110,6 +116,8 @@ DEFAULTS: Final[ServiceOptions] = {
     "on_busy": "interrupt",
     "history_cut": "append",
     "files": None,
+    "context": None,
+    "shared_state": None,
     "on_finish": None,
     "on_audit": None,
     "recorder": None,

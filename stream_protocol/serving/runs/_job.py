@@ -6,12 +6,12 @@ It gives the run its ADK events and the beginning of its response, and knows the
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.agents.run_config import RunConfig
@@ -32,6 +32,7 @@ from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
     Transcript,
+    context_content,
     denial_events,
     responses_missing_for_model,
     run_config_for_turn,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving.adk_runner import SteeringInbox
     from stream_protocol.serving.base import RunOverrides, TurnRecorders
+    from stream_protocol.serving.chats import PageWrites
     from stream_protocol.session import CallAnswer, RunInput
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -80,6 +82,12 @@ class Job:
     These are all of the turn, or only the denials of a run that was stopped before."""
     invocation_id: str | None = None
     """The invocation id of a new message; ``None``: ADK names it."""
+    context: Any = None
+    """The page's context for this turn, as JSON; ``None`` if there is none."""
+    page_state: Mapping[str, Any] = field(default_factory=dict)
+    """State that the page has written before the run, or with its request. A later turn does not get it again."""
+    page_writes: PageWrites | None = None
+    """State that the page writes while the run goes on; ``None`` if it may write none."""
     known_transcript: Transcript | None = None
     """The conversation before the run, if the request has read it."""
 
@@ -181,18 +189,22 @@ class Job:
                 opening = Event(author="user", invocation_id=invocation_id)
                 await self.runner.session_service.append_event(session, opening)
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
+        if self.context is not None:
+            before = run_config.model_input_context or []
+            run_config = run_config.model_copy(update={"model_input_context": [*before, context_content(self.context)]})
         named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
-        plugin = RunPlugin(self.session, inbox)
+        plugin = RunPlugin(self.session, inbox, self.page_writes)
         # Answers are stored whole or not at all: not only those in `before`.
         compactions: list[Event] = []
         """ADK stores them and yields none of them."""
         observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal, compactions)
+        state = {**title_delta(self.session, self.transcript, self.turn), **self.page_state, **self.overrides.state()}
         events = with_plugin(observed, plugin).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id or named,
             new_message=content,
-            state_delta={**title_delta(self.session, self.transcript, self.turn), **self.overrides.state()} or None,
+            state_delta=state or None,
             run_config=run_config_for_turn(self.turn, run_config, idempotency_key),
             yield_user_message=True,
             abort_signal=abort_signal,
@@ -201,6 +213,8 @@ class Job:
         try:
             async with aclosing(events):
                 async for event in events:
+                    if self.page_writes is not None:
+                        await self.page_writes.settle()
                     while compactions:
                         yield compactions.pop(0)
                     if not event.partial:

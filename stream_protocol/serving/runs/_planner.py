@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving.adk_runner import runner_for, task_agent_tools
 from stream_protocol.serving.base import TurnRecorders, run_off_loop
-from stream_protocol.serving.chats import create_session, repair_session, rewind_session
+from stream_protocol.serving.chats import PageWrites, create_session, repair_session, rewind_session
 from stream_protocol.serving.runs._job import Job
-from stream_protocol.session import NewUserTurn, events_before_words
+from stream_protocol.session import CONTEXT_KEY, STATE_KEY, NewUserTurn, events_before_words
 from stream_protocol.stream import ConverterOptions, hide_tools
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import AuditScope, Recorder, RunOverrides
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.runs._history_policy import HistoryPolicy, Planned
-    from stream_protocol.session import AnsweredCalls, CallAnswer
+    from stream_protocol.session import AnsweredCalls, CallAnswer, PageContext, SharedState
     from stream_protocol.wire import ChatRequest
 
 
@@ -48,7 +48,9 @@ class Incoming:
 
 
 class Planner:
-    """Plans requests. ``runner``, ``run_config`` and ``options`` are the service's, where a request has no others."""
+    """Plans requests. ``runner``, ``run_config`` and ``options`` are the service's, where a request has no others.
+    ``context`` and ``shared_state``: see ``ServiceOptions``.
+    """
 
     def __init__(
         self,
@@ -57,12 +59,17 @@ class Planner:
         options: ConverterOptions,
         history: HistoryPolicy,
         recorders: Sequence[Recorder],
+        *,
+        context: PageContext | None,
+        shared_state: SharedState | None,
     ) -> None:
         self._runner = runner
         self._run_config = run_config
         self._options = options
         self._history = history
         self._recorders = recorders
+        self._context = context
+        self._shared_state = shared_state
 
     def options_for(self, chat_id: str, artifact_base: str | None) -> ConverterOptions:
         """Returns the options of responses in this chat."""
@@ -96,10 +103,18 @@ class Planner:
         known = planned.transcript
         if known is not None and len(known.stored) != len(session.events):  # they have been appended to
             known = None
+        writes = self._page_writes(session)
+        written: dict[str, Any] = {} if writes is None else await writes.take()
+        if self._shared_state is not None:
+            written.update(incoming.request.body.get(STATE_KEY) or {})
         job = self.job(incoming.request, turn, session, incoming.overrides, planned.runner, accept)
-        job = replace(job, known_transcript=known)
+        job = replace(job, known_transcript=known, page_writes=writes, page_state=written)
         await run_off_loop(job.read_session, events=session.events)
         return job
+
+    def _page_writes(self, session: Session) -> PageWrites | None:
+        shared = self._shared_state
+        return PageWrites(self._runner, session, tuple(shared.types)) if shared is not None and shared.types else None
 
     def job(
         self,
@@ -128,4 +143,6 @@ class Planner:
             options=options,
             recorder=TurnRecorders(turns),
             on_stored=accept,
+            context=request.body.get(CONTEXT_KEY) if self._context is not None else None,
+            page_writes=self._page_writes(session),
         )

@@ -6,6 +6,7 @@ Where to change what:
 - ``_transcript_reader``: where messages and responses begin; message ids; rewinds.
 - ``_exchange_calls``: calls of a session with their ids, and whether they have an answer.
 - ``_first_reading``: events that are hidden, shown earlier than stored, or foreign.
+- ``_version_tree``: versions of the user's turns that rewinds took back.
 - ``_metadata``: our metadata on stored events.
 """
 
@@ -32,3 +33,4 @@ from stream_protocol.session.transcript._metadata import (
 )
 from stream_protocol.session.transcript._transcript import Exchange, Transcript
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader, message_id
+from stream_protocol.session.transcript._version_tree import VersionTree

@@ -30,6 +30,7 @@ from stream_protocol.session.transcript._exchange_calls import external_calls
 from stream_protocol.session.transcript._first_reading import FirstReading, PageOrder
 from stream_protocol.session.transcript._metadata import AcceptedMessage, EventMetadata, shown_event, steering_state
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader
+from stream_protocol.session.transcript._version_tree import VersionTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -179,6 +180,11 @@ class Transcript:
     def versions(self, client_id: str) -> list[Exchange]:
         """The exchanges with this user's message as it is and as it was before it was edited."""
         return [one for one in self._as_if_not_rewound if client_id in one.user_message_ids]
+
+    @cached_property
+    def version_tree(self) -> VersionTree:
+        """The user's messages with those that rewinds took back."""
+        return VersionTree(self._said)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
         """Return True if one of these message ids belongs only to a message that a rewind took back."""

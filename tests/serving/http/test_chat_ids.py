@@ -43,6 +43,8 @@ ROUTES = [
     ("GET", "/stream"),
     ("POST", "/stop"),
     ("POST", "/steer"),
+    ("POST", "/branch"),
+    ("PATCH", "/state"),
     ("PATCH", ""),
     ("DELETE", ""),
     ("GET", "/artifacts/a.txt"),
@@ -74,7 +76,9 @@ async def asked(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
 async def test_an_id_that_no_chat_can_have_is_refused_alike_on_every_route(asked: httpx.AsyncClient) -> None:
     for chat_id, sentence in REFUSED.items():
         for method, rest in ROUTES:
-            json = {"title": "mine"} if method == "PATCH" else None
+            json = {"PATCH": {"title": "mine"}, "/branch": {"version": "v"}}.get(
+                rest or method, {} if method == "PATCH" else None
+            )
             answer = await asked.request(method, f"/api/chat/{chat_id}{rest}", json=json)
             assert (answer.status_code, why(answer)) == (400, sentence), (method, chat_id, rest)
     kept = (await asked.get("/api/chats")).json()["chats"]

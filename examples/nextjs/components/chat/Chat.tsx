@@ -6,7 +6,7 @@ import { Message } from "../messages/Message";
 import { Drafts } from "../tools/drafts";
 import { Announcer } from "./Announcer";
 import { Conversation } from "./Conversation";
-import { type ChatMessage, type Draft, speakerOf } from "./message-types";
+import { type ChatMessage, type Draft, type MessageVersions, speakerOf } from "./message-types";
 import { Problem } from "./Problem";
 import { type AgentChat, useAgentChat } from "./use-agent-chat";
 import { useEscape } from "./use-escape";
@@ -27,6 +27,8 @@ function editLast(): boolean {
 type ChatProps = {
   id: string;
   messages: ChatMessage[];
+  /** The messages that have several versions, as they were loaded. */
+  versions?: MessageVersions[] | undefined;
   /** `undefined` until it is known. */
   about: About | undefined;
   /** The URL names a chat that the server does not have. */
@@ -41,9 +43,12 @@ type ChatProps = {
   beside?: (chat: AgentChat) => ReactNode;
 };
 
+const NONE: MessageVersions[] = [];
+
 /** A chat with its field. Give it `key={id}`: another chat is another component. */
-export function Chat({ id, messages: stored, about, missing = false, resume, whileBusy = "queue", onSend, beside }: ChatProps) {
-  const chat = useAgentChat({ id, messages: stored, resume, onSend });
+export function Chat(props: ChatProps) {
+  const { id, messages: stored, versions = NONE, about, missing = false, resume, whileBusy = "queue", onSend, beside } = props;
+  const chat = useAgentChat({ id, messages: stored, versions, resume, onSend });
   const { messages, busy } = chat;
   const field = useRef<HTMLTextAreaElement>(null);
   const attachments = useAttachments(() => field.current?.focus());
@@ -87,10 +92,17 @@ export function Chat({ id, messages: stored, about, missing = false, resume, whi
                   onOutput={chat.output}
                   onEdit={chat.edit}
                   onRegenerate={chat.regenerate}
+                  versions={chat.versions.get(message.id)}
+                  onChoose={chat.choose}
                 />
               ))}
             </Drafts>
             {chat.status === "submitted" && <Waiting />}
+            {chat.choiceError && !busy && (
+              <p role="alert" className="text-sm text-destructive">
+                {chat.choiceError.message}
+              </p>
+            )}
             {chat.error && (
               <Problem text={chat.error.message} onRetry={chat.retry} onDismiss={chat.clearError} />
             )}

@@ -1,14 +1,25 @@
 import "../without-eval";
 import { DefaultChatTransport } from "ai";
 import { chatPath } from "./host";
-import type { ChatMessage, Draft } from "./message-types";
+import type { ChatMessage, Draft, StoredChat } from "./message-types";
 
 /** What the server has stored of the chat; `undefined` if it has no such chat. Throws if it can't be asked. */
-export async function loadMessages(api: string, id: string): Promise<ChatMessage[] | undefined> {
+export async function loadChat(api: string, id: string): Promise<StoredChat | undefined> {
   const response = await fetch(chatPath(api, id));
   if (response.status === 404) return undefined;
   if (!response.ok) throw await refusal(response);
-  return (await response.json()).messages;
+  return response.json();
+}
+
+/** Shows this version of a message, from which the chat goes on. */
+export async function chooseVersion(api: string, id: string, version: string): Promise<StoredChat> {
+  const response = await fetch(`${chatPath(api, id)}/branch`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ version }),
+  });
+  if (!response.ok) throw await refusal(response);
+  return response.json();
 }
 
 /** More than this many characters are no sentence for the user. */

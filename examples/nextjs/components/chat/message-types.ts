@@ -12,6 +12,12 @@ export type ChatMetadata = {
 };
 
 export type ChatMessage = UIMessage<ChatMetadata>;
+
+/** A message with several versions: the user's if it was edited, the agent's if it was generated again. */
+export type MessageVersions = { messageId: string; current: number; ids: string[] };
+
+/** What the server has stored of a chat. */
+export type StoredChat = { messages: ChatMessage[]; versions?: MessageVersions[] };
 export type ChatPart = UIMessagePart<UIDataTypes, UITools>;
 
 /** The agent that wrote a text or reasoning part. */

@@ -7,11 +7,12 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { CHATS_CHANGED } from "../sidebar/chat-list";
 import type { OnApproval } from "../tools/Approval";
 import type { OnOutput } from "../tools/Answer";
-import { chatTransport, loadMessages, stopRun } from "./chat-api";
+import { chatTransport, loadChat, stopRun } from "./chat-api";
 import { GivenAnswers } from "./given-answers";
 import { useHost } from "./host";
-import { type ChatMessage, type Draft, filesOf } from "./message-types";
+import { type ChatMessage, type Draft, filesOf, type MessageVersions } from "./message-types";
 import { rememberStopped, stoppedAnswers } from "./stopped-answers";
+import { useVersions } from "./use-versions";
 
 /** True when every pending call of the last step is settled, be it by an approval, a refusal or an answer. */
 function isAnswered(chat: { messages: ChatMessage[] }): boolean {
@@ -25,7 +26,7 @@ async function reconnect(api: string, state: ChatState<ChatMessage>): Promise<vo
   const shown = state.messages;
   await state.resumeStream();
   if (state.messages !== shown || state.error !== undefined) return;
-  const stored = (await loadMessages(api, state.id)) ?? [];
+  const stored = (await loadChat(api, state.id))?.messages ?? [];
   if (stored.length < shown.length) await state.regenerate();
   else state.messages = stored;
 }
@@ -35,6 +36,7 @@ export type AgentChat = ReturnType<typeof useAgentChat>;
 type AgentChatOptions = {
   id: string;
   messages: ChatMessage[];
+  versions: MessageVersions[];
   /** The server may be writing an answer in the chat. */
   resume: boolean;
   /** A message is being sent. */
@@ -42,7 +44,7 @@ type AgentChatOptions = {
 };
 
 /** The chat, and what can be done in it. */
-export function useAgentChat({ id, messages, resume, onSend }: AgentChatOptions) {
+export function useAgentChat({ id, messages, versions: stored, resume, onSend }: AgentChatOptions) {
   const { api } = useHost();
   const [{ state, payloads, drafts, given, connection }] = useState(() => {
     const payloads: Record<string, unknown> = {};
@@ -67,7 +69,8 @@ export function useAgentChat({ id, messages, resume, onSend }: AgentChatOptions)
     return { state, payloads, drafts, given, connection };
   });
   const chat = useChat<ChatMessage>({ chat: state, resume, experimental_throttle: 30 });
-  const { sendMessage, regenerate, addToolApprovalResponse, addToolOutput } = chat;
+  const { sendMessage, addToolApprovalResponse, addToolOutput } = chat;
+  const { noteReplaced, ...versions } = useVersions(state, chat.status, stored);
   const told = useRef(chat.status);
   useEffect(() => {
     if (told.current === chat.status) return; // the list is loaded anyway when the page opens
@@ -95,13 +98,14 @@ export function useAgentChat({ id, messages, resume, onSend }: AgentChatOptions)
       markStopped();
       await state.stop();
       given.settle();
+      if (messageId !== undefined) noteReplaced();
       onSend?.(id);
       if (newId !== undefined) {
         const words = text === "" ? [] : [{ type: "text" as const, text }];
         await sendMessage({ id: newId, role: "user", parts: [...files, ...words] });
       } else await sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
     },
-    [id, state, given, sendMessage, markStopped, onSend],
+    [id, state, given, sendMessage, markStopped, noteReplaced, onSend],
   );
   const edit = useCallback(
     (messageId: string, text: string) => {
@@ -115,6 +119,13 @@ export function useAgentChat({ id, messages, resume, onSend }: AgentChatOptions)
     await stopRun(api, id);
     await state.stop();
   }, [api, id, state, markStopped]);
+  const regenerate = useCallback(
+    (options?: { messageId: string }) => {
+      noteReplaced();
+      return state.regenerate(options);
+    },
+    [state, noteReplaced],
+  );
   const retry = useCallback(
     () => given.giveAgain(state) || void (connection.lost ? reconnect(api, state) : regenerate()),
     [api, connection, state, given, regenerate],
@@ -132,5 +143,5 @@ export function useAgentChat({ id, messages, resume, onSend }: AgentChatOptions)
     [state, given, addToolOutput],
   );
   const busy = chat.status === "submitted" || chat.status === "streaming";
-  return { ...chat, state, payloads, drafts, stopped, busy, send, edit, stop, retry, approve, output };
+  return { ...chat, ...versions, regenerate, state, payloads, drafts, stopped, busy, send, edit, stop, retry, approve, output };
 }

@@ -1,7 +1,7 @@
 import type { Chat as ChatState } from "@ai-sdk/react";
 import { generateId, isToolUIPart } from "ai";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { loadMessages, steerRun } from "./chat-api";
+import { loadChat, steerRun } from "./chat-api";
 import { useHost } from "./host";
 import type { ChatMessage, Draft } from "./message-types";
 
@@ -101,7 +101,7 @@ const LOOKS = [100, 400, 1000, 2500];
 async function showNextTurn(api: string, state: ChatState<ChatMessage>): Promise<void> {
   for (const pause of LOOKS) {
     await new Promise((resolve) => setTimeout(resolve, pause));
-    const stored = await loadMessages(api, state.id).catch(() => undefined);
+    const stored = (await loadChat(api, state.id).catch(() => undefined))?.messages;
     if (state.status !== "ready") return;
     if (stored && stored.at(-1)?.id !== state.messages.at(-1)?.id) {
       state.messages = stored;

@@ -1,6 +1,19 @@
 import { Check, Copy } from "lucide-react";
-import { type ReactNode, useState, useSyncExternalStore } from "react";
+import { lazy, type ReactNode, Suspense, useState, useSyncExternalStore } from "react";
 import { IconButton } from "../ui/icon-button";
+import type { MessageProps } from "./Message";
+
+const Arrows = lazy(() => import("./Versions"));
+
+/** The arrows of a message with several versions. */
+export function Versions({ versions, busy, onChoose }: Pick<MessageProps, "versions" | "busy" | "onChoose">) {
+  if (versions === undefined || onChoose === undefined) return null;
+  return (
+    <Suspense>
+      <Arrows of={versions} busy={busy} onChoose={(version) => void onChoose(version)} />
+    </Suspense>
+  );
+}
 
 /** Seen when the pointer or the focus is on the message; always where there is no pointer. */
 export function Actions({ children }: { children: ReactNode }) {

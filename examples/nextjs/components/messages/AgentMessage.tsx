@@ -5,14 +5,15 @@ import { Calls } from "../tools/Calls";
 import { Json } from "../tools/Json";
 import { Boundary } from "../ui/boundary";
 import { IconButton } from "../ui/icon-button";
-import { Actions, CopyText } from "./Actions";
+import { Actions, CopyText, Versions } from "./Actions";
 import type { MessageProps } from "./Message";
 import { Part } from "./Part";
 import { PlainText } from "./PlainText";
 import { numberedSources, Sources } from "./Sources";
 import { Usage } from "./Usage";
 
-export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit: _, onRegenerate, ...answers }: MessageProps) {
+export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit: _, ...others }: MessageProps) {
+  const { onRegenerate, versions, onChoose, ...answers } = others;
   return (
     <article aria-label="Agent" className="group/message flex min-w-0 flex-col gap-3">
       <h2 className="sr-only">Agent</h2>
@@ -38,6 +39,7 @@ export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit
       <Sources sources={numberedSources(message.parts)} />
       {!live && (
         <Actions>
+          <Versions versions={versions} busy={busy} onChoose={onChoose} />
           <CopyText text={textOf(message)} />
           {onRegenerate && (
             <IconButton

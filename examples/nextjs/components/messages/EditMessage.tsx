@@ -3,7 +3,7 @@ import { Button } from "../ui/button";
 
 type EditMessageProps = { text: string; onSave: (text: string) => void; onCancel: () => void };
 
-/** Writes a message anew. The answers to the old text are taken back, on the page and on the server. */
+/** Edits a message. The old text and what followed from them stay as a version of the message. */
 export function EditMessage({ text: old, onSave, onCancel }: EditMessageProps) {
   const [text, setText] = useState(old);
   const note = useId();
@@ -32,7 +32,7 @@ export function EditMessage({ text: old, onSave, onCancel }: EditMessageProps) {
       />
       <div className="mt-3 flex flex-wrap items-center justify-end gap-2">
         <p id={note} className="me-auto px-1 text-xs text-muted-foreground">
-          Sending it replaces the answers below.
+          Sending it makes a new version of the chat from here.
         </p>
         <Button size="small" look="ghost" onClick={onCancel}>
           Cancel

@@ -1,5 +1,5 @@
 import { memo } from "react";
-import { type ChatMessage, textOf } from "../chat/message-types";
+import { type ChatMessage, type MessageVersions, textOf } from "../chat/message-types";
 import type { Answers } from "../tools/ToolCard";
 import { Boundary } from "../ui/boundary";
 import { AgentMessage } from "./AgentMessage";
@@ -21,6 +21,9 @@ export type MessageProps = Answers & {
   /** Without these a message cannot be changed. */
   onEdit?: (messageId: string, text: string) => void;
   onRegenerate?: (options: { messageId: string }) => unknown;
+  /** Its versions, if it has several. */
+  versions?: MessageVersions | undefined;
+  onChoose?: ((version: string) => unknown) | undefined;
 };
 
 export const Message = memo(function Message(props: MessageProps) {

@@ -2,12 +2,12 @@ import { Pencil } from "lucide-react";
 import { useState } from "react";
 import { filesOf, textOf } from "../chat/message-types";
 import { IconButton } from "../ui/icon-button";
-import { Actions, CopyText } from "./Actions";
+import { Actions, CopyText, Versions } from "./Actions";
 import { EditMessage } from "./EditMessage";
 import { File } from "./File";
 import type { MessageProps } from "./Message";
 
-export function UserMessage({ message, onEdit }: MessageProps) {
+export function UserMessage({ message, busy, onEdit, versions, onChoose }: MessageProps) {
   const [editing, setEditing] = useState(false);
   const text = textOf(message);
   const save = (changed: string) => {
@@ -26,6 +26,7 @@ export function UserMessage({ message, onEdit }: MessageProps) {
         <div className="flex max-w-full flex-col items-end gap-2 pointer-fine:flex-row-reverse">
           {text !== "" && <Words text={text} />}
           <Actions>
+            <Versions versions={versions} busy={busy} onChoose={onChoose} />
             <CopyText text={text} />
             {onEdit && (
               <IconButton label="Edit" size="small icon" onClick={() => setEditing(true)}>

@@ -80,6 +80,7 @@ export function App() {
                   key={id}
                   id={id}
                   messages={history.messages}
+                  versions={history.versions}
                   about={info}
                   missing={history.missing ?? false}
                   resume={!isBegunHere(id) && !history.missing}

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "react";
-import { loadMessages } from "../components/chat/chat-api";
+import { loadChat } from "../components/chat/chat-api";
 import { API } from "./host";
 import { isBegunHere } from "./chat-id";
-import type { ChatMessage } from "../components/chat/message-types";
+import type { StoredChat } from "../components/chat/message-types";
 
 /** `messages` are there once the server was asked; `missing`: it has no such chat; `error`: why it could not be asked. */
-export type History = { messages?: ChatMessage[]; missing?: boolean; error?: string; retry?: () => void };
+export type History = Partial<StoredChat> & { missing?: boolean; error?: string; retry?: () => void };
 
 const NOTHING: History = { messages: [] };
 
@@ -17,8 +17,8 @@ export function useHistory(id: string): History {
     if (isBegunHere(id)) return;
     let current = true;
     const show = (history: History) => current && setLoaded({ ...history, id });
-    loadMessages(API, id).then(
-      (messages) => show(messages ? { messages } : { messages: [], missing: true }),
+    loadChat(API, id).then(
+      (chat) => show(chat ?? { messages: [], missing: true }),
       (error: unknown) => show({ error: error instanceof Error ? error.message : String(error) }),
     );
     return () => {

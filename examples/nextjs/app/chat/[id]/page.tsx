@@ -1,5 +1,5 @@
 import { Suspense } from "react";
-import { storedMessages } from "@/lib/agent";
+import { storedChat } from "@/lib/agent";
 import { StoredChat } from "./stored-chat";
 
 type Params = { params: Promise<{ id: string }> };
@@ -15,5 +15,5 @@ export default function ChatPage({ params }: Params) {
 
 async function LoadedChat({ params }: Params) {
   const id = decodeURIComponent((await params).id);
-  return <StoredChat id={id} messages={await storedMessages(id)} />;
+  return <StoredChat id={id} {...(await storedChat(id))} />;
 }

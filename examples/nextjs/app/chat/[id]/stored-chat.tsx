@@ -1,10 +1,10 @@
 "use client";
 
 import { Chat } from "@/components/chat/Chat";
-import type { ChatMessage } from "@/lib/chat-types";
+import type { StoredChat as Stored } from "@/lib/chat-types";
 import { ABOUT } from "../../agent-parts";
 
 /** The chat, as the server has stored it. A new chat has nothing to resume. */
-export function StoredChat({ id, messages }: { id: string; messages: ChatMessage[] }) {
-  return <Chat key={id} id={id} messages={messages} about={ABOUT} resume={messages.length > 0} />;
+export function StoredChat({ id, messages, versions }: Stored & { id: string }) {
+  return <Chat key={id} id={id} messages={messages} versions={versions} about={ABOUT} resume={messages.length > 0} />;
 }

@@ -1,0 +1,37 @@
+import type { Chat } from "@ai-sdk/react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { chooseVersion, loadChat } from "./chat-api";
+import { useHost } from "./host";
+import type { ChatMessage, MessageVersions } from "./message-types";
+
+/** The versions of the messages, and the way to choose one. `stored`: those that came with the messages. */
+export function useVersions(state: Chat<ChatMessage>, status: string, stored: MessageVersions[]) {
+  const { api } = useHost();
+  const [versions, setVersions] = useState(stored);
+  const [choiceError, setChoiceError] = useState<Error>();
+  const replaced = useRef(false);
+  /** A message is about to be replaced: once that is stored, it has another version. */
+  const noteReplaced = useCallback(() => {
+    replaced.current = true;
+  }, []);
+  useEffect(() => {
+    if (!replaced.current || status === "submitted" || status === "streaming") return;
+    replaced.current = false;
+    loadChat(api, state.id).then((chat) => setVersions(chat?.versions ?? []), () => undefined);
+  }, [api, state, status]);
+  const choose = useCallback(
+    async (version: string) => {
+      setChoiceError(undefined);
+      try {
+        const chat = await chooseVersion(api, state.id, version);
+        state.messages = chat.messages;
+        setVersions(chat.versions ?? []);
+      } catch (error) {
+        setChoiceError(error as Error);
+      }
+    },
+    [api, state],
+  );
+  const byMessage = useMemo(() => new Map(versions.map((each) => [each.messageId, each])), [versions]);
+  return { versions: byMessage, choiceError, choose, noteReplaced };
+}

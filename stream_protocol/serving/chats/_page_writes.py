@@ -1,0 +1,85 @@
+"""State that the page writes, until a run of the chat takes it: in the details of the chat, which any worker reads.
+
+Only the run that holds a chat may append to its session. So a write is stored beside it, and taken up by the run at its
+next step, or by the next run. Each write has an id. It is pending until its id is noted as applied, under a key of its
+own: so a write that comes at the same moment is never lost.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from uuid import uuid4
+
+from stream_protocol.serving.chats._chat_details import WITHOUT_EVENTS, details_id, store_details
+from stream_protocol.session import STATE_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from google.adk.runners import Runner
+    from google.adk.sessions import Session
+
+logger = logging.getLogger(__name__)
+
+_WRITTEN: Final = f"{STATE_PREFIX}written:"
+_APPLIED: Final = f"{STATE_PREFIX}applied:"
+
+
+class PageWrite(NamedTuple):
+    """A value that the page has written."""
+
+    id: str
+    value: Any
+
+
+class PageWrites:
+    """The writes of a page to one chat that no run has taken yet. ``keys``: those that it may write."""
+
+    def __init__(self, runner: Runner, chat: Session, keys: tuple[str, ...]) -> None:
+        self._runner = runner
+        self._chat = chat
+        self._keys = keys
+        self._taken: dict[str, PageWrite] = {}
+
+    def are_of(self, session: Session) -> bool:
+        """Return True if this is the session of the chat, and not one of an agent within a tool."""
+        return session.id == self._chat.id and session.user_id == self._chat.user_id
+
+    async def add(self, changes: Mapping[str, Any]) -> None:
+        """Stores what the page writes: key -> value."""
+        written = {f"{_WRITTEN}{key}": {"id": uuid4().hex, "value": value} for key, value in changes.items()}
+        await store_details(self._runner, self._chat, written)
+
+    async def pending(self) -> dict[str, Any]:
+        """The values that no run has taken: key -> value."""
+        return {key: write.value for key, write in (await self._find()).items()}
+
+    async def take(self) -> dict[str, Any]:
+        """``pending``, for a run. They stay pending until ``settle``."""
+        self._taken = await self._find()
+        return {key: write.value for key, write in self._taken.items()}
+
+    async def settle(self) -> None:
+        """Notes that what was taken is in the session's state."""
+        taken, self._taken = self._taken, {}
+        if not taken:
+            return
+        try:
+            applied = {f"{_APPLIED}{key}": write.id for key, write in taken.items()}
+            await store_details(self._runner, self._chat, applied)
+        except Exception:
+            logger.exception("State that the page has written is taken once more by the next step.")
+
+    async def _find(self) -> dict[str, PageWrite]:
+        chat = self._chat
+        session = await self._runner.session_service.get_session(
+            app_name=chat.app_name, user_id=chat.user_id, session_id=details_id(chat.id), config=WITHOUT_EVENTS
+        )
+        found: dict[str, PageWrite] = {}
+        state = {} if session is None else session.state
+        for key in self._keys:
+            match state.get(f"{_WRITTEN}{key}"):
+                case {"id": str(write_id), "value": value} if state.get(f"{_APPLIED}{key}") != write_id:
+                    found[key] = PageWrite(write_id, value)
+        return found

@@ -1,0 +1,68 @@
+"""Chooses a version of a message: the chat goes on from there."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from stream_protocol.serving.base import RUN_LOG, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
+from stream_protocol.serving.chats import chat_key, rewind_session
+from stream_protocol.serving.requests._page_values import no_such_chat
+from stream_protocol.serving.runs import Claim
+from stream_protocol.session import Transcript, rewind_to_choose
+
+if TYPE_CHECKING:
+    from google.adk.sessions import Session
+
+    from stream_protocol.serving.chats import ChatKey
+    from stream_protocol.serving.requests._context import ServiceContext
+
+CHOICE: Final = "choice"
+"""Stands for the idempotency key of a request, in the claim of a choice."""
+
+
+async def choose_version(service: ServiceContext, user_id: str, chat_id: str, version_id: str) -> None:
+    """Chooses a version. Raises ``ChatRequestError``: see ``ChatService.choose_version``.
+
+    A choice is one rewind: nothing is copied. It holds the chat as a run does, so that no run sees half of it.
+    """
+    key = chat_key(user_id, chat_id)
+    with service.audit.acting(user_id, chat_id, "branch"):
+        _, invocation_id = await _find(service, key, version_id)
+        if invocation_id is None:
+            return
+        with await _claim(service, key) as claim:
+            if await service.executor.recover_same(key, claim) != "none":
+                raise busy_refusal()
+            session, invocation_id = await _find(service, key, version_id)
+            if invocation_id is None:
+                return
+            if not await claim.run.holds_lease():  # others may have accepted words since
+                raise unreachable_refusal(RUN_LOG)
+            await service.store.with_timeout(rewind_session(service.runner, session, invocation_id))
+
+
+async def _find(service: ServiceContext, key: ChatKey, version_id: str) -> tuple[Session, str | None]:
+    """Returns the session, and the invocation to rewind to; ``None`` if the chat goes on from this version already."""
+    session = await service.store.session(key)
+    if session is None:
+        raise no_such_chat()
+    events = session.events
+    find = partial(_rewind_to_choose, session, version_id)
+    return session, await run_off_loop(find, events=events)
+
+
+def _rewind_to_choose(session: Session, version_id: str) -> str | None:
+    return rewind_to_choose(Transcript(session.events), version_id)
+
+
+async def _claim(service: ServiceContext, key: ChatKey) -> Claim:
+    """Raises ``ChatRequestError`` (409) if an answer is being written: a choice interrupts nothing."""
+    waiting = RunSlot(service.waiting, (key[0], object()))
+    try:
+        found = await service.runs.claim(key, CHOICE, waiting)
+    finally:
+        waiting.free()
+    if not isinstance(found, Claim):
+        raise busy_refusal()
+    return found
