@@ -78,6 +78,9 @@ class _Owner:
     def stop(self) -> None:
         pass
 
+    async def receive(self, post: bytes) -> bytes:
+        return post
+
     def lease_lost(self) -> None:
         raise RuntimeError("The benchmark lost its lease.")
 

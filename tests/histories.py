@@ -24,6 +24,10 @@ _ANYTHING: Final = frozenset({"input", "output", "data", "metadata", "rawInput"}
 """Keys whose values it does not check."""
 
 
+_ONLY_V7: Final = frozenset({"steering-message"})
+"""Types of parts that a v6 client refuses, and that only a history with ``ai_sdk=7`` has."""
+
+
 class Histories:
     """The messages of histories, one of each shape."""
 
@@ -36,7 +40,11 @@ class Histories:
 
     def refused(self, node: str) -> list[str]:
         """The reasons for which the clients refuse messages. ``node``: the path of Node."""
-        asked = [{"ai": ai, "messages": [message]} for message in self._messages.values() for ai in (6, 7)]
+        asked = [
+            {"ai": ai, "messages": [message]}
+            for message in self._messages.values()
+            for ai in ((7,) if _ONLY_V7 & {part["type"] for part in message["parts"]} else (6, 7))
+        ]
         if not asked:
             return []
         run = subprocess.run(

@@ -119,8 +119,16 @@ ROWS: Final = (
         "hidden: see [`hidden_tools`](options.md#of-the-converter)",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),
-    Row("grounding", "`source-url`, `source-document`, once each", "grounding grounding_hidden"),
-    Row("citations", "`source-url`, once each", "citations"),
+    Row(
+        "[grounding](citations.md)",
+        "`source-url`, `source-document`, once each; `data-adk-search-suggestions`; citations as below",
+        "grounding grounding_places grounding_hidden",
+    ),
+    Row(
+        "[citations](citations.md)",
+        "`source-url`, once each; the place in `data-adk-citations`, and since `ai` 7.0.138 on `text-end`",
+        "citations",
+    ),
     Row("inline data, http(s) files", "`file`", "inline_image"),
     Row("`gs://` files", "`data-adk-file`", "file_data"),
     Row(
@@ -130,6 +138,13 @@ ROWS: Final = (
     ),
     Row("artifacts, UI widgets", "`data-adk-artifact`, `data-adk-ui-widget`", "artifact_and_widget"),
     Row("[custom data](data.md)", "`data-<name>`", "app_data"),
+    Row("[compaction](citations.md#compaction-and-retries)", "`data-adk-compaction`", "compaction"),
+    Row("[retry](citations.md#compaction-and-retries) of a node", "`data-adk-retry`, before the next attempt", "retry"),
+    Row(
+        "a [message of the user](steering.md) that the run takes in",
+        "`steering-message`; `data-adk-steering` (`id`, `parts`) for clients before 7.0.163",
+        "steering",
+    ),
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),
     Row(
         "session state",

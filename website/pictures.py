@@ -56,6 +56,13 @@ def open_inspector(tab: Page) -> None:
     expect(tab.get_by_role("tab", name="Events")).to_be_visible()
 
 
+def point_at_citation(tab: Page) -> None:
+    """Shows the title of a source."""
+    expect(tab.locator("iframe")).to_be_visible()
+    tab.locator("[data-citation]").first.hover()
+    expect(tab.get_by_role("tooltip")).to_be_visible()
+
+
 WEEKEND: Final = "Plan a weekend in Lisbon"
 KYOTO: Final = "Book two nights in Kyoto"
 PICTURES: Final[Mapping[str, Picture]] = {
@@ -68,6 +75,9 @@ PICTURES: Final[Mapping[str, Picture]] = {
     "progress.png": Picture(DESKTOP, KYOTO, part=approval_card, while_it_runs=progress_bar),
     "progress-dark.png": Picture(DESKTOP, KYOTO, dark=True, part=approval_card, while_it_runs=progress_bar),
     "form.png": Picture(DESKTOP, "Ask me what my trip needs", "Answer", part=approval_card),
+    "citations.png": Picture(
+        {"width": 900, "height": 640}, "What is worth seeing in Kyoto?", "Regenerate", before=point_at_citation
+    ),
     "inspector.png": Picture(WIDE, WEEKEND, APPROVE, before=open_inspector),
     "inspector-dark.png": Picture(WIDE, WEEKEND, APPROVE, dark=True, before=open_inspector),
 }

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from google.adk.agents import LlmAgent, SequentialAgent
-from google.adk.workflow import START, Workflow
+from google.adk.workflow import START, RetryConfig, Workflow
 from google.genai import types
 
 from recorder.fixture import JsonEvent
@@ -47,6 +47,28 @@ def _nested_workflows() -> Workflow:
 def _tell_twice(events: list[JsonEvent]) -> list[JsonEvent]:
     last = events[-1]
     return [*events, {**last, "id": "told-again", "author": "outer", "nodeInfo": {"path": "outer@1"}}]
+
+
+def _retried() -> Workflow:
+    shaky = agent(_dies(*_said("Half ")), text("A whole ", "answer."), retry_config=RetryConfig(initial_delay=0.0))
+    return Workflow(name="wf", edges=[(START, shaky)])
+
+
+def _compact(events: list[JsonEvent]) -> list[JsonEvent]:
+    summary = {"role": "model", "parts": [{"text": "We said hello."}]}
+    compaction = {"startTimestamp": 1700000000.002, "endTimestamp": 1700000000.003, "compactedContent": summary}
+    return [
+        *events,
+        {
+            **events[-1],
+            "id": "compacted",
+            "author": "user",
+            "invocationId": "e-c",
+            "content": None,
+            "nodeInfo": {"path": ""},
+            "actions": {"compaction": compaction},
+        },
+    ]
 
 
 def _calls_poet(*replies: Reply, **config: Any) -> LlmAgent:
@@ -150,6 +172,19 @@ ENDINGS = (
         build=_nested_workflows,
         raises=ServiceUnavailableError,
         turns=[say("go")],
+    ),
+    Scenario(
+        name="retry",
+        description="A node fails in the middle of its text and tries again: the text so far stays.",
+        build=_retried,
+        turns=[say("go")],
+    ),
+    Scenario(
+        name="compaction",
+        description="ADK has summarized the chat for the model, as a stored session tells it.",
+        build=lambda: agent(text("Hello.")),
+        turns=[say("hi")],
+        edit=_compact,
     ),
     Scenario(
         name="error_in_workflow",

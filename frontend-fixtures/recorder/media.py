@@ -5,7 +5,7 @@ from google.adk.events.ui_widget import UiWidget
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from recorder.model import call, calls, chunk, end, text
+from recorder.model import call, calls, chunk, end, text, thought
 from recorder.scenario import Scenario
 from recorder.texts import agent
 from recorder.tools import PIXEL
@@ -22,6 +22,47 @@ GROUNDING = types.GroundingMetadata(
             )
         ),
         types.GroundingChunk(maps=types.GroundingChunkMaps(uri="https://maps.example/louvre", title="Louvre")),
+    ],
+)
+CITED = (
+    "Himeji Castle 🏯 stands in 姫路市. ",
+    "It was built in 1333, and is a World Heritage Site. ",
+    "שלום, say its visitors; Cafe\u0301s are near.",
+)
+"""Text of several scripts, in fragments."""
+
+
+def _support(cited: str, *indices: int) -> types.GroundingSupport:
+    """The sources of some words, whose place Google gives in bytes."""
+    whole = "".join(CITED)
+    start = len(whole[: whole.index(cited)].encode())
+    segment = types.Segment(start_index=start or None, end_index=start + len(cited.encode()), text=cited)
+    return types.GroundingSupport(segment=segment, grounding_chunk_indices=list(indices))
+
+
+PLACES = types.GroundingMetadata(
+    web_search_queries=["himeji castle", "姫路城"],
+    search_entry_point=types.SearchEntryPoint(
+        rendered_content=(
+            "<style>.chip { color: #1f1f1f }</style>"
+            '<div class="container"><a class="chip" href="https://search.example/himeji">himeji castle</a>'
+            '<a class="chip" href="https://search.example/%E5%A7%AB">姫路城</a></div>'
+        )
+    ),
+    grounding_chunks=[
+        types.GroundingChunk(web=types.GroundingChunkWeb(uri="https://castle.example/", title="Himeji Castle")),
+        types.GroundingChunk(
+            retrieved_context=types.GroundingChunkRetrievedContext(
+                uri="gs://docs/japan.pdf", title="Japan guide", text="The first fort was built in 1333."
+            )
+        ),
+        types.GroundingChunk(maps=types.GroundingChunkMaps(uri="https://maps.example/himeji", title="Himeji Castle")),
+    ],
+    grounding_supports=[
+        _support("Himeji Castle 🏯 stands in 姫路市.", 0, 2),
+        _support("It was built in 1333", 1),
+        _support("שלום", 0),
+        _support("Cafe\u0301s are near", 2),
     ],
 )
 CITATIONS = types.CitationMetadata(
@@ -78,6 +119,19 @@ MEDIA: tuple[Scenario, ...] = (
         build=_grounded,
         turns=[say("Paris?")],
         options={"send_sources": False},
+    ),
+    Scenario(
+        name="grounding_places",
+        description="Grounding of words in several scripts, by places in bytes, and Google's search suggestions.",
+        build=lambda: agent(
+            [
+                chunk(thought("Look it up.")),
+                *(chunk(types.Part(text=piece)) for piece in CITED),
+                end(grounding_metadata=PLACES),
+            ]
+        ),
+        turns=[say("Himeji?")],
+        options={"ai_sdk": "7.0.173"},
     ),
     Scenario(
         name="citations",

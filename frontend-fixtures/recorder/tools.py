@@ -43,6 +43,20 @@ def plain(query: str) -> str:
     return f"found {query}"
 
 
+def _steered(events: list[JsonEvent]) -> list[JsonEvent]:
+    """Adds the message that the run took in after its tool, as the service stores it. No Runner yields it."""
+    place = next(place for place, event in enumerate(events) if "functionResponse" in str(event.get("content"))) + 1
+    message = {
+        "id": "steering",
+        "author": "user",
+        "invocationId": events[0]["invocationId"],
+        "content": {"role": "user", "parts": [{"text": "And in Rome?"}]},
+        "customMetadata": {"adk_ui_stream": {"steering": {"id": "s1", "call": "root//2"}}},
+        "timestamp": events[place - 1]["timestamp"],
+    }
+    return [*events[:place], message, *events[place:]]
+
+
 def _report(words: str) -> Event:
     return Event(content=types.Content(role="user", parts=[types.Part(text=words)]))
 
@@ -215,6 +229,13 @@ def _calls_then_text(*parts: types.Part, tools: list[Any], words: str = "Done.")
 
 
 TOOLS = (
+    Scenario(
+        name="steering",
+        description="A message of the user that the run took in after its tool, within the one answer.",
+        build=lambda: _calls_then_text(call("get_weather", {"city": "Paris"}), tools=[get_weather]),
+        turns=[say("weather?")],
+        edit=_steered,
+    ),
     Scenario(
         name="tool_without_arguments",
         description="A call without arguments: its args are absent, its input is an empty object.",

@@ -14,10 +14,12 @@ Where to change what:
 
 - ``_reader``: reads the facts of an event; finds task agents, and tools that the provider runs.
 - ``_facts``: the facts themselves.
+- ``_grounding``: sources, citations, and the places in bytes where Google puts them.
 - ``_calls``: finds the call of an id, repeated calls, and the earlier call with a kept result.
 - ``_call_ids``: ids of calls: ``<id>.2``, ``call_0``.
 - ``_live_events``: sound of live runs.
 - ``_posted_events``: what tools send while they run.
+- ``_steering_events``: messages of the user that a run takes in while it works.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: events of other ADK versions.
 - ``_relayed_events``: agents behind A2A: their output, and events that they must not get.
@@ -55,6 +57,7 @@ from stream_protocol.adk._facts import (
     Blob,
     Call,
     CallPiece,
+    Citation,
     Compaction,
     EventFacts,
     Failure,
@@ -71,8 +74,10 @@ from stream_protocol.adk._facts import (
     RelayedData,
     Result,
     Rewind,
+    SearchSuggestions,
     Source,
     StateChange,
+    Steering,
     Text,
     TokenUsage,
     Transfer,
@@ -88,8 +93,10 @@ from stream_protocol.adk._reader import (
     OpenText,
     acting_for,
     asks_somebody,
+    begins_response,
     continued_text,
     find_task_agents,
+    is_compaction,
     is_fragment,
     is_user_event,
     is_user_message,
@@ -101,3 +108,4 @@ from stream_protocol.adk._reader import (
 )
 from stream_protocol.adk._relayed_events import is_relayed, relay_marks
 from stream_protocol.adk._response_values import RESULT, client_output, failure_text, unrepresentable_text
+from stream_protocol.adk._steering_events import METADATA_KEY, STEERING_KEY, steering_id, steering_mark_id

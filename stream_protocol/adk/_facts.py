@@ -37,6 +37,7 @@ class Blob(NamedTuple):
     media_type: str | None
     artifact: tuple[str, int] | None
     """The name and the version of the artifact that holds the same bytes, as far as the event shows."""
+    name: str | None = None
 
 
 class RelayedData(NamedTuple):
@@ -181,6 +182,11 @@ class Waiting(NamedTuple):
 class Compaction(NamedTuple):
     """A summary of earlier events, for the model alone."""
 
+    start: float
+    """Time of the first event in it, in seconds since 1970."""
+    end: float
+    """Time of the last event in it."""
+
 
 class Rewind(NamedTuple):
     """Everything from the first event of an invocation on is taken back."""
@@ -204,6 +210,28 @@ class Source(NamedTuple):
     uri: str
     title: str | None
     filename: str | None = None
+    is_map: bool = False
+    """True for a place on Google Maps."""
+
+
+class Citation(NamedTuple):
+    """A place in the text of the event that rests on a source."""
+
+    source: Source
+    start: int
+    """The first character, counted in ``EventFacts.text``."""
+    end: int
+    """The character after the last one."""
+    quote: str | None = None
+    """The words of the source."""
+
+
+class SearchSuggestions(NamedTuple):
+    """Google's searches behind an answer."""
+
+    rendered_content: str | None
+    """The HTML that Google gives for display."""
+    queries: tuple[str, ...]
 
 
 class Artifacts(NamedTuple):
@@ -232,6 +260,13 @@ class Posted(NamedTuple):
     kind: str
 
 
+class Steering(NamedTuple):
+    """The event is a steering message: see ``_steering_events``."""
+
+    id: str
+    """The id that the client gave the message."""
+
+
 class StateChange(NamedTuple):
     """Changed values of the session's state."""
 
@@ -249,10 +284,13 @@ Report: TypeAlias = (
     | Rewind
     | TokenUsage
     | Source
+    | Citation
+    | SearchSuggestions
     | Artifacts
     | Transfer
     | Widget
     | Posted
+    | Steering
     | StateChange
 )
 
@@ -271,7 +309,8 @@ class EventFacts(NamedTuple):
     scope: str | None
     """The id of the call in whose place a task-mode agent speaks."""
     by_user: bool
-    """True for the user's own events. A task agent's result is in the user's name, too, but comes from a node."""
+    """True for the user's own events, except steering messages: these neither begin a message nor answer a call. A task
+    agent's result is in the user's name, too, but comes from a node."""
     in_users_name: bool
     """True if its author is the user, or ADK in the user's name."""
     is_fragment: bool
@@ -290,6 +329,11 @@ class EventFacts(NamedTuple):
     def calls(self) -> list[Call]:
         """The function calls among its parts."""
         return [part for part in self.parts if isinstance(part, Call)]
+
+    @property
+    def text(self) -> str:
+        """Its texts as one, without the thoughts."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text) and not part.is_thought)
 
     @property
     def results(self) -> list[Result]:

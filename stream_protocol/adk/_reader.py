@@ -1,6 +1,6 @@
 """Reads events: the one place where the fields of an event become facts."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -11,9 +11,11 @@ from stream_protocol.adk._adk_requests import CallKind, external_kind
 from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
 from stream_protocol.adk._facts import CODE_EXECUTION, USER, EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
+from stream_protocol.adk._grounding import read_grounding
 from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._posted_events import POSTED_KEY, posted_kind
 from stream_protocol.adk._relayed_events import DATA_TAGS, as_said
+from stream_protocol.adk._steering_events import steering_id, steering_mark_id
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -41,7 +43,7 @@ def read(event: "Event") -> EventFacts:
         fields["invocation_id"],
         (author, fields["branch"], path),
         fields["isolation_scope"],
-        author == USER and not path,
+        author == USER and not path and steering_mark_id(fields["custom_metadata"]) is None,
         author == USER,
         bool(partial),
         None if content is None else content.role or "",
@@ -49,7 +51,7 @@ def read(event: "Event") -> EventFacts:
         reason.value if reason is not None else None,
         partial is False and (reason or usage) is not None,
         parts,
-        _fragment_reports(event, fields) if partial else _reports(event, fields),
+        _fragment_reports(event, fields) if partial else _reports(event, fields, parts),
     )
 
 
@@ -126,6 +128,16 @@ def is_user_message(event: "Event") -> bool:
 def is_user_event(event: "Event") -> bool:
     """Returns True for the user's own events. A task agent's result is in the user's name, but comes from a node."""
     return event.author == USER and not event.node_info.path
+
+
+def is_compaction(event: "Event") -> bool:
+    """Return True for a summary of earlier events, which ADK stores in the user's name."""
+    return event.actions.compaction is not None
+
+
+def begins_response(event: "Event") -> bool:
+    """Returns True for the user's own events but steering messages: see ``EventFacts.by_user``."""
+    return is_user_event(event) and steering_id(event) is None
 
 
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
@@ -220,7 +232,7 @@ def _read_file(
         content = facts.RelayedData(relayed)
     elif blob is not None and blob.data is not None:
         artifact = _artifact(blob, event) if event is not None and event.actions.artifact_delta else None
-        content = facts.Blob(blob.data, blob.mime_type, artifact)
+        content = facts.Blob(blob.data, blob.mime_type, artifact, blob.display_name)
     reference = facts.Reference(link.file_uri, link.mime_type, link.display_name) if link and link.file_uri else None
     return facts.File(content, reference, _fields(part), signature, part)
 
@@ -283,10 +295,12 @@ def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Rep
     return tuple(report for report in (failure, said) if report is not None)
 
 
-def _reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
+def _reports(event: "Event", fields: dict[str, Any], parts: tuple[facts.Part, ...]) -> tuple[facts.Report, ...]:
     reports: list[facts.Report] = []
     if (fields["error_code"] or fields["error_message"]) and (failure := read_failure(event)) is not None:
         reports.append(failure)
+    if fields["author"] == USER and (message_id := steering_id(event)) is not None:
+        reports.append(facts.Steering(message_id))
     if fields["output"] is not None:
         reports.append(facts.Output(fields["output"]))
     if (speech := fields["output_transcription"]) is not None:
@@ -297,7 +311,7 @@ def _reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]
         reports.append(facts.LiveTurnEnd(bool(fields["interrupted"])))
     reports += _actions(fields["actions"].__dict__)
     if fields["grounding_metadata"] is not None or fields["citation_metadata"] is not None:
-        reports += _sources(event)
+        reports += read_grounding(event, parts)
     if fields["usage_metadata"] is not None:
         reports.append(_usage(fields["usage_metadata"]))
     return tuple(reports)
@@ -307,8 +321,8 @@ def _actions(actions: dict[str, Any]) -> list[facts.Report]:
     reports: list[facts.Report] = []
     if actions["requested_tool_confirmations"] or actions["requested_auth_configs"]:
         reports.append(facts.Waiting())
-    if actions["compaction"] is not None:
-        reports.append(facts.Compaction())
+    if (compaction := actions["compaction"]) is not None:
+        reports.append(facts.Compaction(compaction.start_timestamp, compaction.end_timestamp))
     if actions["rewind_before_invocation_id"]:
         reports.append(facts.Rewind(actions["rewind_before_invocation_id"]))
     if actions["artifact_delta"]:
@@ -347,26 +361,3 @@ def _provided(part: "types.Part") -> facts.ProviderCall | facts.ProviderResult |
 
 def _server_tool(tool_type: Any) -> str:
     return str(tool_type.value).lower() if tool_type is not None else "server_tool"
-
-
-def _sources(event: "Event") -> Iterator[facts.Source]:
-    """The sources of an event, in their order."""
-    if (grounding := event.grounding_metadata) is not None:
-        for chunk in grounding.grounding_chunks or ():
-            yield from _of_chunk(chunk)
-    if (citations := event.citation_metadata) is not None:
-        for citation in citations.citations or ():
-            if citation.uri:
-                yield facts.Source(citation.uri, citation.title)
-
-
-def _of_chunk(chunk: "types.GroundingChunk") -> Iterator[facts.Source]:
-    if (web := chunk.web) and web.uri:
-        yield facts.Source(web.uri, web.title or web.domain)
-    if (place := chunk.maps) and place.uri:
-        yield facts.Source(place.uri, place.title)
-    if (image := chunk.image) and (uri := image.source_uri or image.image_uri):
-        yield facts.Source(uri, image.title)
-    document = chunk.retrieved_context
-    if document and (name := document.uri or document.document_name or document.title):
-        yield facts.Source(name, document.title, document.document_name)

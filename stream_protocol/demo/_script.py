@@ -13,6 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from stream_protocol.demo import _features as features
 from stream_protocol.demo._question import Question, Scene, read_question, which_city
+from stream_protocol.demo._sights import see_sights
 from stream_protocol.demo._tools import HOTELS
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 
@@ -138,27 +139,6 @@ def check_visa(question: Question) -> list[Step]:
         return ["The visa office did not answer, so I can't tell. Please try again later."]
     country = question.text.rstrip("?!. ").split()[-1]
     return [Call("check_visa", {"country": country})]
-
-
-def see_sights(question: Question) -> list[Step]:
-    """Text with sources."""
-    if not question.cities:
-        return which_city(question)
-    city = question.cities[0]
-    sights = (
-        f"Three things in {city}:\n\n1. **The old town**, early, before the coaches.\n2. **The market**, hungry.\n"
-        "3. **The hill** with the view, at dusk.\n\n> Leave one afternoon without a plan."
-    )
-    return [
-        Thought("Three places are enough for one answer, and the sources say more."),
-        sights,
-        web_sources(
-            {
-                f"https://en.wikivoyage.org/wiki/{city}": f"{city} on Wikivoyage",
-                f"https://en.wikipedia.org/wiki/{city}": f"{city} on Wikipedia",
-            }
-        ),
-    ]
 
 
 def choose_city(question: Question) -> list[Step]:

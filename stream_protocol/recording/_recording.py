@@ -125,7 +125,7 @@ def _noting(events: Iterable[Event], reading: FirstReading) -> Iterator[Event]:
         yield event
 
 
-_EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "message-metadata"})
+_EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "message-metadata", "data-adk-compaction"})
 """The types of the chunks of a response that shows nothing."""
 
 

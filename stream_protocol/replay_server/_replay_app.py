@@ -89,6 +89,10 @@ def _routes(chats: Chats) -> list[BaseRoute]:
             playback.stop()
         return Response(status_code=202)
 
+    async def steer_chat(request: Request) -> Response:
+        async with bodies.read_chat_request(request, user_id="", of_chat=_chat_id(request)) as steering:
+            return JSONResponse({"type": "not-delivered", "id": steering.target["id"], "reason": "finished"})
+
     async def delete_chat(request: Request) -> Response:
         chats.forget(_chat_id(request))
         return Response(status_code=204)
@@ -112,6 +116,7 @@ def _routes(chats: Chats) -> list[BaseRoute]:
         Route(PATH + "/{chat_id}/stream", plain_text_errors(get_stream), methods=["GET"]),
         Route(PATH + "s", json_errors(list_chats), methods=["GET"]),
         Route(PATH + "/{chat_id}/stop", changing(stop_chat), methods=["POST"]),
+        Route(PATH + "/{chat_id}/steer", changing(steer_chat), methods=["POST"]),
         Route(PATH + "/{chat_id}", changing(delete_chat), methods=["DELETE"]),
         Route("/__replay/{chat_id}/step", changing(step), methods=["POST"]),
         Route("/healthz", plain_text_errors(healthz), methods=["GET"]),

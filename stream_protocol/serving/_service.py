@@ -22,10 +22,12 @@ from stream_protocol.serving.requests import (
     ChatReads,
     RequestLifecycle,
     ServiceOptions,
+    SteeringOutcome,
     assemble,
     check_request,
     checked_options,
     delete_chat,
+    steer,
     stop_chat,
 )
 from stream_protocol.wire import check_count, check_flag, check_instance, check_text
@@ -219,6 +221,21 @@ class ChatService:
         check_text("chat_id", chat_id)
         with self.in_progress:
             await stop_chat(self._context, user_id, chat_id)
+
+    async def steer(
+        self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
+    ) -> SteeringOutcome:
+        """Gives a message of the user to the run that goes on in its chat, on whichever worker. The run reads it before
+        its next model call; a message that comes too late for that begins the next turn by itself.
+
+        ``request``: with the one message. The message is planned as a new one, and refused like it:
+        ``ChatRequestError``. Also 404 if this user has no such chat, 409 for a message that is stored already or
+        without ``history="server"``, and 429 if too many messages wait. An equal message is delivered once.
+        """
+        check_text("user_id", user_id)
+        check_request(request, overrides)
+        with self.in_progress:
+            return await steer(self._context, request, user_id, overrides)
 
     async def delete(self, chat_id: str, *, user_id: str) -> None:
         """Stops the run of a chat, then deletes the chat and its artifacts.

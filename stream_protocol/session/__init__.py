@@ -28,6 +28,7 @@ Where to change what:
 - ``_user_message``: the user message; files in an edit.
 """
 
+from stream_protocol.adk import METADATA_KEY
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
 from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
@@ -53,10 +54,9 @@ from stream_protocol.session._storable_events import make_storable, storable_sta
 from stream_protocol.session._taken_back import HistoryCut
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._turns import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn
-from stream_protocol.session._user_message import artifact_path, user_message
+from stream_protocol.session._user_message import artifact_path, steering_content, user_message
 from stream_protocol.session.transcript import (
     DETAILS_PREFIX,
-    METADATA_KEY,
     STATE_PREFIX,
     CallReader,
     Exchange,

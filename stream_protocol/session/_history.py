@@ -7,7 +7,7 @@ did: see ``_folded_responses``. The converter gets the earlier events of the mes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from stream_protocol.adk import WarnOnce, find_task_agents, read_events
 from stream_protocol.session._folded_responses import HistorySettings, PageMessages
@@ -61,4 +61,9 @@ def transcript_to_messages(
         for number, response in enumerate(exchange.responses, 1):
             grows = running and exchange is shown[-1] and number == len(exchange.responses)
             page.add_events(response, ends=not grows)
-    return page.messages()
+    return [*page.messages(), *(_without_answer(transcript) if not running else ())]
+
+
+def _without_answer(transcript: Transcript) -> list[UIMessage]:
+    """The steering messages that wait, if no run goes on that could take them in: its worker has died."""
+    return [cast("UIMessage", {"role": "user", **accepted.message}) for accepted in transcript.waiting]

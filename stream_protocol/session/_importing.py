@@ -23,7 +23,7 @@ from stream_protocol.adk import CODE_EXECUTION
 from stream_protocol.session._files import FROM_BASE64URL, read_file
 from stream_protocol.session._submitted_answers import REJECTED
 from stream_protocol.session._user_message import adk_part, texts_and_files
-from stream_protocol.session.transcript import EVENT_INTERVAL, EventMetadata
+from stream_protocol.session.transcript import EVENT_INTERVAL, EventMetadata, TakenInMessage
 from stream_protocol.stream import CALL_NOT_FINISHED_TEXT, CONTROL_TOOLS
 from stream_protocol.wire import (
     ChatRequestError,
@@ -118,7 +118,15 @@ class _HistoryBuilder:
         self._invocation = name if usable else f"imported.{self._begun}"
         self._invocations.add(self._invocation)
 
-    def add(self, author: str, role: str, parts: list[types.Part], *, message_id: str = "") -> None:
+    def add(
+        self,
+        author: str,
+        role: str,
+        parts: list[types.Part],
+        *,
+        message_id: str = "",
+        steering: TakenInMessage | None = None,
+    ) -> None:
         if not parts:
             return
         self.events.append(
@@ -128,7 +136,7 @@ class _HistoryBuilder:
                 invocation_id=self._invocation,
                 author=author,
                 content=types.Content(role=role, parts=parts),
-                custom_metadata=EventMetadata(message_id=message_id).to_custom(),
+                custom_metadata=EventMetadata(message_id=message_id, steering=steering).to_custom(),
             )
         )
 
@@ -144,6 +152,8 @@ class _HistoryBuilder:
                 self._add_file(cast("FilePart", part))
             elif part["type"] in ("text", "reasoning"):
                 self._add_text(cast("TextPart", part), thought=part["type"] == "reasoning")
+            elif (steering := _steering_message(part)) is not None:
+                self._add_steering(steering)
         self._end_response()
 
     def _add_text(self, part: TextPart, *, thought: bool) -> None:
@@ -164,6 +174,13 @@ class _HistoryBuilder:
                 self._results[-1].parts = [*(self._results[-1].parts or ()), _result_file(adk_part(file))]
             else:
                 self._add_parts(part.get("providerMetadata"), adk_part(file))
+
+    def _add_steering(self, message: UIMessage) -> None:
+        """Adds a message of the user that the agent took in while it worked. One that is refused is left out."""
+        self._end_response()
+        with suppress(ChatRequestError):
+            parts = [*map(adk_part, texts_and_files(message))]
+            self.add("user", "user", parts, steering=TakenInMessage(id=message["id"]))
 
     def _add_tool(self, part: ToolPart, denials: Mapping[str, Any]) -> None:
         name, provider = tool_name(part), part.get("callProviderMetadata")
@@ -216,6 +233,16 @@ def _is_complete(part: ToolPart) -> bool:
     """Return True if the model finished the call. In an unfinished call, a v6 client has no input, and a v7 client has
     the beginning of the input."""
     return "input" in part and part.get("errorText") != CALL_NOT_FINISHED_TEXT
+
+
+def _steering_message(part: UIPart) -> UIMessage | None:
+    """The user's message in a ``steering-message`` or ``data-adk-steering`` part; ``None`` for any other part."""
+    fields: Any = part
+    match fields.get("data") if part["type"] == "data-adk-steering" else fields:
+        case {"id": str(message_id), "parts": list(parts)} if part["type"] in ("steering-message", "data-adk-steering"):
+            with suppress(ChatRequestError):
+                return parse_message({"id": message_id, "role": "user", "parts": parts})
+    return None
 
 
 def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:

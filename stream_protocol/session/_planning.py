@@ -20,6 +20,7 @@ from stream_protocol.session._stored_responses import (
     answered_before,
     repeated_words,
     superseded_answers,
+    taken_in_before,
     wants_stored_response,
 )
 from stream_protocol.session._submitted_answers import (
@@ -71,6 +72,8 @@ def plan(
     match target["role"]:
         case "user":
             exchange = transcript.find_user_message(target["id"])
+            if exchange is None and (steered := transcript.find_steering(target["id"])) is not None:
+                return taken_in_before(steered, is_superseded=steered is not transcript.exchanges[-1])
             if exchange is None:
                 return plan_new_words(request, target, transcript, history_cut, said)
             repeated = repeated_words(known_key or idempotency_key(request), exchange)

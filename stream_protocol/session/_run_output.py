@@ -6,7 +6,7 @@ from typing import Any
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import ABORTED, ProviderPart, is_user_event
+from stream_protocol.adk import ABORTED, ProviderPart, begins_response, is_user_event
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.stream import Conversion, PartKind, StreamedPart, UnconfirmedStream
 
@@ -48,7 +48,7 @@ class RunOutput:
         """Return the earlier executions' events that this execution's response did not show, without the user's events.
         The client has the user's message, and some agents announce it under other ids."""
         shown = {*self._shown}
-        return [one for one in self._shown_earlier.values() if one.id not in shown and not is_user_event(one)]
+        return [one for one in self._shown_earlier.values() if one.id not in shown and not begins_response(one)]
 
     @property
     def shown_ids(self) -> frozenset[str]:

@@ -53,6 +53,21 @@ def repeated_words(key: str, exchange: Exchange) -> NothingToRun | None:
     )
 
 
+def taken_in_before(exchange: Exchange, *, is_superseded: bool) -> NothingToRun:
+    """The stored response of the run that has taken in the message: the whole message of the agent.
+
+    ``is_superseded``: the user has begun another turn since.
+    """
+    return NothingToRun(
+        message_id=exchange.message_id,
+        past=(),
+        events=exchange.events,
+        repeats="steering",
+        is_superseded=is_superseded,
+        call_ids=exchange.call_ids,
+    )
+
+
 def superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:

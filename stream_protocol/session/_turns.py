@@ -81,9 +81,9 @@ class NothingToRun:
     """The stored events that followed the repeated message or answers; empty while answers are still missing."""
     is_interrupted: bool = False
     """True if no response followed: the run broke off, or a worker that was cut off still runs it."""
-    repeats: Literal["words", "answers"] | None = field(default=None, compare=False)
+    repeats: Literal["words", "answers", "steering"] | None = field(default=None, compare=False)
     """The part of the request that was sent before; ``None`` while answers are still missing. It tells why there is
-    nothing to run, not what the response is."""
+    nothing to run, not what the response is. ``steering``: a run has taken in the message."""
     is_superseded: bool = field(default=False, compare=False)
     """True if the user has said something else since."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)

@@ -21,7 +21,7 @@ from stream_protocol.stream import UNKNOWN_MEDIA_TYPE, DataUrl
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from google.adk.events import Event
 
@@ -75,6 +75,11 @@ def adk_part(text_or_file: TextOrFile) -> types.Part:
             return types.Part(text=file.line)
         case str() as text:
             return types.Part(text=text)
+
+
+def steering_content(message: Mapping[str, Any]) -> types.Content:
+    """The content of a steering message, as ADK stores it and the model reads it."""
+    return types.Content(role="user", parts=[*map(adk_part, texts_and_files(cast("UIMessage", message)))])
 
 
 def stored_parts(event: Event, exchange: Sequence[Event]) -> list[types.Part | SavedFile]:

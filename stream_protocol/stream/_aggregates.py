@@ -32,6 +32,8 @@ class Repetition:
     differs: bool
     """True if the event has a text that was not streamed at all, of a kind in ``unrepeated``: it says something
     else."""
+    same_text: bool = True
+    """True if the event's text begins with all of the streamed text, character by character."""
 
 
 NOTHING_STREAMED: Final = Repetition([0 for _ in PartKind], [], differs=False)
@@ -52,10 +54,11 @@ def compare(parts: Sequence[Part], streamed: StreamedTexts) -> Repetition:
     unrepeated = [kind for kind in PartKind if not told[kind].begins(wholes[kind])]
     all_known = streamed.all_known
     if unrepeated and all_known is not None and _same_words(all_known, texts):
-        return Repetition([len(whole) for whole in wholes], [], differs=False)
+        return Repetition([len(whole) for whole in wholes], [], differs=False, same_text=False)
     not_written = PartKind if unrepeated and all_known is None else unrepeated
     lengths = [len(wholes[kind]) if kind in not_written else told[kind].length for kind in PartKind]
-    return Repetition(lengths, unrepeated, differs=any(not told[kind].holds(wholes[kind]) for kind in unrepeated))
+    differs = any(not told[kind].holds(wholes[kind]) for kind in unrepeated)
+    return Repetition(lengths, unrepeated, differs=differs, same_text=PartKind.TEXT not in unrepeated)
 
 
 def is_aggregate(said: EventFacts, *, model: str | None, finish_reason: str | None, call_ids: Collection[str]) -> bool:

@@ -6,7 +6,7 @@ Everything here is plain computation over what was fed before, so the same event
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from stream_protocol.adk import CallIds, WarnOnce, is_user_event, read_events, read_next
+from stream_protocol.adk import CallIds, WarnOnce, begins_response, is_compaction, read_events, read_next
 from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
 from stream_protocol.stream._options import Settings
@@ -62,7 +62,9 @@ class Conversion(Generic[T]):
     def _replay(self, past: Iterable["EventOrDict"]) -> None:
         by_user = False
         for event in read_events(past, self.warn):
-            after_user, by_user = by_user, is_user_event(event)
+            if is_compaction(event):  # in the user's name
+                continue
+            after_user, by_user = by_user, begins_response(event)
             if self._running and by_user and not after_user:  # it begins another response
                 self._end_replayed()
             self.message_id = self.message_id or event.invocation_id or None

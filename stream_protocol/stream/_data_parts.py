@@ -3,7 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from stream_protocol.adk import ApprovalNote, EventFacts, Result, StateChange, Transfer, Widget
+from stream_protocol.adk import (
+    ApprovalNote,
+    Compaction,
+    EventFacts,
+    Result,
+    SpeakerKey,
+    StateChange,
+    Transfer,
+    Widget,
+)
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
@@ -135,6 +144,17 @@ def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: 
 def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
     """Writes what a tool returned although its call was denied."""
     sink.data("adk-denial", {"toolCallId": call_id, "output": json_value(response, lossy=True)}, data_id=call_id)
+
+
+def write_compaction(sink: Sink[Any], compaction: Compaction) -> None:
+    """Writes that ADK has summarized earlier events for the model. The summary itself may tell of hidden tools."""
+    sink.data("adk-compaction", {"startTimestamp": compaction.start, "endTimestamp": compaction.end})
+
+
+def write_retry(sink: Sink[Any], speaker: SpeakerKey) -> None:
+    """Writes that a node whose attempt failed tries again. The failure stays with the server."""
+    author, _, path = speaker
+    sink.data("adk-retry", {"author": author, "node": path})
 
 
 def write_output(sink: Sink[Any], said: EventFacts, output: Any) -> None:

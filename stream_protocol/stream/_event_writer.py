@@ -17,6 +17,7 @@ from stream_protocol.adk import (
     Call,
     CallIds,
     CallPiece,
+    Compaction,
     EventFacts,
     Failure,
     File,
@@ -29,21 +30,31 @@ from stream_protocol.adk import (
     ProviderPart,
     ProviderResult,
     Result,
+    SearchSuggestions,
     Source,
     SpeakerKey,
+    Steering,
     Text,
     WarnOnce,
     continued_text,
     read_complete,
 )
 from stream_protocol.stream._aggregates import NOTHING_STREAMED, Repetition, compare, is_aggregate
-from stream_protocol.stream._data_parts import EventActions, write_artifacts, write_output
+from stream_protocol.stream._data_parts import (
+    EventActions,
+    write_artifacts,
+    write_compaction,
+    write_output,
+    write_retry,
+)
 from stream_protocol.stream._endings import RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
-from stream_protocol.stream._media import Sources, write_media
+from stream_protocol.stream._media import write_media
 from stream_protocol.stream._options import Settings
+from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import Speaker
+from stream_protocol.stream._steering import write_steering_message
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream._streamed_texts import GATHERED, ToldText
 from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
@@ -54,6 +65,9 @@ if TYPE_CHECKING:
     from stream_protocol.adk import EventOrDict
 
 PART_KINDS = TEXT, REASONING = tuple(PartKind)
+
+_OF_SOURCES = frozenset({Source, SearchSuggestions})
+"""Reports of sources. A citation comes beside its source."""
 
 T = TypeVar("T")
 
@@ -96,7 +110,7 @@ class EventWriter(Generic[T]):
         self.responses = FunctionResponses(
             sink, settings, registry=self.registry, steps=self.steps, actions=self._actions, warn=warn
         )
-        self._sources = Sources(sink)
+        self._sources = Sources(sink, settings.client)
         self.summary = RunSummary()
         self._complete_id: str | None = None
         """The id of the newest complete event."""
@@ -123,12 +137,19 @@ class EventWriter(Generic[T]):
 
     def add(self, said: EventFacts) -> None:
         """Writes what this event adds to the stream."""
+        if said.reports and (compaction := said.report(Compaction)) is not None:
+            write_compaction(self._sink, compaction)
+            return
         if self._unconfirmed is not None and not said.is_fragment:
             self.complete_ids.append(said.id)
         if said.is_fragment and (posted := said.report(Posted)) is not None:
             self._add_posted(said, posted)
             return
         if said.in_users_name:
+            if (steering := said.report(Steering)) is not None:
+                self.steps.end_before_message()
+                write_steering_message(self._sink, steering.id, said.parts, self._settings)
+                return
             self.responses.add_user_event(said)
             if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
                 self.summary.add(said, has_content=False, any_shown=self.steps.response_has_content)
@@ -138,6 +159,10 @@ class EventWriter(Generic[T]):
             speaker = self._change_speaker(said)
         if said.finish_reason is not None:
             self.summary.add_finish_reason(said.finish_reason, said.model)
+        # The results of its failed tools may follow a failure.
+        if speaker.has_failed and (said.reports_a(Output) or any(not isinstance(part, Result) for part in said.parts)):
+            write_retry(self._sink, speaker.key)
+            speaker.has_failed = False
         if said.is_fragment:
             self._add_fragment(said, speaker)
         elif said.reports and said.report(AgentSpeech) is not None:
@@ -245,12 +270,14 @@ class EventWriter(Generic[T]):
         if said.role is not None or said.finish_reason is not None or Failure in reports:
             self._end_stream(said, speaker, repetition)
         if parts:
-            self._add_parts(said, speaker, repetition)
+            repetition = self._add_parts(said, speaker, repetition)
         elif (output := said.report(Output)) is not None:
             write_output(self._sink, said, output.value)
             self.steps.response_has_content = True
         else:
             self.responses.add_failure(said, speaker.key)
+            failure = said.failure
+            speaker.has_failed = failure is not None and failure.finish_reason is None and bool(speaker.key[2])
         if Artifacts in reports and (artifacts := said.report(Artifacts)) is not None:
             speaker.saved_artifacts.append(artifacts.saved)
         # ADK's API server sends an event with artifacts as two of one id: its content, then its actions.
@@ -259,8 +286,8 @@ class EventWriter(Generic[T]):
         self._complete_id = said.id
         if reports:
             self._actions.write(said)
-            if Source in reports and self._settings.options["send_sources"]:
-                self._sources.add(said)
+            if not _OF_SOURCES.isdisjoint(reports) and self._settings.options["send_sources"]:
+                self._sources.add(said, speaker, as_streamed=repetition.same_text)
         turn_ends = LiveTurnEnd in reports
         self.summary.add(said, has_content=bool(parts), any_shown=self.steps.response_has_content)
         if parts:
@@ -290,12 +317,13 @@ class EventWriter(Generic[T]):
         """Writes the text of this part that was not streamed."""
         kind = REASONING if part.is_thought else TEXT
         if text and (speaker.kind is kind or self._open(speaker, kind)):
-            speaker.write(text)
+            speaker.write_whole(text)
         if speaker.kind is kind and part.signature:
             speaker.sign(part.signature)
 
-    def _add_parts(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> None:
-        """Writes the parts of a complete event, without what was streamed of them."""
+    def _add_parts(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> Repetition:
+        """Writes the parts of a complete event, without what was streamed of them. Returns the comparison with the
+        stream that it repeats: with none, if it is a response of its own."""
         if (repetition.differs or _leaves_out(said.parts, speaker)) and not self._is_aggregate(said, speaker):
             self._end_speaker(speaker)
             repetition = NOTHING_STREAMED
@@ -326,6 +354,7 @@ class EventWriter(Generic[T]):
                         self._add_whole(speaker, part, said)
             if part.signature:
                 speaker.sign(part.signature)
+        return repetition
 
     def _is_aggregate(self, said: EventFacts, speaker: Speaker) -> bool:
         call_ids = [call_id for call_id, call in speaker.calls_by_id.items() if call in speaker.streaming_calls]

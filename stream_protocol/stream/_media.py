@@ -1,10 +1,10 @@
-"""Files that a browser can load, and sources: bytes, references and links -> chunks."""
+"""Files that a browser can load: bytes, references and links -> chunks."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.adk import Blob, EventFacts, File, Reference, RelayedData, Source
+from stream_protocol.adk import Blob, File, Reference, RelayedData
 from stream_protocol.wire import Sink
 
 if TYPE_CHECKING:
@@ -77,28 +77,3 @@ def _write_reference(sink: Sink[Any], reference: Reference) -> None:
     else:
         said = {"uri": reference.uri, "mediaType": reference.media_type, "filename": reference.name}
         sink.data("adk-file", {key: value for key, value in said.items() if value is not None})
-
-
-class Sources:
-    """Writes the sources that the message does not have yet. Ids are ordinals in the message."""
-
-    __slots__ = ("_seen", "_sink")
-
-    def __init__(self, sink: Sink[Any]) -> None:
-        self._sink = sink
-        self._seen: dict[str, None] = {}
-
-    def add(self, said: EventFacts) -> None:
-        """Writes the new sources of an event."""
-        for source in said.reports:
-            if isinstance(source, Source) and source.uri not in self._seen:
-                self._write(source)
-
-    def _write(self, source: Source) -> None:
-        source_id = f"source-{len(self._seen)}"
-        self._seen[source.uri] = None
-        if is_web_url(source.uri):
-            self._sink.source_url(source_id, source.uri, source.title)
-        else:
-            title = source.title or source.filename or source.uri
-            self._sink.source_document(source_id, document_type(source.filename or source.uri), title, source.filename)

@@ -39,8 +39,8 @@ class ConverterOptions(TypedDict, total=False):
     send_reasoning: bool
     """Send the model's thoughts as ``reasoning-*``. True by default: Gemini sends none unless the agent asks."""
     send_sources: bool
-    """Send grounding and citations as ``source-*``. True by default: users can check an answer. Google's terms for
-    Grounding with Google Search also require Search Suggestions, which no chunk carries."""
+    """Send sources as ``source-*``, citations, and Google's search suggestions. True by default: users can check an
+    answer, and Google's terms for Grounding with Google Search require the suggestions."""
     send_state: bool
     """Send session state changes as ``data-adk-state``. False by default: state is the app's, not the browser's."""
     hidden_tools: ToolSelection

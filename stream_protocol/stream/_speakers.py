@@ -17,7 +17,7 @@ from stream_protocol.adk import OpenText, Part, SpeakerKey, open_text
 from stream_protocol.stream._streamed_texts import StreamedTexts, ToldText
 from stream_protocol.stream._unconfirmed import PartKind
 from stream_protocol.stream.calls import ToolCall
-from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink
+from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, TextCitation
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +38,10 @@ class Speaker:
     """The open part, while a fragment may only continue it and becomes one item then."""
     streamed: StreamedTexts = field(default_factory=StreamedTexts)
     """The texts and thoughts of the current response."""
+    citations: list[TextCitation] | None = None
+    """The citations of the open text, for its end."""
+    _closed_texts: list[tuple[str, int]] = field(default_factory=list)
+    """The ids and lengths of the texts of the current response that have ended."""
     model: str | None = None
     """The model that has streamed them, if the fragments name it."""
     finish_reason: str | None = None
@@ -59,6 +63,9 @@ class Speaker:
     in_response: bool = False
     """True if content of the current response has been shown."""
 
+    has_failed: bool = False
+    """True after a node failed, until it does something again."""
+
     def __post_init__(self) -> None:
         author, branch, _ = self.key
         adk = {"author": author} if branch is None else {"author": author, "branch": branch}
@@ -69,6 +76,23 @@ class Speaker:
     def is_busy(self) -> bool:
         """True if a step can't end now: a part or an input is open."""
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
+
+    @property
+    def open_text(self) -> str | None:
+        """The id of the open part, if that is a text."""
+        return self._part_id if self.kind is PartKind.TEXT else None
+
+    @property
+    def text_blocks(self) -> list[tuple[str, int]]:
+        """The ids of the texts of the current response, and the number of their characters."""
+        if self.kind is not PartKind.TEXT:
+            return self._closed_texts
+        return [*self._closed_texts, (self._part_id, self.streamed.part_length)]
+
+    def write_whole(self, text: str) -> None:
+        """Writes a text, or the rest of it, that was not streamed: to the open part."""
+        self.write(text)
+        self.streamed.add_unstreamed(text)
 
     def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:
         """Opens a part. No part may be open. ``model``: the one that streams the part."""
@@ -96,9 +120,14 @@ class Speaker:
         """Ends the open part, if there is one."""
         if self.kind is None:
             return
-        end = self._sink.text_end if self.kind is PartKind.TEXT else self._sink.reasoning_end
         # A part's end replaces its metadata, so the speaker is named again beside the signature.
-        end(self._part_id, None if self._signature is None else self.provider | signature_metadata(self._signature))
+        provider = None if self._signature is None else self.provider | signature_metadata(self._signature)
+        if self.kind is PartKind.TEXT:
+            self._closed_texts.append((self._part_id, self.streamed.part_length))
+            self._sink.text_end(self._part_id, provider, self.citations)
+            self.citations = None
+        else:
+            self._sink.reasoning_end(self._part_id, provider)
         self.kind = None
         self.write, self.opened = _CLOSED, None
         self._signature = None
@@ -112,6 +141,7 @@ class Speaker:
     def end_response(self) -> None:
         """Ends the current response: the next fragment begins another one."""
         self.close()
+        self._closed_texts.clear()
         self.streamed.clear()
         self.model = self.finish_reason = None
         self.streamed_others.clear()

@@ -108,6 +108,14 @@ class Steps:
         self.response_has_content = True
         self._step_has_output = self._step_has_output or not call.provider_executed
 
+    def end_before_message(self) -> None:
+        """Ends the open step before a message of the user's, so that the next content begins a new step.
+
+        The step stays open while a speaker has an open part, or a call must stay in it.
+        """
+        if not self._any_busy() and not self._call_stays(requests_credential=False):
+            self.finish()
+
     def finish(self) -> None:
         """Ends the open step, if there is one."""
         if self._step_is_open:

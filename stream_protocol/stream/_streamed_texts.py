@@ -82,7 +82,7 @@ def _hash(before: int, text: str, blocks: int) -> int:
 class StreamedTexts:
     """The texts and thoughts of a stream. The memory that this object needs does not grow with them."""
 
-    __slots__ = ("_earlier", "_kind", "_known", "_length", "fragments", "kept")
+    __slots__ = ("_earlier", "_kind", "_known", "_length", "_part_length", "fragments", "kept")
 
     def __init__(self, known: Iterable[tuple[PartKind, str]] = ()) -> None:
         """``known``: texts that are kept as they are."""
@@ -94,6 +94,8 @@ class StreamedTexts:
         """The characters of what is known."""
         self._kind = PartKind.TEXT
         """The kind of the newest part."""
+        self._part_length = 0
+        """The characters of that part, without its newest fragments."""
         self.fragments: list[str] = []
         """The newest fragments of that part: they came after what is known."""
         self.kept: UnconfirmedStream | None = None
@@ -107,6 +109,17 @@ class StreamedTexts:
         """Begins a part."""
         self.gather()
         self._kind = kind
+        self._part_length = 0
+
+    @property
+    def part_length(self) -> int:
+        """The number of characters of the newest part."""
+        self.gather()
+        return self._part_length
+
+    def add_unstreamed(self, text: str) -> None:
+        """Counts a text that was written to the newest part and never streamed: nothing repeats it."""
+        self._part_length += len(text)
 
     def add(self, fragment: str) -> None:
         """Appends to the newest part."""
@@ -165,6 +178,7 @@ class StreamedTexts:
         self.fragments.clear()
         self._known.append((self._kind, text))
         self._length += len(text)
+        self._part_length += len(text)
         if self.kept is not None:
             self.kept.add_text(self._kind, text)
         if self._length > (MAX_KNOWN if self._earlier is None else MAX_RECENT) or len(self._known) > MAX_PIECES:

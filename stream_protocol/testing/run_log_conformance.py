@@ -45,6 +45,9 @@ class FakeOwner:
         self.log = log
         self.stopped = asyncio.Event()
         self.lost = asyncio.Event()
+        self.received: list[bytes] = []
+        self.may_reply = asyncio.Event()
+        self.may_reply.set()
 
     def stop(self) -> None:
         """Called by the run log to stop the run."""
@@ -53,6 +56,12 @@ class FakeOwner:
     def lease_lost(self) -> None:
         """Called by the run log when the lease is lost."""
         self.lost.set()
+
+    async def receive(self, post: bytes) -> bytes:
+        """Called by the run log with a post."""
+        self.received.append(post)
+        await self.may_reply.wait()
+        return b"re: " + post
 
     def say(self, *words: str) -> None:
         """Writes a text delta for each word."""
@@ -319,6 +328,46 @@ class RunLogConformance:
         assert not await workers[1].stop(CHAT)
         assert await workers[0].newest_stop(CHAT) not in found
         assert await workers[0].newest_stop("another") == ""
+
+    async def test_a_post_from_any_worker_gets_the_reply_of_its_run(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        _, other = await begin(workers[1], chat="other")
+        for number, worker in enumerate(workers):
+            post = b"\x00%d\xff" % number
+            async with asyncio.timeout(HANG):
+                assert await worker.post(CHAT, lease.run_id, post) == b"re: " + post
+        assert set(owner.received) == {b"\x00%d\xff" % number for number in range(len(workers))}
+        owner.finish()
+        lease.release()
+        other.release()
+
+    async def test_equal_posts_at_once_get_one_reply(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        owner.may_reply.clear()
+        async with asyncio.timeout(HANG):
+            posting = [asyncio.create_task(workers[1].post(CHAT, lease.run_id, b"post")) for _ in range(3)]
+
+            async def is_received() -> bool:
+                return bool(owner.received)
+
+            await eventually(is_received)
+            owner.may_reply.set()
+            assert await asyncio.gather(*posting) == [b"re: post"] * 3
+        owner.finish()
+        lease.release()
+
+    async def test_nobody_replies_for_a_run_that_has_ended(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        owner.finish()
+        lease.release()
+        await freed(workers[1])
+        successor, later = await begin(workers[0], "another")
+        for worker in workers:
+            assert await worker.post(CHAT, lease.run_id, b"late") is None
+            assert await worker.post("no such chat", later.run_id, b"late") is None
+        assert successor.received == []
+        successor.finish()
+        later.release()
 
     async def test_a_long_response_is_joined_and_stays_whole(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])

@@ -1,6 +1,6 @@
 """Types of the parts that the server itself sends: metadata, ``data-adk-*`` parts, and ADK's questions to the user."""
 
-from typing import Any, Final, NotRequired
+from typing import Any, Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -56,6 +56,42 @@ class AdkArtifact(TypedDict):
     url: NotRequired[str]
 
 
+class CitedSource(TypedDict):
+    """A source of a text. `id` is the `sourceId` of its own part."""
+
+    type: Literal["source"]
+    sourceType: Literal["url", "document"]
+    id: str
+    url: NotRequired[str]
+    title: NotRequired[str]
+    mediaType: NotRequired[str]
+    filename: NotRequired[str]
+    providerMetadata: NotRequired[dict[str, Any]]
+
+
+class TextCitation(TypedDict):
+    """A place in a text that rests on a source, and the words of the source."""
+
+    source: CitedSource
+    startIndex: int
+    endIndex: int
+    citedText: NotRequired[str]
+
+
+class AdkCitations(TypedDict):
+    """The citations of a text. `textIndex` counts the text parts of the message from 0."""
+
+    textIndex: int
+    citations: list[TextCitation]
+
+
+class AdkCompaction(TypedDict):
+    """ADK has summarized events of this time for the model, in seconds since 1970."""
+
+    startTimestamp: float
+    endTimestamp: float
+
+
 class AdkConfirmation(TypedDict):
     """A tool's request for approval, with its hint and the payload that it expects back."""
 
@@ -79,6 +115,16 @@ class AdkFile(TypedDict):
     filename: NotRequired[str]
 
 
+class AdkSteeringPart(TypedDict):
+    """A text, or a file with its `mediaType` and `url`."""
+
+    type: Literal["text", "file"]
+    text: NotRequired[str]
+    mediaType: NotRequired[str]
+    url: NotRequired[str]
+    filename: NotRequired[str]
+
+
 class AdkOutput(TypedDict):
     """The output of a workflow's node that is not part of any text."""
 
@@ -96,6 +142,27 @@ class AdkProgress(TypedDict):
     message: NotRequired[str]
 
 
+class AdkRetry(TypedDict):
+    """A node whose attempt failed tries again."""
+
+    author: str
+    node: str
+
+
+class AdkSearchSuggestions(TypedDict):
+    """Google's searches behind an answer. `renderedContent` is HTML of Google: show it in a frame without scripts."""
+
+    webSearchQueries: list[str]
+    renderedContent: NotRequired[str]
+
+
+class AdkSteering(TypedDict):
+    """A message of the user that the agent took in here, while it worked. `parts` as in a user's message."""
+
+    id: str
+    parts: list[AdkSteeringPart]
+
+
 class AdkUiWidget(TypedDict):
     """A widget that a tool rendered."""
 
@@ -108,13 +175,18 @@ DATA_PARTS: Final[dict[str, Any]] = {
     "adk-agent": AdkAgent,
     "adk-approval": AdkApproval,
     "adk-artifact": AdkArtifact,
+    "adk-citations": AdkCitations,
+    "adk-compaction": AdkCompaction,
     "adk-confirmation": AdkConfirmation,
     "adk-data": Any,
     "adk-denial": AdkDenial,
     "adk-file": AdkFile,
     "adk-output": AdkOutput,
     "adk-progress": AdkProgress,
+    "adk-retry": AdkRetry,
+    "adk-search-suggestions": AdkSearchSuggestions,
     "adk-state": dict[str, Any],
+    "adk-steering": AdkSteering,
     "adk-ui-widget": AdkUiWidget,
 }
 """Name of a part, without ``data-`` -> the type of its data."""

@@ -33,11 +33,18 @@ from stream_protocol.wire._arguments import (
     check_texts,
     shown,
 )
-from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk, Chunk, FinishReason, ProviderMetadata
-from stream_protocol.wire._client_versions import (
-    AiSdkOption,
-    client_version,
+from stream_protocol.wire._chunks import (
+    AI_SDK_VERSIONS,
+    AiSdkVersion,
+    AnyChunk,
+    Chunk,
+    DocumentSource,
+    FinishReason,
+    ProviderMetadata,
+    TextCitation,
+    UrlSource,
 )
+from stream_protocol.wire._client_versions import AiSdkOption, ClientVersion, client_version
 from stream_protocol.wire._errors import ChatRequestError, ClientStreamError, InvalidArgumentError, StreamProtocolError
 from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, safe_key
 from stream_protocol.wire._joined_stream import JoinedStream
@@ -65,6 +72,7 @@ from stream_protocol.wire._messages import (
     parse_chat_request,
     parse_chat_request_in_slices,
     parse_message,
+    parse_user_message_in_slices,
     tool_name,
 )
 from stream_protocol.wire._printable import printable

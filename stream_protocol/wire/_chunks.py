@@ -1,8 +1,9 @@
 """The chunks of a UI message stream: one ``TypedDict`` per type, and the closed union ``Chunk``.
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. Keys that only later clients know are left out on purpose. Clients before 6.0.231 and 7.0.32 validate
-with ``z.strictObject``, and fail on an unknown key. Every v6 client from 6.0.39 on accepts the keys that remain.
+``ai@7.0.173``. Keys that only later clients know are left out on purpose, but for ``citations``. Clients before 6.0.231
+and 7.0.32 validate with ``z.strictObject``, and fail on an unknown key. Every v6 client from 6.0.39 on accepts the keys
+that remain.
 
 A key that is ``NotRequired`` must be absent rather than ``None``: the client's schema rejects ``null`` there.
 ``input``, ``output``, ``data`` and the ``messageMetadata`` of ``message-metadata`` may be ``null`` but must be present.
@@ -71,9 +72,40 @@ class TextDeltaChunk(TypedDict):
     providerMetadata: NotRequired[ProviderMetadata]
 
 
+class UrlSource(TypedDict):
+    type: Literal["source"]
+    sourceType: Literal["url"]
+    id: str
+    url: str
+    title: NotRequired[str]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class DocumentSource(TypedDict):
+    type: Literal["source"]
+    sourceType: Literal["document"]
+    id: str
+    mediaType: str
+    title: str
+    filename: NotRequired[str]
+    providerMetadata: NotRequired[ProviderMetadata]
+
+
+class TextCitation(TypedDict):
+    """A place in a text that rests on a source. The indexes count UTF-16 units, as JavaScript's strings do."""
+
+    source: UrlSource | DocumentSource
+    startIndex: NotRequired[int]
+    endIndex: NotRequired[int]
+    citedText: NotRequired[str]
+    """The words of the source."""
+
+
 class TextEndChunk(TypedDict):
     type: Literal["text-end"]
     id: str
+    citations: NotRequired[list[TextCitation]]
+    """v7 only, since 7.0.138."""
     providerMetadata: NotRequired[ProviderMetadata]
 
 

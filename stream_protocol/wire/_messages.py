@@ -277,6 +277,22 @@ def parse_chat_request_in_slices(
     )
 
 
+def parse_user_message_in_slices(
+    body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
+) -> Generator[int, None, ChatRequest]:
+    """``parse_chat_request_in_slices`` for a body that is one message of the user's. ``chat_id``: of its chat.
+
+    ``ChatRequestError`` (422) also for a message without an id, and for one that is not the user's.
+    """
+    size, parsed = yield from _parse_json_object(body)
+    (message,) = yield from _messages([{"role": "user", **_object(parsed, "The message")}])
+    if message["role"] != "user":
+        raise ChatRequestError("The message must be the user's.", status=422)
+    if not message["id"]:
+        raise ChatRequestError("The message needs an id.", status=422)
+    return ChatRequest(id=parse_chat_id(chat_id), messages=(message,), has_history=False, size=size)
+
+
 def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
     """Raises ``ChatRequestError`` (422) for a request of AI SDK 4: its newest message shows it, before all else."""
     messages = fields.get("messages")

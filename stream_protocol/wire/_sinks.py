@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, c
 import orjson
 from orjson import dumps
 
-from stream_protocol.wire._chunks import AnyChunk, FinishReason, ProviderMetadata
+from stream_protocol.wire._chunks import AnyChunk, FinishReason, ProviderMetadata, TextCitation
 from stream_protocol.wire._errors import StreamProtocolError
 from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._sse import encode_sse
@@ -114,8 +114,11 @@ class Sink(ABC, Generic[T]):
         self._write({"type": "text-start", "id": part_id}, providerMetadata=provider)
         return self._delta_writer("text-delta", part_id)
 
-    def text_end(self, part_id: str, provider: ProviderMetadata | None = None) -> None:
-        self._write({"type": "text-end", "id": part_id}, providerMetadata=provider)
+    def text_end(
+        self, part_id: str, provider: ProviderMetadata | None = None, citations: list[TextCitation] | None = None
+    ) -> None:
+        """``citations``: v7 only, since 7.0.138."""
+        self._write({"type": "text-end", "id": part_id}, citations=citations, providerMetadata=provider)
 
     def reasoning_start(self, part_id: str, provider: ProviderMetadata | None = None) -> DeltaWriter[Any]:
         self._write({"type": "reasoning-start", "id": part_id}, providerMetadata=provider)

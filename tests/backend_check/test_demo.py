@@ -10,6 +10,8 @@ from stream_protocol.serving import ChatService, create_app
 from stream_protocol.wire import AI_SDK_VERSIONS, AiSdkVersion
 from tests.served import served
 
+pytestmark = pytest.mark.servers
+
 STORY_LENGTH = 1500
 """Characters of the demo's long story, which takes half a minute as a whole."""
 

@@ -15,6 +15,8 @@ from stream_protocol.server import bind_socket
 from tests.backend_check.fake_backend import NO_IDS, SETTINGS, FakeBackend
 from tests.served import served, serving
 
+pytestmark = pytest.mark.servers
+
 SMALL_BUFFER = 4096
 
 

@@ -42,10 +42,9 @@ make setup
 .venv/bin/python -m tests.backends
 ```
 
-The script installs each package in its newest version into `.venv-backends`, starts the server of
-[tests/backends/servers](../tests/backends/servers), runs the check with
-[prompts.toml](../tests/backends/prompts.toml), and writes this page. It needs PyPI, the npm registry, Node 20.19 or
-later, and Python 3.12 or later. To try one backend only, name it: `python -m tests.backends ai-node`.
+The script installs each package in its newest version into `.venv-backends`, starts its [server](#the-servers), runs
+the check with [prompts.toml](../tests/backends/prompts.toml), and writes this page. It needs PyPI, the npm registry,
+Node 20.19 or later, and Python 3.12 or later. To try one backend only, name it: `python -m tests.backends ai-node`.
 """
 
 Results = Mapping[str, Mapping[str, Any]]

@@ -19,12 +19,12 @@ _FOR_THE_MODEL = "tells the model how to read a part, and a page nothing"
 
 CONVERTED: Fields = {
     LlmResponse: {
-        "citation_metadata": "adk/_reader.py",
+        "citation_metadata": "adk/_grounding.py",
         "content": "adk/_reader.py",
         "error_code": "adk/_reader.py",
         "error_message": "adk/_reader.py",
         "finish_reason": "adk/_reader.py",
-        "grounding_metadata": "adk/_reader.py",
+        "grounding_metadata": "adk/_grounding.py",
         "interrupted": "adk/_reader.py",
         "model_version": "adk/_reader.py",
         "partial": "adk/_reader.py",
@@ -43,6 +43,7 @@ CONVERTED: Fields = {
     NodeInfo: {"path": "adk/_reader.py"},
     EventActions: {
         "artifact_delta": "adk/_reader.py",
+        "compaction": "adk/_reader.py",
         "render_ui_widgets": "adk/_reader.py",
         "requested_auth_configs": "adk/_reader.py",
         "requested_tool_confirmations": "adk/_reader.py",
@@ -119,7 +120,6 @@ IGNORED: Fields = {
     },
     EventActions: {
         "agent_state": _ADK_ONLY,
-        "compaction": "stored and never streamed; a page goes on showing what was said",
         "end_of_agent": _ADK_ONLY,
         "escalate": _ADK_ONLY,
         "route": _ADK_ONLY,

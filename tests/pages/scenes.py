@@ -8,11 +8,12 @@ from typing import Any, Final
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools import BaseTool, FunctionTool, ToolContext, request_input
-from google.genai.types import Part
+from google.genai.types import Part, SearchEntryPoint
 
 from stream_protocol.agents import emit_data, for_users, report_progress
 from stream_protocol.demo._chart import bar_chart
 from stream_protocol.demo._question import Question, read_question
+from stream_protocol.demo._sights import grounding
 from stream_protocol.demo._tools import get_location, get_time_zone, set_theme
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 
@@ -42,6 +43,28 @@ GROWING: Final = ("**Before.**\n\nhttps://rivers.example/boom", "erang")
 """An answer whose last paragraph ends with one URL, and then with another."""
 
 SHEET: Final = "city,price\nOslo,130\nRome,110\n"
+
+CITED: Final = (
+    "Himeji Castle 🏯 stands in 姫路市. **It was built in 1333.**\n\n"
+    "| שלום | Café |\n|---|---|\n| one | two |\n\n```\ncode\n```\n"
+)
+CITED_PAGES: Final = {"https://castle.example/a": "Himeji <Castle>", "https://other.example/": "Another"}
+CITED_PLACES: Final = {
+    "Himeji Castle 🏯 stands in 姫路市.": [0, 1],
+    "It was built in 1333.**\n": [1],
+    "שלום": [0],
+    "```\ncode\n```\n": [1],
+}
+CHIPS: Final = (
+    "<style>.chip { color: rgb(1, 2, 3) }</style>"
+    '<a class="chip" style="font-size: 17px" href="https://search.example/himeji">himeji</a>'
+)
+HOSTILE: Final = (
+    "<script>parent.document.title = 'taken'</script><b onclick=\"parent.taken = 1\">himeji</b>"
+    '<img src="https://elsewhere.example/seen.png" onerror="parent.taken = 1">'
+    '<link rel="stylesheet" href="https://elsewhere.example/a.css"><meta http-equiv="refresh" content="0;url=https://elsewhere.example/">'
+)
+"""What a frame of the page must not do."""
 
 ARABIC: Final = "مرحبا، كيف يمكنني مساعدتك اليوم؟"
 
@@ -131,6 +154,11 @@ class Scenes:
         if self.loop is not None:
             self.loop.call_soon_threadsafe(told.set)
 
+    async def dig(self) -> str:
+        """Digs until the test goes on."""
+        await self.told.wait()
+        return "dug"
+
     def agent(self) -> LlmAgent:
         skipper = LlmAgent(name="skipper", model=ScriptedLlm(respond=lambda _: ["Aye."]), description="Sails.")
         gated = FunctionTool(pay, require_confirmation=True)
@@ -147,6 +175,7 @@ class Scenes:
             gated,
             FunctionTool(lend, require_confirmation=True),
             count_books,
+            self.dig,
             draw,
             manual,
             measure,
@@ -179,6 +208,8 @@ class Scenes:
                 return ["Lent."] if answers else [Call("lend", {"book": "Momo"})]
             case "count":
                 return ["Fifty."] if answers else [Call("count_books", {})]
+            case "dig":
+                return ["Dug."] if answers else [Call("dig", {})]
             case "draw":
                 return ["There."] if answers else [Call("draw", {})]
             case "wind":
@@ -209,6 +240,10 @@ class Scenes:
                 return [Part.from_bytes(data=SHEET.encode(), mime_type="text/csv"), "There."]
             case "both":
                 return ["Both are there."] if answers else [Call("trains", {}), Call("draw", {})]
+            case "cite" | "hostile" as scene:
+                found = grounding(CITED, CITED_PAGES, CITED_PLACES, ["himeji castle"])
+                html = CHIPS if scene == "cite" else HOSTILE
+                return [CITED, found.model_copy(update={"search_entry_point": SearchEntryPoint(rendered_content=html)})]
             case "sail":
                 return [Call("transfer_to_agent", {"agent_name": "skipper"})]
             case "table":

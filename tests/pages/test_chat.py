@@ -2,10 +2,10 @@
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import pytest
-from playwright.sync_api import FilePayload, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts, tool
 from tests.pages.conftest import Open
@@ -52,6 +52,55 @@ def test_thoughts_fold_and_say_how_long_they_took(page: Page, shots: Path) -> No
     expect_status(page, "ready")
     page.reload()
     expect(page.get_by_role("button", name="Thoughts", exact=True)).to_be_visible()  # nobody has stored how long
+
+
+def test_words_that_rest_on_a_source_have_its_number(page: Page) -> None:
+    say(page, "cite")
+    answer = answers(page).last
+    marks = answer.locator("[data-citation]")
+    expect(marks).to_have_text(["1", "2", "2", "1", "2"])
+    expect(answer.locator("p").first).to_have_text("Himeji Castle 🏯 stands in 姫路市.12 It was built in 1333.2")
+    expect(answer.get_by_role("columnheader").first).to_have_text(re.compile(r"^\S{4}1$"))
+    expect(answer.locator("pre")).to_have_text("code")
+    expect(marks.first).to_have_attribute("href", "https://castle.example/a")
+    marks.first.hover()
+    expect(page.get_by_role("tooltip")).to_have_text("Himeji <Castle>")
+    marks.last.focus()
+    expect(page.get_by_role("tooltip")).to_have_text("Another")
+    page.reload()
+    expect(marks).to_have_text(["1", "2", "2", "1", "2"])
+
+
+@pytest.mark.parametrize("colors", ["light", "dark"])
+def test_search_suggestions_are_in_a_frame_of_their_own(open_page: Open, colors: Literal["light", "dark"]) -> None:
+    page = open_page(colors=colors)
+    say(page, "cite")
+    frame = answers(page).last.locator("iframe")
+    chip = frame.content_frame.get_by_role("link", name="himeji")
+    expect(chip).to_have_css("color", "rgb(1, 2, 3)")
+    expect(chip).to_have_css("font-size", "17px")
+    page.context.route("https://search.example/**", lambda route: route.fulfill(body="found"))
+    with page.context.expect_page() as opened:
+        chip.click()
+    expect(opened.value.locator("body")).to_have_text("found")
+    assert opened.value.evaluate("window.opener") is None
+
+
+def test_no_script_runs_in_the_frame_and_nothing_is_fetched(browser: Browser, url: str) -> None:
+    tab = browser.new_page()
+    asked: list[str] = []
+    refused: dict[str, str | None] = {}
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("requestfailed", lambda request: refused.update({request.url: request.failure}))
+    tab.goto(url)
+    say(tab, "hostile")
+    expect(answers(tab).last.locator("iframe").content_frame.get_by_text("himeji")).to_be_visible()
+    expect_status(tab, "ready")
+    answers(tab).last.locator("iframe").content_frame.get_by_text("himeji").click()
+    assert tab.evaluate("[window.taken, document.title === 'taken']") == [None, False]
+    elsewhere = [other for other in asked if not other.startswith((url, "data:"))]
+    assert {refused.get(other) for other in elsewhere} <= {"csp"}
+    tab.close()
 
 
 def test_sources_are_numbered_citations(page: Page) -> None:
@@ -181,7 +230,7 @@ def test_escape_stops_the_answer_and_one_that_closes_a_menu_does_not(page: Page)
     expect(field(page)).to_be_focused()
 
 
-def test_messages_are_taken_in_the_middle_of_an_answer_and_end_it(page: Page, shots: Path) -> None:
+def test_messages_that_are_sent_now_in_the_middle_of_an_answer_end_it(page: Page, shots: Path) -> None:
     page.set_viewport_size({"width": 1100, "height": 400})
     say(page, "story\n" + "\n".join("of a long question" for _ in range(40)))
     expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
@@ -191,12 +240,12 @@ def test_messages_are_taken_in_the_middle_of_an_answer_and_end_it(page: Page, sh
     page.mouse.wheel(0, -5000)
     expect(page.get_by_role("button", name="Scroll to the end")).to_be_visible()
     field(page).press("Enter")
+    press(page, "Send now")
     expect(texts(page)).to_have_text([BEGINNING, "You said: never mind"])
     expect_status(page, "ready")
     expect(page.get_by_role("article", name="You").last).to_be_in_viewport()
     expect(answers(page).first.locator("[data-stopped]")).to_have_count(1)
     expect(answers(page).last.locator("[data-stopped]")).to_have_count(0)
-    expect(field(page)).to_be_focused()
     page.reload()
     expect(texts(page)).to_have_text([BEGINNING, "You said: never mind"])
     expect(answers(page).first.locator("[data-stopped]")).to_have_text("Stopped")

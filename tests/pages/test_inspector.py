@@ -44,7 +44,7 @@ WIDTH: Final = """async (box) => {
 
 Colors = Literal["light", "dark"]
 
-whatever_client = pytest.mark.parametrize("ai_sdk", [6], indirect=True, scope="module")
+whatever_client = pytest.mark.parametrize("ai_sdk", [7], indirect=True, scope="module")
 """For a test that does not depend on the version of `ai`."""
 
 

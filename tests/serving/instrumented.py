@@ -114,6 +114,9 @@ class InstrumentedLog:
     async def newest_stop(self, chat: str) -> str:
         return await self._log.newest_stop(chat)
 
+    async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
+        return await self._log.post(chat, run_id, post)
+
     async def ping(self) -> None:
         await self._log.ping()
 

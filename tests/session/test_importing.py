@@ -385,3 +385,14 @@ async def test_an_imported_chat_shows_the_messages_that_it_was_made_of() -> None
     assert [message["id"] for message in messages][::2] == ["u1", "u2"]
     copied = live.model_copy(update={"events": messages_to_events(messages, agent="root")})
     assert session_to_messages(copied) == [{k: v for k, v in m.items() if k != "metadata"} for m in messages]
+
+
+@pytest.mark.parametrize("is_data", [False, True], ids=["steering-message", "data-adk-steering"])
+def test_a_steering_message_becomes_the_users_words_within_the_answer(is_data: bool) -> None:
+    fields = {"id": "s1", "parts": [{"type": "text", "text": "Stop."}]}
+    part = {"type": "data-adk-steering", "data": fields} if is_data else {"type": "steering-message", **fields}
+    assert answer(STEP, said("Before."), part, STEP, said("After.")) == [
+        ("root", ["Before."]),
+        ("user", ["Stop."]),
+        ("root", ["After."]),
+    ]

@@ -20,6 +20,7 @@ from stream_protocol.serving.run_logs._run_store import (
     LeaseTimes,
     LeaseView,
     LogBatch,
+    Post,
     Renewal,
     RunIdentity,
     Snapshot,
@@ -72,6 +73,10 @@ class Tables:
     readers: dict[str, dict[str, float]] = field(default_factory=dict)
     """By run: its readers, each with the time until which it counts."""
     stops: dict[str, tuple[str, float]] = field(default_factory=dict)
+    posts: dict[str, dict[str, Post]] = field(default_factory=dict)
+    """By run, then by id: what has no reply yet."""
+    replies: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    """By run and id."""
 
     def snapshot(self) -> Tables:
         """A copy."""
@@ -81,6 +86,8 @@ class Tables:
             logs={run: replace(row, entries=list(row.entries)) for run, row in self.logs.items()},
             readers={run: dict(found) for run, found in self.readers.items()},
             stops=dict(self.stops),
+            posts={run: dict(found) for run, found in self.posts.items()},
+            replies=dict(self.replies),
         )
 
 
@@ -138,7 +145,8 @@ class StoreServer:
             self.tables.logs[run.run_id].expires = self._now() + self._times.log_ttl_ms / 1000
         now = self._now()
         readers = [reader for reader, until in self.tables.readers.get(run.run_id, {}).items() if until > now]
-        return Renewal(stop=row.stop, readers=len(readers))
+        posts = tuple(self.tables.posts.get(run.run_id, {}).values())
+        return Renewal(stop=row.stop, readers=len(readers), posts=posts)
 
     def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         row = self.holder(run.chat)
@@ -237,6 +245,21 @@ class StoreServer:
         stop_id, until = self.tables.stops.get(chat, ("", 0.0))
         return stop_id if until > self._now() else ""
 
+    def post(self, chat: str, run_id: str, post: Post) -> str | None:
+        row = self.holder(chat)
+        if row is None or row.run.run_id != run_id:
+            return None
+        if (run_id, post.id) not in self.tables.replies:
+            self.tables.posts.setdefault(run_id, {}).setdefault(post.id, post)
+        return row.run.worker
+
+    def reply(self, run_id: str, post_id: str, reply: bytes) -> None:
+        self.tables.posts.get(run_id, {}).pop(post_id, None)
+        self.tables.replies[run_id, post_id] = reply
+
+    def reply_to(self, run_id: str, post_id: str) -> bytes | None:
+        return self.tables.replies.get((run_id, post_id))
+
     def publish(self, worker: str, run_id: str) -> None:
         if worker in self.channels:
             self.channels[worker].put_nowait(run_id)
@@ -332,6 +355,15 @@ class SimulatedStore:
 
     async def newest_stop(self, chat: str) -> str:
         return await self._ask("newest stop", partial(self._server.newest_stop, chat))
+
+    async def post(self, chat: str, run_id: str, post: Post) -> str | None:
+        return await self._ask(f"post {run_id} {post.id}", partial(self._server.post, chat, run_id, post))
+
+    async def reply(self, chat: str, run_id: str, post_id: str, reply: bytes) -> None:
+        await self._ask(f"reply {run_id} {post_id}", partial(self._server.reply, run_id, post_id, reply))
+
+    async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
+        return await self._ask(f"reply to {run_id} {post_id}", partial(self._server.reply_to, run_id, post_id))
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
         await self._ask(f"request renewal {run_id}", partial(self._server.publish, worker, run_id))

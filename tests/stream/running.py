@@ -8,7 +8,7 @@ from google.adk.events import Event
 
 from stream_protocol import SSE_DONE, AnyChunk, ConverterOptions, StreamProtocolConverter, iter_chunks, iter_sse
 from stream_protocol.stream import Conversion, Settings, call_ids, chunk_conversion
-from stream_protocol.wire import ClientStreamError, UIMessage
+from stream_protocol.wire import ClientStreamError, UIMessage, client_version
 from stream_protocol.wire.client import MessageReducer
 
 Fields = dict[str, Any]
@@ -135,7 +135,7 @@ def judge(chunks: list[AnyChunk], *, onto: UIMessage | None = None, ai_sdk: Any 
     assert [chunk["type"] for chunk in chunks].count("start") == 1
     assert chunks[0]["type"] == "start"
     assert [index for index, chunk in enumerate(chunks) if chunk["type"] in TERMINAL] == [len(chunks) - 1]
-    for version in {ai_sdk, 7}:
+    for version in {client_version(ai_sdk).major, 7}:
         if onto is None and _continues(chunks):
             continue
         stored = _stored(chunks, onto, version)

@@ -10,15 +10,29 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from google.adk.events import Event
+from google.adk.events import Event, EventActions
 from google.adk.events.event import NodeInfo
+from google.adk.events.event_actions import EventCompaction
 from google.adk.tools.tool_context import ToolContext
-from google.genai.types import FinishReason, GenerateContentResponseUsageMetadata
+from google.genai.types import Content, FinishReason, GenerateContentResponseUsageMetadata
 
 from stream_protocol import AnyChunk, StreamProtocolConverter, StreamProtocolError, iter_chunks
 from stream_protocol.stream import AgentRunError
 from tests.batch import batch
-from tests.stream.building import arg, call, event, fragment, piece, response, results, text, thought, user, waiting
+from tests.stream.building import (
+    AGENT,
+    arg,
+    call,
+    event,
+    fragment,
+    piece,
+    response,
+    results,
+    text,
+    thought,
+    user,
+    waiting,
+)
 from tests.stream.running import judge, kinds, message_of, only, outputs, run, texts
 
 MASKED = {"type": "error", "errorText": "An error occurred."}
@@ -501,3 +515,31 @@ def test_a_transform_that_raises_leaves_a_legal_stream(fatal: int, error: Except
     if fatal != 1:  # `start` itself did not get through
         judge(chunks)
     assert kinds(map(dict, chunks)).count("error") == (1 if fatal or error else 0)
+
+
+def test_a_node_that_goes_on_after_a_failure_tries_again() -> None:
+    node: Any = {"node_info": {"path": "wf@1/agent@1"}}
+    failed = event(error_code="RuntimeError", error_message="boom", **node)
+    events = [fragment(text("Half "), **node), failed, event(text("Whole."), **node), event(text("More."), **node)]
+    retries = [chunk for chunk in run(events) if chunk["type"] == "data-adk-retry"]
+    assert retries == [{"type": "data-adk-retry", "data": {"author": AGENT, "node": "wf@1/agent@1"}}]
+    result = results(response("look", {"error": "boom"}, "A"), **node)
+    assert "data-adk-retry" not in kinds(run([event(call("look", {}, "A"), **node), failed, result]))
+    output = event(output={"sum": 3}, **node)
+    assert "data-adk-retry" in kinds(run([failed, output]))
+
+
+def test_an_agent_that_is_no_node_has_no_retries() -> None:
+    failed = event(error_code="RuntimeError", error_message="boom")
+    assert "data-adk-retry" not in kinds(run([failed, event(text("Sorry."))]))
+
+
+def test_a_compaction_is_data_and_ends_nothing() -> None:
+    compaction = EventCompaction(start_timestamp=1, end_timestamp=2, compacted_content=Content(parts=[text("sum")]))
+    summed = event(author="user", actions=EventActions(compaction=compaction))
+    chunks = run([fragment(text("Hel")), summed, event(text("Hello."))])
+    assert texts(chunks) == ["Hello."]
+    assert only(chunks, "data-") == [
+        {"type": "data-adk-compaction", "data": {"startTimestamp": 1.0, "endTimestamp": 2.0}}
+    ]
+    assert "data-adk-compaction" not in kinds(run([event(text("More."))], past=[event(text("Hello.")), summed]))

@@ -10,6 +10,7 @@ from google.genai.types import (
     GroundingChunkRetrievedContext,
     GroundingChunkWeb,
     GroundingMetadata,
+    SearchEntryPoint,
 )
 
 from tests.stream.building import event, fragment, text
@@ -106,6 +107,44 @@ def test_each_source_is_shown_once_and_from_complete_events_alone() -> None:
 def test_metadata_without_sources_adds_nothing() -> None:
     said: dict[str, Any] = {"grounding_metadata": GroundingMetadata(), "citation_metadata": CitationMetadata()}
     assert only(run([event(text("a"), **said)]), "source") == []
+
+
+def search(rendered: str | None, *queries: str) -> GroundingMetadata:
+    entry = SearchEntryPoint(rendered_content=rendered) if rendered is not None else None
+    return GroundingMetadata(search_entry_point=entry, web_search_queries=list(queries))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "data"),
+    [
+        (search("<p>", "a", "b"), {"webSearchQueries": ["a", "b"], "renderedContent": "<p>"}),
+        (search("<p>"), {"webSearchQueries": [], "renderedContent": "<p>"}),
+        (search(None, "a", ""), {"webSearchQueries": ["a"]}),
+        (search("", "a"), {"webSearchQueries": ["a"]}),
+    ],
+)
+def test_search_suggestions_are_data(metadata: GroundingMetadata, data: dict[str, Any]) -> None:
+    chunks = run([event(text("a"), grounding_metadata=metadata)])
+    assert only(chunks, "data-") == [{"type": "data-adk-search-suggestions", "data": data}]
+
+
+@pytest.mark.parametrize(
+    "metadata", [search(None), search(""), GroundingMetadata(search_entry_point=SearchEntryPoint())]
+)
+def test_an_answer_without_a_search_suggests_none(metadata: GroundingMetadata) -> None:
+    assert only(run([event(text("a"), grounding_metadata=metadata)]), "data-") == []
+
+
+def test_each_search_is_suggested_once_though_its_answer_comes_twice() -> None:
+    one, other = search("<p>", "a"), search("<p>", "b")
+    events = [
+        fragment(text("a"), grounding_metadata=one),
+        event(text("a"), grounding_metadata=one),
+        event(text(""), grounding_metadata=one),
+        event(text("b"), grounding_metadata=other),
+    ]
+    assert [each["data"]["webSearchQueries"] for each in only(run(events), "data-")] == [["a"], ["b"]]
+    assert only(run(events, send_sources=False), "data-") == []
 
 
 def test_sources_can_be_turned_off() -> None:

@@ -92,7 +92,7 @@ def test_only_one_page_says_how_to_install() -> None:
     assert {page for page in pages if not page.startswith("decisions/")} == {"install.md", SITE["exclude_docs"].strip()}
 
 
-MODEL: Final = re.compile(r"gemini-(?!scripted)[0-9a-z.-]+")
+MODEL: Final = re.compile(r"gemini-(?!scripted|api/)[0-9a-z.-]+")
 """The name of a Gemini model."""
 
 

@@ -4,7 +4,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from stream_protocol.wire import StreamProtocolError, client_version
+from stream_protocol.wire import AiSdkOption, StreamProtocolError, client_version
 from stream_protocol.wire._chunks import Chunk
 from stream_protocol.wire._client_versions import CHUNK_VERSIONS, KEY_VERSIONS, ClientVersion
 from stream_protocol.wire.client._chunk_schema import _SCHEMAS
@@ -82,8 +82,12 @@ def test_the_table_has_the_types_that_the_schemas_of_the_clients_do_not_share() 
     assert _SCHEMAS[7].keys() - _SCHEMAS[6].keys() == V7_TYPES == CHUNK_VERSIONS.keys()
 
 
-ONLY_TO_V7 = {("tool-approval-request", "reason"), ("tool-approval-request", "approvalDescriptor")}
-"""Held by ``tests/serving/test_cards_of_tools.py``."""
+ONLY_TO_V7 = {
+    ("tool-approval-request", "reason"),
+    ("tool-approval-request", "approvalDescriptor"),
+    ("text-end", "citations"),
+}
+"""Held by ``tests/serving/test_cards_of_tools.py`` and ``tests/stream/test_citations.py``."""
 
 
 def test_no_key_of_the_table_is_sent_by_default_to_a_client_that_refuses_it() -> None:
@@ -94,6 +98,11 @@ def test_no_key_of_the_table_is_sent_by_default_to_a_client_that_refuses_it() ->
         if kind not in CHUNK_VERSIONS:
             keys = {(kind, key) for key in hints} & KEY_VERSIONS.keys() - ONLY_TO_V7
             assert all(oldest.accepts(*key) for key in keys)
+
+
+@pytest.mark.parametrize(("ai_sdk", "knows"), [(6, False), (7, False), ("7.0.137", False), ("7.0.138", True)])
+def test_a_key_that_a_client_only_ignores_is_not_known(ai_sdk: AiSdkOption, knows: bool) -> None:
+    assert client_version(ai_sdk).knows("text-end", "citations") == knows
 
 
 def test_the_page_has_the_table() -> None:

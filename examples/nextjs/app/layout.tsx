@@ -26,9 +26,7 @@ async function Document({ children }: { children: ReactNode }) {
         <script src="/theme.js" nonce={nonce} suppressHydrationWarning />
       </head>
       <body>
-        <Shell>
-          <Suspense>{children}</Suspense>
-        </Shell>
+        <Shell>{children}</Shell>
       </body>
     </html>
   );

@@ -19,8 +19,9 @@ The search holds up the event loop, and values are as large as clients and tools
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
+from stream_protocol.adk import METADATA_KEY, STEERING_KEY, steering_mark_id
 from stream_protocol.recording.write._search import TOO_LARGE, Search
-from stream_protocol.session import METADATA_KEY, STATE_PREFIX
+from stream_protocol.session import STATE_PREFIX
 from stream_protocol.wire import DELTA_KEYS, check_callable
 
 RecordedKind: TypeAlias = Literal["request", "event", "chunk"]
@@ -128,7 +129,10 @@ def _searched_apart(value: Any) -> Any:
 
 
 def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if key != METADATA_KEY}
+    """Without ours, except for the id of a steering message: the response has it, too."""
+    kept = {key: value for key, value in metadata.items() if key != METADATA_KEY}
+    message_id = steering_mark_id(metadata)
+    return kept if message_id is None else {**kept, METADATA_KEY: {STEERING_KEY: {"id": message_id}}}
 
 
 def _written_state(delta: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Where to change what:
 
 - ``_runner``: whom ADK resumes; what ADK reports to OpenTelemetry.
 - ``_run_plugin``: our plugin in each run.
+- ``_steering_inbox``: messages of the user that a run takes in.
 - ``_load_target``: loads an agent by name.
 - ``_target_advice``: suggestions for a wrong name.
 - ``_source_targets``: reads source for these, and runs none.
@@ -38,5 +39,6 @@ from stream_protocol.serving.adk_runner._session_services import (
     make_private_file,
 )
 from stream_protocol.serving.adk_runner._session_uris import is_in_memory, without_password
+from stream_protocol.serving.adk_runner._steering_inbox import Receipt, SteeringInbox
 from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads, check_writable
 from stream_protocol.serving.adk_runner._tool_infos import ToolInfo, tool_infos

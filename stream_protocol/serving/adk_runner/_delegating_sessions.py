@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from google.adk.sessions import BaseSessionService
@@ -64,8 +65,10 @@ class DelegatingSessions(BaseSessionService):
 
 
 class ObservedSessions(DelegatingSessions):
-    """``sessions``, which reports each complete event before and after it is stored.
+    """``sessions``, which stores one event at a time, and reports each complete one before and after that.
 
+    ADK and a steering message append to one ``Session`` at the same time. A session service would take the second
+    append for one to an outdated session.
     ``before_storing``: may raise; the event is not stored then.
     """
 
@@ -75,12 +78,14 @@ class ObservedSessions(DelegatingSessions):
         super().__init__(sessions)
         self._before_storing = before_storing
         self._stored = stored
+        self._storing = asyncio.Lock()
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Stores the event, and reports it before and after."""
         if event.partial:
             return await super().append_event(session, event)
-        self._before_storing(event)
-        appended = await super().append_event(session, event)
-        self._stored(event)
+        async with self._storing:
+            self._before_storing(event)
+            appended = await super().append_event(session, event)
+            self._stored(event)
         return appended

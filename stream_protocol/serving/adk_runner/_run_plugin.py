@@ -1,4 +1,5 @@
-"""Our plugin in one run of an agent: it makes events storable, and notes the calls whose tools raised."""
+"""Our plugin in one run of an agent: it makes events storable, notes the calls whose tools raised, and takes in the
+steering messages."""
 
 from __future__ import annotations
 
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from google.adk.events import Event
     from google.adk.models import LlmRequest
     from google.adk.runners import Runner
+    from google.adk.sessions import Session
     from google.adk.tools import BaseTool, ToolContext
+
+    from stream_protocol.serving.adk_runner._steering_inbox import SteeringInbox
 
 logger = logging.getLogger(__name__)
 
@@ -28,10 +32,15 @@ PLUGIN_NAME: Final = "adk_ui_stream"
 
 
 class RunPlugin(BasePlugin):
-    """Watches one run. ADK gives it to the agents of an ``AgentTool``, too: these have invocations of their own."""
+    """Watches one run. ADK gives it to the agents of an ``AgentTool``, too: these have invocations of their own.
 
-    def __init__(self) -> None:
+    ``session``: that of the run. ``inbox``: its steering messages.
+    """
+
+    def __init__(self, session: Session, inbox: SteeringInbox) -> None:
         super().__init__(PLUGIN_NAME)
+        self._session_id = session.id
+        self._inbox = inbox
         self._raised: set[tuple[str, str]] = set()
         """Invocation and id of each call whose tool raised. An app's callback may have answered it since."""
         self._state_writers: dict[str, set[str]] = {}
@@ -45,11 +54,17 @@ class RunPlugin(BasePlugin):
         """Return the ids of the calls of this invocation whose tools raised."""
         return frozenset(call_id for invocation, call_id in self._raised if invocation == invocation_id)
 
+    async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """Lets steering messages in."""
+        if invocation_context.session.id == self._session_id:
+            await self._inbox.enter(invocation_context)
+
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Notes the titles of the tools that the model may call."""
+        """Notes the titles of the tools that the model may call, and adds the steering messages that wait."""
         for name, tool in llm_request.tools_dict.items():
             if (title := declared_title(tool)) is not None:
                 self._titles[name] = title
+        await self._inbox.take_in(callback_context, llm_request)
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext

@@ -72,7 +72,7 @@ class DurableExecutor(Executor):
             async def held(execution: Execution) -> None:
                 await self._local.note_record(local)
                 held_job = job if record.refusal else job.with_runner(execution.runner)
-                await self._work.do(run, held_job, held_job.events(run.abort_signal, run.idempotency_key))
+                await self._work.do(run, held_job, held_job.events(run.abort_signal, run.idempotency_key, run.steering))
 
             async with self._isolation.beside_others(run.is_ending):
                 try:

@@ -127,7 +127,8 @@ class Recovery:
             recoveries.add(1)
             log = await self._written(execution.log_id or "")
             job = self._job.with_runner(execution.runner)
-            events = job.events(run.abort_signal, run.idempotency_key)
+            run.steering.begin(self._sessions.accepted, taken_in=self._sessions.steering)
+            events = job.events(run.abort_signal, run.idempotency_key, run.steering)
             await self._tools.service.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
 
         try:

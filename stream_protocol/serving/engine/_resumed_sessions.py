@@ -14,7 +14,8 @@ from google.adk.sessions.state import State
 from stream_protocol.adk import is_user_event
 from stream_protocol.serving.adk_runner import DelegatingSessions
 from stream_protocol.serving.engine._shown import is_partial_text
-from stream_protocol.session.transcript import EventMetadata
+from stream_protocol.session import Transcript
+from stream_protocol.session.transcript import AcceptedMessage, EventMetadata, TakenInMessage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,6 +68,17 @@ class ResumedSessions(DelegatingSessions):
         metadata = EventMetadata.of(event)
         answers_another = is_user_event(event) and metadata.idempotency_key not in (None, self._idempotency_key)
         return metadata.outcome is not None or answers_another
+
+    @property
+    def steering(self) -> list[Event]:
+        """The steering messages that earlier executions have taken in."""
+        return [event for event in self.earlier if TakenInMessage.of(event) is not None]
+
+    @property
+    def accepted(self) -> list[AcceptedMessage]:
+        """The steering messages that earlier executions have accepted, and not taken in."""
+        found = {one.id for one in Transcript(self._found.events).waiting}
+        return [one for one in Transcript(self._stored.events).waiting if one.id not in found]
 
     @property
     def found(self) -> Session:

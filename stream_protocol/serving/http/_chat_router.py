@@ -25,6 +25,7 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
     * ``GET``, ``PATCH`` and ``DELETE {path}/{id}``
     * ``GET {path}/{id}/stream``
     * ``POST {path}/{id}/stop``
+    * ``POST {path}/{id}/steer``
     * ``GET {path}/{id}/artifacts/{name}``
     * ``GET {path}s``, the list of chats
     * ``GET /healthz``, 200 while the process lives

@@ -29,7 +29,14 @@ from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageS
 from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
 from stream_protocol.serving.run_logs import RunReader
 from stream_protocol.serving.telemetry import count_refusal, note_chat
-from stream_protocol.wire import ChatRequestError, check_callable, check_instance, check_seconds, check_text
+from stream_protocol.wire import (
+    ChatRequestError,
+    check_callable,
+    check_instance,
+    check_seconds,
+    check_text,
+    parse_chat_id,
+)
 
 if TYPE_CHECKING:
     from stream_protocol.serving.http._hooks import Prepare
@@ -76,12 +83,14 @@ class ChatEndpoints:
     request that does not fit is refused (503, or 429 if one user takes more than half).
     ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
     ``allow_origins``: origins of pages on other sites that may change something, such as ``https://app.example``, or
-    ``*`` for all. ``respond``, ``stop``, ``update`` and ``delete`` refuse others (403). Only for frameworks other than
-    Starlette and FastAPI: with these, name the origins in the app's ``CORSMiddleware``, which also answers preflights.
+    ``*`` for all. ``respond``, ``steer``, ``stop``, ``update`` and ``delete`` refuse others (403). Only for frameworks
+    other than Starlette and FastAPI: with these, name the origins in the app's ``CORSMiddleware``, which also answers
+    preflights.
 
     No method raises for a request that is refused: the response has a 4xx and one short plain sentence, which the page
-    shows. It is plain text, but ``{"error": …}`` of ``history``, ``chats`` and ``update``, which answer JSON. Any other
-    failure is logged. The response is then a 500 with the text of the service's ``on_error``, by default a masked one.
+    shows. It is plain text, but ``{"error": …}`` of ``history``, ``chats``, ``update`` and ``steer``: these answer
+    JSON. Any other failure is logged. The response is then a 500 with the text of the service's ``on_error``, by
+    default a masked one.
     An empty ``user_id`` is refused (401). Requests beyond the limits of the service are refused, too (429): see
     ``ServiceLimits``. The constructor raises ``StreamProtocolError`` for a wrong value.
     """
@@ -143,6 +152,22 @@ class ChatEndpoints:
         await self._admit_change(request, user_id, chat_id, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
+
+    @_answers_errors_as_json
+    async def steer(
+        self, request: Request, chat_id: str, *, user_id: str, overrides: RunOverrides | Prepare = NO_OVERRIDES
+    ) -> Response:
+        """Gives a message of the user to the run that goes on in a chat. The body is the message: ``{"id", "parts"}``.
+
+        The response is ``{"type": "delivered", "id"}``, or ``{"type": "not-delivered", "id", "reason"}`` if no run
+        takes in messages. ``overrides`` as for ``respond``: they choose the agent in which the message is planned.
+        """
+        await self._admit_change(request, user_id, chat_id)
+        async with dropping_body_if_refused(request):
+            parse_chat_id(chat_id)
+        async with self._bodies.read_chat_request(request, user_id, of_chat=chat_id) as message:
+            prepared = await prepare_run(overrides, request, message)
+            return JSONResponse(await self._service.steer(message, user_id=user_id, overrides=prepared))
 
     @_answers_errors_as_json
     async def history(

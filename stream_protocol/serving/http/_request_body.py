@@ -15,7 +15,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from stream_protocol.serving.base import ByteBudget
-from stream_protocol.wire import HINT, ChatRequest, ChatRequestError, check_count, parse_chat_request_in_slices
+from stream_protocol.wire import (
+    HINT,
+    ChatRequest,
+    ChatRequestError,
+    check_count,
+    parse_chat_request_in_slices,
+    parse_user_message_in_slices,
+)
 
 MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024
 """The most bytes of a refused body that are read: a video that somebody attached by mistake."""
@@ -54,16 +61,21 @@ class RequestBodies:
         return self._in_flight.taken
 
     @asynccontextmanager
-    async def read_chat_request(self, request: Request, user_id: str) -> AsyncIterator[ChatRequest]:
+    async def read_chat_request(
+        self, request: Request, user_id: str, *, of_chat: str | None = None
+    ) -> AsyncIterator[ChatRequest]:
         """Reads and parses what a chat client posts, for a block in which it is planned: it counts until that ends.
 
+        ``of_chat``: the body is one message of the user's, for the chat with this id.
         Raises ``ChatRequestError``: as ``parse_chat_request``, 413, 415, 429 and 503.
         """
         async with dropping_body_if_refused(request):
             _require_json(request)
         with self._in_flight.share(user_id) as share:
             body = await _read(request, self._max_body_bytes, HINT, share.take)
-            parsing = parse_chat_request_in_slices(body)
+            parsing = (
+                parse_chat_request_in_slices(body) if of_chat is None else parse_user_message_in_slices(body, of_chat)
+            )
             del body
             yield await self._parse(parsing, share.take)
 

@@ -22,7 +22,7 @@ from stream_protocol.serving.http._stream_response import KEEP_ALIVE
 from stream_protocol.serving.telemetry import ObservedRoute
 from stream_protocol.wire import check_callable, check_pattern
 
-JSON_ROUTES: Final = frozenset({"chat_history", "chats", "update_chat"})
+JSON_ROUTES: Final = frozenset({"chat_history", "chats", "update_chat", "steer_chat"})
 """The names of the routes whose errors are JSON, as all that they answer."""
 
 _PATH: Final = re.compile(r"(?:/[^/\\\s?#%]+)+")
@@ -104,6 +104,9 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
     async def stop(request: Request, user_id: str) -> Response:
         return await endpoints.stop(request, _chat_id(request), user_id=user_id)
 
+    async def steer(request: Request, user_id: str) -> Response:
+        return await endpoints.steer(request, _chat_id(request), user_id=user_id, overrides=overrides)
+
     async def delete(request: Request, user_id: str) -> Response:
         return await endpoints.delete(request, _chat_id(request), user_id=user_id)
 
@@ -129,6 +132,7 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
         route("GET", path + "s", "chats", chats),
         route("GET", path + "/{chat_id}/stream", "resume_chat", resume),
         route("POST", path + "/{chat_id}/stop", "stop_chat", stop),
+        route("POST", path + "/{chat_id}/steer", "steer_chat", steer),
         route("PATCH", path + "/{chat_id}", "update_chat", update),
         route("DELETE", path + "/{chat_id}", "delete_chat", delete),
         route("GET", path + "/{chat_id}/artifacts/{name:path}", "artifact", artifact),

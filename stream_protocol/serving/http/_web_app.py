@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Final, NotRequired, TypedDict
+from typing import Final, Literal, NotRequired, TypeAlias, TypedDict, get_args
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,7 +23,7 @@ from stream_protocol.serving.http._page_files import page_files
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._response_headers import ANSWER_HEADERS
 from stream_protocol.serving.http._routes import chat_routes
-from stream_protocol.wire import InvalidArgumentError, argument_error, check_flag, shown
+from stream_protocol.wire import InvalidArgumentError, argument_error, check_choice, check_flag, shown
 
 PAGE: Final = Path(stream_protocol.__file__).parent / "page"
 """The folder of the built page. It may be missing in a copy of the repository."""
@@ -39,6 +39,9 @@ class Suggestion(TypedDict):
     prompt: str
 
 
+WhileBusy: TypeAlias = Literal["queue", "steer", "interrupt"]
+
+
 class PageInfo(TypedDict, total=False):
     """The page's information before the first message: the agent, its models and tools, and suggestions for a
     message."""
@@ -48,6 +51,7 @@ class PageInfo(TypedDict, total=False):
     models: Sequence[str]
     tools: Sequence[ToolInfo]
     suggestions: Sequence[str | Suggestion]
+    whileBusy: WhileBusy
 
 
 def create_app(
@@ -58,6 +62,7 @@ def create_app(
     allow_origins: Sequence[str] = (),
     page: bool = True,
     suggestions: Sequence[str | Suggestion] = (),
+    while_busy: WhileBusy = "queue",
 ) -> Starlette:
     """A Starlette app with the chat endpoint and, at ``/``, the built-in page.
 
@@ -68,6 +73,9 @@ def create_app(
     ``page``: whether the page is there. No other site may frame it, and it loads nothing from elsewhere.
     ``suggestions``: messages that the page offers to send first, as texts or as ``{"title": …, "prompt": …}``. Without
     any the page lists the agent's tools.
+    ``while_busy``: what the page does with a message that is sent during an answer. ``"queue"``, the default: it keeps
+    the message until the answer has ended. ``"steer"``: the run takes the message in. ``"interrupt"``: the message ends
+    the run, and is answered.
 
     Raises ``StreamProtocolError`` for a wrong value.
 
@@ -75,6 +83,7 @@ def create_app(
     """
     check_flag("page", page)
     _check_suggestions(suggestions)
+    check_choice("while_busy", while_busy, choices=get_args(WhileBusy))
     service = target if isinstance(target, ChatService) else ChatService(target)
 
     routes = chat_routes(service, identify=identify, prepare=prepare, allow_origins=allow_origins)
@@ -85,6 +94,7 @@ def create_app(
         "models": model_names(root),
         "tools": [] if suggestions else tool_infos(root),
         "suggestions": suggestions,
+        "whileBusy": while_busy,
     }
     lifespan = service_lifespan(service, allow_origins)
     return app_around(routes, lifespan=lifespan, allow_origins=allow_origins, page=info if page else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.adk_runner import as_runner, default_run_config, task_agent_tools
@@ -19,6 +20,7 @@ from stream_protocol.serving.base import (
 )
 from stream_protocol.serving.chats import ChatStore
 from stream_protocol.serving.engine import DurableExecutor, DurableService, deployment_of
+from stream_protocol.serving.requests._next_turn import begin_turn
 from stream_protocol.serving.requests._readiness import Readiness
 from stream_protocol.serving.run_logs import MemoryRunLog
 from stream_protocol.serving.runs import (
@@ -73,6 +75,8 @@ class ServiceContext:
     waiting: RunSlots
     """The requests that wait for the end of a run."""
     on_busy: OnBusy
+    keeps_history: bool
+    """True if the chats are stored here."""
     limits: ServiceLimits
     times: ServiceTimes
 
@@ -96,6 +100,8 @@ class ServiceContext:
 
 def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
     """Makes the objects of a service from its options, and from those of the converter."""
+    if given["on_busy"] == "steer" and given["history"] != "server":
+        raise StreamProtocolError('`on_busy="steer"` needs `history="server"`: else nothing is stored.')
     runner = as_runner(target, given["session_service"])
     options = hide_tools(task_agent_tools(runner.agent), options)
     settings = Settings(**options)
@@ -141,7 +147,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
                 times=given["times"],
             )
         )
-    return ServiceContext(
+    context = ServiceContext(
         runner=runner,
         settings=settings,
         store=store,
@@ -159,9 +165,12 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         slots=RunSlots(limits.max_runs_per_user, limits.max_runs, patience=limits.stop_timeout),
         waiting=RunSlots(limits.max_waiting_per_user, limits.max_runs),
         on_busy=given["on_busy"],
+        keeps_history=given["history"] == "server",
         limits=limits,
         times=given["times"],
     )
+    runs.begin_turns_with(partial(begin_turn, context))
+    return context
 
 
 def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> HistoryPolicy:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from stream_protocol.serving.base import ENGINE, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
+from stream_protocol.serving.requests._steering import can_steer, refuse_if_full
 from stream_protocol.serving.requests._stored_response import stored_response
 from stream_protocol.serving.runs import Claim, Incoming, deferred_response, refusal_as_events
 from stream_protocol.serving.telemetry import interrupts
@@ -44,8 +45,10 @@ class RequestState(Enum):
     """Another run holds the chat. The request is planned beside it, and refused if it could not be run."""
     INTERRUPTING = auto()
     """It is a new message: it stops the other run."""
+    STEERING = auto()
+    """It is a new message for the other run, with ``on_busy="steer"``: it waits until that run takes it in, or ends."""
     WAITING = auto()
-    """It is an answer to a call: it waits for the end of the other run."""
+    """It is an answer to a call, or a message that came too late for the other run: it waits for the end of that."""
     CLAIMED = auto()
     """It has the chat. Orphaned runs of the chat come first."""
     PLANNING = auto()
@@ -67,6 +70,7 @@ class RequestState(Enum):
     CLAIMING,
     BUSY,
     INTERRUPTING,
+    STEERING,
     WAITING,
     CLAIMED,
     PLANNING,
@@ -80,8 +84,9 @@ class RequestState(Enum):
 TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
     ADMITTED: frozenset({CLAIMING}),
     CLAIMING: frozenset({CLAIMED, BUSY, ANSWERED}),  # ANSWERED: with the response to an equal request
-    BUSY: frozenset({INTERRUPTING, WAITING, REPEATING}),
+    BUSY: frozenset({INTERRUPTING, STEERING, WAITING, REPEATING}),
     INTERRUPTING: frozenset({CLAIMING}),
+    STEERING: frozenset({STEERING, WAITING, ANSWERED}),  # ANSWERED: with the response of the run that took it in
     WAITING: frozenset({CLAIMING, WAITING}),
     CLAIMED: frozenset({PLANNING, ACCEPTING}),  # ACCEPTING: an orphaned run answers it, and goes on
     PLANNING: frozenset({PREPARING, REPEATING, RECOVERING}),
@@ -96,7 +101,8 @@ TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
 class RequestLifecycle:
     """One request for a response. Call ``respond`` once.
 
-    ``begins_run=False``: the request only gets the response of an equal one that is being answered.
+    ``begins_run=False``: the request only gets the response of an equal one that is being answered. ``is_stopped``: the
+    user has stopped the chat since, so what the request says is stored and not answered.
     """
 
     _incoming: Incoming
@@ -118,7 +124,9 @@ class RequestLifecycle:
         user_id: str,
         overrides: RunOverrides,
         begins_run: bool,
+        is_stopped: bool = False,
     ) -> None:
+        self._is_stopped = is_stopped
         self._service = service
         self._request = request
         self._user_id = user_id
@@ -133,6 +141,8 @@ class RequestLifecycle:
         self._waiting = RunSlot(service.waiting, (user_id, object()))
         self._claim: Claim | None = None
         self._was_busy = False
+        self._is_delivered = False
+        """True once the run that holds the chat has accepted the message."""
         self._orphans: FoundOrphans = "none"
         self._recoveries = 0
 
@@ -222,6 +232,10 @@ class RequestLifecycle:
             case NothingToRun() as stored if stored.repeats == "words" or stored.is_superseded:
                 self._planned = planned
                 return REPEATING
+            case NothingToRun(repeats="steering"):
+                return STEERING
+            case NewUserTurn() as turn if self._service.on_busy == "steer" and can_steer(turn):
+                return STEERING
             case NewUserTurn():
                 return INTERRUPTING
         return WAITING
@@ -234,6 +248,27 @@ class RequestLifecycle:
         interrupts.add(1)
         return CLAIMING
 
+    async def _steer(self) -> RequestState:
+        await self._waiting.take()
+        runs, message = self._service.runs, self._request.target
+        run = await runs.open_run(self._chat)
+        if run is None or run.run_id != self._other.run_id:
+            return WAITING
+        if not self._is_delivered:
+            receipt = await self._service.store.with_timeout(runs.steer(self._chat, run, message))
+            refuse_if_full(receipt)
+            if receipt != "delivered":
+                return WAITING
+            self._is_delivered = True
+        reply = await runs.wait_until_taken_in(self._chat, run, message["id"], self._patience)
+        if reply is None:
+            return STEERING
+        reader = await runs.read(self._chat, run) if reply == "taken-in" else None
+        if reader is None:
+            return WAITING
+        self._response = reader
+        return ANSWERED
+
     async def _wait(self) -> RequestState:
         await self._waiting.take()
         has_ended = await self._service.runs.wait_for_end(self._chat, self._other, self._patience)
@@ -242,7 +277,7 @@ class RequestLifecycle:
     async def _look_for_orphans(self) -> RequestState:
         claim = self._claimed
         claim.run.continue_message(self._request)
-        if await self._service.runs.newest_stop(self._chat) not in ("", self._newest_stop):
+        if self._is_stopped or await self._service.runs.newest_stop(self._chat) not in ("", self._newest_stop):
             claim.run.stop()  # the user has stopped the chat while the request waited: what it says is stored
         self._orphans = await self._service.executor.recover_same(self._chat, claim)
         return ACCEPTING if self._orphans == "recovered" else PLANNING
@@ -307,6 +342,7 @@ class RequestLifecycle:
         CLAIMING: _claim_chat,
         BUSY: _plan_beside,
         INTERRUPTING: _interrupt,
+        STEERING: _steer,
         WAITING: _wait,
         CLAIMED: _look_for_orphans,
         PLANNING: _plan_turn,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import OnAudit, Recorder
     from stream_protocol.serving.runs import OnFinish
 
-OnBusy: TypeAlias = Literal["interrupt", "reject"]
+OnBusy: TypeAlias = Literal["interrupt", "steer", "reject"]
 
 CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "history": partial(check_choice, choices=get_args(HistoryMode)),
@@ -77,7 +77,8 @@ class ServiceOptions(ConverterOptions, total=False):
     response."""
     on_busy: OnBusy
     """The effect of a new message while a run of its chat is active. ``"interrupt"`` (default): it stops that run, and
-    is answered. ``"reject"``: every other request is refused (409)."""
+    is answered. ``"steer"``: the run takes it in before its next model call; an edit still interrupts. It needs
+    ``history="server"``. ``"reject"``: every other request is refused (409)."""
     history_cut: HistoryCut
     """The effect of a new message from a client that sends fewer messages than are stored. ``"append"`` (default): it
     is appended, and nothing is lost. ``"rewind"``: the messages after the client's last one are removed first;

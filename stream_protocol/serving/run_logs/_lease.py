@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._log_writer import LogWriter
+from stream_protocol.serving.run_logs._post_replies import PostReplies
 from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
 from stream_protocol.serving.telemetry import add_run
@@ -54,6 +55,7 @@ class SharedLease:
         self._settled: asyncio.Future[None] | None = None
         """Done when the lease is renewed or lost, if somebody waits for that."""
         self._loss_timer: asyncio.TimerHandle | None = None
+        self._posts = PostReplies(store, run, owner)
         self._renewal_wanted = asyncio.Event()
         self._released = asyncio.Event()
 
@@ -127,6 +129,7 @@ class SharedLease:
         finally:
             await cancel_and_wait(tasks)
             self._cancel_timer()  # only now: a renewal that was under way has started it again
+        await self._posts.wait()
         try:
             await self.free_in_store()
         finally:
@@ -193,6 +196,7 @@ class SharedLease:
                 self._read_elsewhere.set()
             else:
                 self._read_elsewhere.clear()
+            self._posts.take(renewal.posts)
             if renewal.stop:
                 self.owner.stop()
 

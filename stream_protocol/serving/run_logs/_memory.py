@@ -77,6 +77,11 @@ class MemoryRunLog:
         lease.owner.stop()
         return True
 
+    async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
+        """Gives a post to this run, and returns its reply; ``None`` if the run does not hold the chat any more."""
+        lease = self._leases.get(chat)
+        return None if lease is None or lease.run_id != run_id else await lease.owner.receive(post)
+
     async def newest_stop(self, chat: str) -> str:
         """Returns the id of the newest stop of this chat; empty if there was none lately."""
         return self._stops.get(chat, "")

@@ -58,6 +58,9 @@ class RunHandle(Protocol):
     def stop(self) -> None:
         """Called when somebody asks the run to stop. May be called again."""
 
+    async def receive(self, post: bytes) -> bytes:
+        """Called with what another request posts to the run. Returns the reply. An equal post may come again."""
+
     def lease_lost(self) -> None:
         """Called when the lease is lost. Another run may hold it now, so this one must end at once."""
 
@@ -138,6 +141,13 @@ class RunLog(Protocol):
         """Returns the id of the newest stop of this chat, at any worker; empty if there was none within a minute.
 
         A request that waits for the chat compares it with the one before: the stop was meant for that request, too.
+        """
+
+    async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
+        """Gives a post to this run, whichever worker runs it, and returns its reply. That may take long.
+
+        ``None`` if the run does not hold the chat any more. If the store loses the post, it is given again: the run
+        may get it twice.
         """
 
     async def ping(self) -> None:

@@ -113,6 +113,20 @@ class RunIdentity:
 
 
 @dataclass(frozen=True)
+class Post:
+    """Bytes that a request at another worker has for a run."""
+
+    id: str
+    """The same for equal bytes."""
+    content: bytes
+
+    @classmethod
+    def of(cls, content: bytes) -> Post:
+        """Make a post of bytes."""
+        return cls(sha256(content).hexdigest()[:32], content)
+
+
+@dataclass(frozen=True)
 class Renewal:
     """The store's reply to a run that renews its lease."""
 
@@ -120,6 +134,8 @@ class Renewal:
     """True if a client asked the run to stop."""
     readers: int
     """The number of other workers that read the run."""
+    posts: tuple[Post, ...] = ()
+    """What other workers have posted to the run, and what has no reply yet."""
 
 
 @dataclass(frozen=True)
@@ -236,13 +252,24 @@ class RunStore(Protocol):
     async def newest_stop(self, chat: str) -> str:
         """Returns that id; empty if there is none."""
 
+    async def post(self, chat: str, run_id: str, post: Post) -> str | None:
+        """Keeps a post for the run, if that holds the chat's lease, until the run replies. It hears of that when it
+        renews its lease. Returns the worker of the run; ``None`` if it does not hold the lease."""
+
+    async def reply(self, chat: str, run_id: str, post_id: str, reply: bytes) -> None:
+        """Keeps the reply to a post, in place of the post, for the time of a lease."""
+
+    async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
+        """Returns the reply to a post; ``None`` if there is none."""
+
     async def request_renewal(self, worker: str, run_id: str) -> None:
         """Sends a message to a worker: renew the lease of this run now. It may get lost."""
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
         """Yields the id of a run of this worker whenever another worker asks to renew its lease now.
 
-        The reply to the renewal says why: the run should stop, or somebody reads it. ``None``: some may have got lost.
+        The reply to the renewal says why: the run should stop, somebody reads it, or somebody has a post for it.
+        ``None``: some may have got lost.
         """
 
 

@@ -13,6 +13,7 @@ from stream_protocol.serving.base import Tasks, cancel_and_wait
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
 from stream_protocol.serving.run_logs._log_tail import LogTail, written_events
+from stream_protocol.serving.run_logs._post_replies import post_through
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
 from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, RunIdentity
 from stream_protocol.wire import check_seconds
@@ -136,6 +137,13 @@ class SharedRunLog:
             task = self._stop_tasks[stopped] = asyncio.create_task(self._repeat_stop(chat, stopped))
             task.add_done_callback(lambda _: self._stop_tasks.pop(stopped))
         return stopped is not None
+
+    async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
+        """Gives a post to this run, whichever worker runs it, and returns its reply; ``None`` if the run does not hold
+        the chat any more."""
+        if (own := self._chats.get(chat)) is not None and own.run_id == run_id:
+            return await own.owner.receive(post)
+        return await post_through(self._store, chat, run_id, post, self._times.renewal_interval)
 
     async def newest_stop(self, chat: str) -> str:
         """Returns the id of the newest stop of this chat, at any worker; empty if there was none within a minute."""

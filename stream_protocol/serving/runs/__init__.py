@@ -8,6 +8,7 @@ Where to change what:
 - ``_executor``: who executes a run; ``engine`` has the durable one.
 - ``_run``: the life of a run: timeout, lost readers, failures.
 - ``_run_posts``: what tools send while they run.
+- ``_steering_posts``: what requests and runs say to each other about steering messages.
 - ``_job``: events and conversion of a run; the message so far for a client that resumes.
 - ``_deferred_response``: answers that wait long.
 - ``_auto_resend``: stops clients that would send forever.
@@ -26,3 +27,4 @@ from stream_protocol.serving.runs._on_finish import OnFinish, Outcome
 from stream_protocol.serving.runs._planner import Incoming, Planner
 from stream_protocol.serving.runs._run import TEXTS_OF_TIMEOUTS, Run
 from stream_protocol.serving.runs._run_work import RunWork
+from stream_protocol.serving.runs._steering_posts import NextTurn, Reply

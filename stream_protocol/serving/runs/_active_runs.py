@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Container, Seque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.serving.runs._claim import Claim
 from stream_protocol.serving.runs._run import Run
+from stream_protocol.serving.runs._steering_posts import delivery, question
 from stream_protocol.serving.telemetry import observed_resume
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import RunSlot, ServiceLimits, ServiceTimes, Tasks
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.run_logs import RunInfo, RunLog, RunReader
+    from stream_protocol.serving.runs._steering_posts import NextTurn, Reply
+    from stream_protocol.wire import UIMessage
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +86,11 @@ class ActiveRuns:
         self._runs: dict[Run, ChatKey] = {}
         """A chat may have two for a moment: one that has lost its lease and is ending, and its successor."""
         self._closed = False
+        self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
+
+    def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
+        """Calls this when a run has released its chat, and a message waits that came too late for the run."""
+        self._begin_turn = begin_turn
 
     @_refuse_if_unreachable()
     async def claim(
@@ -254,6 +262,42 @@ class ActiveRuns:
         deadline = _now() + self._limits.stop_timeout
         await self._wait_while(key, lambda run: run.run_id == run_id and run.phase != "open", deadline)
 
+    @_refuse_if_unreachable()
+    async def open_run(self, key: ChatKey) -> RunInfo | None:
+        """Returns the run whose response is being written in the chat; ``None`` if there is none. Waits for a run whose
+        request is not accepted yet."""
+        info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
+        return info if info is not None and info.phase == "open" else None
+
+    async def steer(self, key: ChatKey, run: RunInfo, message: UIMessage) -> Reply:
+        """Gives a steering message to this run, whichever worker runs it. Raises ``ChatRequestError`` (503) if the run
+        does not reply."""
+        reply = await self._post(key, run, delivery(message), self._limits.stop_timeout)
+        if reply is None or reply == "left":
+            raise unreachable_refusal(RUN_LOG)
+        return reply
+
+    async def wait_until_taken_in(
+        self, key: ChatKey, run: RunInfo, message_id: str, patience: float | None
+    ) -> Reply | None:
+        """Waits until the run takes in the message, or ends; ``None`` after ``patience`` seconds."""
+        return await self._post(key, run, question(message_id), patience)
+
+    @_refuse_if_unreachable()
+    async def _post(self, key: ChatKey, run: RunInfo, post: bytes, patience: float | None) -> Reply | None:
+        """Returns the reply of the run; ``finished`` if the run is over, ``None`` if it does not reply in time."""
+        try:
+            async with asyncio.timeout(patience):
+                reply = await self._run_log.post(self._name(key), run.run_id, post)
+        except TimeoutError:
+            return None
+        return "finished" if reply is None else cast("Reply", reply.decode())
+
+    @_refuse_if_unreachable()
+    async def read(self, key: ChatKey, run: RunInfo) -> RunReader | None:
+        """Returns a reader of this run's response, for a client that has nothing of its message."""
+        return await self._read(key, run.run_id, rebuild=True)
+
     @property
     def any_here(self) -> bool:
         """Return True if this worker has a run, or a request of its own holds a chat."""
@@ -298,8 +342,10 @@ class ActiveRuns:
 
     def _release(self, run: Run) -> None:
         """Ends the claim of this run. Frees its chat, unless another run has taken that."""
-        del self._runs[run]
+        key = self._runs.pop(run)
         run.release()
+        if run.next_turn is not None and self._begin_turn is not None:
+            self._begin_turn(key, run.next_turn)
 
     async def _taken(self, key: ChatKey, other: RunInfo, idempotency_key: str) -> Taken | None:
         """Returns the run of the chat, if it goes on or answers an equal request; ``None`` if its end is near."""

@@ -45,7 +45,7 @@ class Executor:
     async def execute(self, run: Run, job: Job) -> None:
         """Executes a new run to its end. Raises ``NotRecordedError`` if it could not be begun."""
         with self._work.observed(run, job):
-            await self._work.do(run, job, job.events(run.abort_signal, run.idempotency_key))
+            await self._work.do(run, job, job.events(run.abort_signal, run.idempotency_key, run.steering))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
         """Recovers the orphaned run that answers the same request as the claim's run, in place of that run."""

@@ -17,7 +17,7 @@ from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
-from stream_protocol.adk import NO_IDS, USER, CallIds, raising_calls
+from stream_protocol.adk import NO_IDS, USER, CallIds, is_compaction, raising_calls
 from stream_protocol.serving.adk_runner import (
     ObservedSessions,
     RunPlugin,
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
+    from stream_protocol.serving.adk_runner import SteeringInbox
     from stream_protocol.serving.base import RunOverrides, TurnRecorders
     from stream_protocol.session import CallAnswer, RunInput
     from stream_protocol.wire import ChatRequest, UIMessage
@@ -125,13 +126,21 @@ class Job:
                 message_id = self.transcript.next_message_id(invocation_id)
                 return StartedResponse(sse_conversion((), message_id, settings, self.turn.call_ids))
 
-    async def events(self, abort_signal: asyncio.Event, idempotency_key: str) -> AsyncGenerator[Event]:
-        """Runs the agent and yields ADK's events. ``idempotency_key``: of the request; they keep it.
+    async def events(
+        self, abort_signal: asyncio.Event, idempotency_key: str, inbox: SteeringInbox
+    ) -> AsyncGenerator[Event]:
+        """Runs the agent and yields ADK's events. ``idempotency_key``: of the request; they keep it. ``inbox``: the
+        steering messages of the run.
 
         The user's own event is the first. It has the invocation id, from which the message gets its id. So the message
         has its id before the model says anything. A message is stored even if the run was stopped before it began. Of
         answers only the denials are: the others would run nothing, so their calls stay open.
         """
+        beginning = self.turn.client_message_id if isinstance(self.turn, NewUserTurn) else None
+        inbox.begin(
+            (replace(one, model_calls=0) for one in self.transcript.waiting if one.id != beginning),
+            delivered=(taken_in for exchange in self.transcript.exchanges for taken_in in exchange.steering_ids),
+        )
         # A copy: `messages_before_response` and `Completion` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_missing_for_model(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
@@ -144,7 +153,7 @@ class Job:
                 if not self._is_stopped(abort_signal):
                     for event in run_input.before:
                         yield await self.runner.session_service.append_event(session, event)
-                    async with aclosing(self._run(run_input, session, abort_signal, idempotency_key)) as events:
+                    async with aclosing(self._run(run_input, session, abort_signal, idempotency_key, inbox)) as events:
                         async for event in events:
                             yield event
                     continue
@@ -155,7 +164,12 @@ class Job:
             return
 
     async def _run(
-        self, run_input: RunInput, session: Session, abort_signal: asyncio.Event, idempotency_key: str
+        self,
+        run_input: RunInput,
+        session: Session,
+        abort_signal: asyncio.Event,
+        idempotency_key: str,
+        inbox: SteeringInbox,
     ) -> AsyncGenerator[Event]:
         content = run_input.content
         invocation_id = self._announced_invocation()
@@ -168,9 +182,11 @@ class Job:
                 await self.runner.session_service.append_event(session, opening)
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
         named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
-        plugin = RunPlugin()
+        plugin = RunPlugin(self.session, inbox)
         # Answers are stored whole or not at all: not only those in `before`.
-        observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal)
+        compactions: list[Event] = []
+        """ADK stores them and yields none of them."""
+        observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal, compactions)
         events = with_plugin(observed, plugin).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
@@ -185,13 +201,19 @@ class Job:
         try:
             async with aclosing(events):
                 async for event in events:
+                    while compactions:
+                        yield compactions.pop(0)
                     if not event.partial:
                         complete.append(event)
                     yield event
+            while compactions:
+                yield compactions.pop(0)
         except NOT_FAILURES:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever the agent raises; raised again below
             failure = error
+        finally:
+            await inbox.leave()
         if complete and not abort_signal.is_set():  # else tools may have failed because the run was stopped
             for event in await self._store_tool_failures(plugin, [*session.events, *complete], failure):
                 yield event
@@ -220,8 +242,11 @@ class Job:
             logger.exception("That a tool failed could not be stored.")
         return missing
 
-    def _observed_runner(self, idempotency_key: str, abort_signal: asyncio.Event | None) -> Runner:
-        """The runner, which reports when it has stored the user's message or the answers that it was given.
+    def _observed_runner(
+        self, idempotency_key: str, abort_signal: asyncio.Event | None, compactions: list[Event]
+    ) -> Runner:
+        """The runner, which reports when it has stored the user's message or the answers that it was given, and appends
+        each compaction that it stores to a list.
 
         ``abort_signal``: set before that, it makes the runner fail with ``StoppedBeforeStoredError``.
         """
@@ -239,6 +264,8 @@ class Job:
         def stored(event: Event) -> None:
             if is_input(event):
                 self.on_stored(self.answers)
+            if is_compaction(event):
+                compactions.append(event)
 
         observed = copy(self.runner)
         observed.session_service = ObservedSessions(self.runner.session_service, before_storing, stored)

@@ -21,11 +21,13 @@ from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
 from stream_protocol.adk import is_fragment, read
 from stream_protocol.agents import open_channel
+from stream_protocol.serving.adk_runner import SteeringInbox
 from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, TurnRecorders
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._auto_resend import prevent_auto_resend
 from stream_protocol.serving.runs._run_posts import RunPosts
+from stream_protocol.serving.runs._steering_posts import NextTurn, reply_to
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import RunOutput
 from stream_protocol.stream import Conversion, Ending, RunLimitError, Settings, fail_response, sse_conversion
@@ -103,6 +105,10 @@ class Run:
         self.is_ending = asyncio.Event()
         """Set when the run is stopped or left: it waits for nothing more."""
         self.output = RunOutput()
+        self.steering = SteeringInbox()
+        """The messages of the user that the run takes in."""
+        self.next_turn: NextTurn | None = None
+        """The turn that begins when the run has released its chat."""
         self._limits = limits
         self._times = times
         self._released = False
@@ -249,6 +255,7 @@ class Run:
 
     def stop(self) -> None:
         """Ends the response with ``abort``, unless it has ended, and asks ADK to end the run."""
+        self.steering.refuse("aborted")
         self._show_earlier()
         self._end(lambda response: response.abort())
         self._stop_agent()
@@ -257,9 +264,14 @@ class Run:
         """Leaves the run to another worker: its response is not ended, and its readers come back."""
         if not self.log.closed:
             self._left = True
+            self.steering.refuse("left")
             self.is_ending.set()
             self.log.cut_off_readers()
             self._cancel()
+
+    async def receive(self, post: bytes) -> bytes:
+        """Handles a post about a steering message. Returns the ``Reply``."""
+        return (await reply_to(self.steering, post)).encode()
 
     def lease_lost(self) -> None:
         """Ends the response and the run at once: the lease is lost, so another run may hold it.
@@ -370,6 +382,7 @@ class Run:
         """Writes the end of the response, one terminal chunk, and closes the log. Does nothing if it has ended."""
         if self.log.closed or self._left:
             return
+        self.steering.refuse("finished")
         try:
             response = self._ended_response(write_end)
             written = response.take()

@@ -12,6 +12,7 @@ from stream_protocol.serving.base import HookTimeoutError, with_timeout
 from stream_protocol.serving.chats import Completion
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.runs._on_finish import notify
+from stream_protocol.serving.runs._steering_posts import NextTurn
 from stream_protocol.serving.telemetry import LoopLag
 from stream_protocol.session import AnsweredCalls
 
@@ -76,11 +77,15 @@ class RunWork:
         try:
             await run.run_agent(events, job.start_response, job.recorder)
         finally:
+            late = await run.steering.close()
             if run.outcome == "finish":
                 job.on_stored(job.answers)  # an agent of a class that stores nothing by itself
             if run.is_open:
                 await self._complete_session(run, job)
                 await self._notify(run, job)
+                if late and not run.was_left and await run.holds_lease():
+                    stopped = run.outcome == "abort"
+                    run.next_turn = NextTurn(message=late[0].message, overrides=job.overrides, was_stopped=stopped)
 
     async def _complete_session(self, run: Run, job: Job) -> None:
         """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease.

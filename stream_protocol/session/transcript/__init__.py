@@ -21,10 +21,11 @@ from stream_protocol.session.transcript._first_reading import FirstReading, Omis
 from stream_protocol.session.transcript._metadata import (
     DETAILS_PREFIX,
     EVENT_INTERVAL,
-    METADATA_KEY,
     STATE_PREFIX,
+    AcceptedMessage,
     EventMetadata,
     SentFile,
+    TakenInMessage,
     is_appended,
     is_repeated_fragment,
     update_metadata,

@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.genai.types import Content
 
-from stream_protocol.adk import is_user_event
+from stream_protocol.adk import METADATA_KEY, is_user_event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
     from google.adk.events import Event
-
-METADATA_KEY: Final = "adk_ui_stream"
-"""Our key in ``custom_metadata``. All that we keep on an event is one object under it."""
 
 STATE_PREFIX: Final = "_adk_ui_stream:"
 """Prefix of our keys in a session's state. An instruction cannot name such a key (``{key}``), ``adk-state`` parts leave
@@ -50,6 +47,36 @@ class SentFile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AcceptedMessage:
+    """A steering message that the run has accepted, and not yet taken in."""
+
+    message: Mapping[str, Any]
+    """The user's UI message."""
+    model_calls: int
+    """The number of the run's model calls that had begun before."""
+
+    @property
+    def id(self) -> str:
+        """The id that the client gave the message."""
+        return str(self.message["id"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakenInMessage:
+    """A steering message that a model call has read."""
+
+    id: str
+    """The id that the client gave the message."""
+    model_call: str = ""
+    """The model call: agent, branch, and number."""
+
+    @classmethod
+    def of(cls, event: Event) -> TakenInMessage | None:
+        """Return the message that the event holds."""
+        return EventMetadata.of(event).steering
+
+
+@dataclass(frozen=True, kw_only=True)
 class EventMetadata:
     """The data that we keep on one event."""
 
@@ -73,6 +100,10 @@ class EventMetadata:
     """On an event that we append: the id of the stored event before which the page was shown it."""
     unfinished: bool = False
     """On an event that we append: whether it is the half text of a model whose worker died. No model says it again."""
+    accepted: AcceptedMessage | None = None
+    """On a user's event without content that we append: a steering message, which waits for the run."""
+    steering: TakenInMessage | None = None
+    """On a user's event that we append: the steering message that the event holds."""
 
     @classmethod
     def of(cls, event: Event) -> Self:
@@ -111,6 +142,17 @@ def shown_event(event: Event) -> Event:
     return event.model_copy(update=changes)
 
 
+def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
+    """The steering message that the event accepts, and the id of the message that stops waiting: it is taken in, or
+    begins a turn."""
+    stored = _stored_on(event)
+    if stored.keys().isdisjoint(("accepted", "steering", "message_id")):
+        return None, None
+    metadata = EventMetadata.of(event)
+    begun = metadata.message_id if is_user_event(event) else None
+    return metadata.accepted, metadata.steering.id if metadata.steering is not None else begun
+
+
 def is_appended(event: Event) -> bool:
     """Returns True for an event that we append. All others come from ADK, which puts the run's metadata on them."""
     return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
@@ -143,6 +185,9 @@ def _to_stored(metadata: EventMetadata) -> dict[str, Any]:
         "streamed": metadata.streamed,
         "before": metadata.before,
         "unfinished": metadata.unfinished,
+        "accepted": metadata.accepted
+        and {"message": dict(metadata.accepted.message), "calls": metadata.accepted.model_calls},
+        "steering": metadata.steering and {"id": metadata.steering.id, "call": metadata.steering.model_call},
     }
     return {key: value for key, value in keys.items() if value}
 
@@ -174,6 +219,10 @@ def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
                 fields[key] = value
             case "before", str():
                 fields["before"] = value
+            case "accepted", {"message": {"id": str()} as message, "calls": int(calls)}:
+                fields["accepted"] = AcceptedMessage(message=message, model_calls=calls)
+            case "steering", {"id": str(message_id), **more}:
+                fields["steering"] = TakenInMessage(id=message_id, model_call=str(more.get("call", "")))
     return fields
 
 

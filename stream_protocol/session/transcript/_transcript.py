@@ -10,19 +10,29 @@ mode), ``.2``, ``.3``… follows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.adk import NO_IDS, CallIds, is_user_event, is_user_message, read, readable_event
+from stream_protocol.adk import (
+    NO_IDS,
+    CallIds,
+    is_compaction,
+    is_user_event,
+    is_user_message,
+    read,
+    readable_event,
+    steering_id,
+)
 from stream_protocol.session.transcript._exchange_calls import external_calls
 from stream_protocol.session.transcript._first_reading import FirstReading, PageOrder
-from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
+from stream_protocol.session.transcript._metadata import AcceptedMessage, EventMetadata, shown_event, steering_state
 from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from google.adk.events import Event
 
@@ -47,6 +57,8 @@ class Exchange:
     """Its function calls, with their answers."""
     call_ids: CallIds
     """The ids under which the page knows the calls of earlier exchanges."""
+    compactions: Mapping[int, Sequence[Event]]
+    """The compactions since its beginning, by the number of events that were stored before them."""
 
     @cached_property
     def user_event(self) -> Event | None:
@@ -65,9 +77,14 @@ class Exchange:
         return self.user_message_ids | {self.message_id}
 
     @cached_property
+    def steering_ids(self) -> frozenset[str]:
+        """The ids of the steering messages that the runs of the exchange have taken in."""
+        return frozenset(filter(None, map(steering_id, self.stored)))
+
+    @cached_property
     def user_events(self) -> tuple[Event, ...]:
         """The user's message, and the user's answers to the agent's calls."""
-        return tuple(event for event in self.events if is_user_event(event))
+        return tuple(event for event in self.events if is_user_event(event) and not is_compaction(event))
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
@@ -89,8 +106,16 @@ class Exchange:
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
-        """The stored events from one index to another, as the page was shown them."""
+        """The stored events from one index to another, as the page was shown them, and the compactions after them."""
+        if self.compactions and begin < end:
+            return tuple(self._with_compactions(begin, end))
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
+
+    def _with_compactions(self, begin: int, end: int) -> Iterator[Event]:
+        for index in range(begin, end):
+            if (event := self.stored[index]).id not in self.hidden_events:
+                yield shown_event(event)
+            yield from self.compactions.get(index + 1, ())
 
     @cached_property
     def external_calls(self) -> tuple[StoredCall, ...]:
@@ -111,7 +136,9 @@ class Transcript:
             first.add(said)
         omissions, self._beginnings = first.omissions, first.beginnings
         order = PageOrder(omissions)
-        standing = (placed for said in self._said for placed in order.place(said))
+        standing = [placed for said in self._said for placed in order.place(said)]
+        self.waiting: Final = _waiting(said.event for said in standing)
+        """The steering messages that were accepted and not taken in, and that begin no turn, in their order."""
         self._hidden = omissions.hidden_events
         self.call_ids: Final = call_ids.copy()
         """The ids under which the page knows the calls of all exchanges."""
@@ -145,6 +172,10 @@ class Transcript:
         """The newest exchange whose user's message has this id: that of its client, or else of its event."""
         return next((one for one in reversed(self.exchanges) if client_id in one.user_message_ids), None)
 
+    def find_steering(self, client_id: str) -> Exchange | None:
+        """The exchange whose run has taken in the steering message with this id."""
+        return next((one for one in reversed(self.exchanges) if client_id in one.steering_ids), None)
+
     def versions(self, client_id: str) -> list[Exchange]:
         """The exchanges with this user's message as it is and as it was before it was edited."""
         return [one for one in self._as_if_not_rewound if client_id in one.user_message_ids]
@@ -165,6 +196,17 @@ class Transcript:
         return first is exchange
 
 
+def _waiting(events: Iterable[Event]) -> tuple[AcceptedMessage, ...]:
+    waiting: dict[str, AcceptedMessage] = {}
+    for event in events:
+        accepted, settled = steering_state(event)
+        if accepted is not None:
+            waiting[accepted.id] = accepted
+        if settled is not None:
+            waiting.pop(settled, None)
+    return tuple(waiting.values())
+
+
 @dataclass
 class _Draft:
     """An exchange that is being read."""
@@ -174,6 +216,7 @@ class _Draft:
     starts: list[int]
     calls: list[StoredCall]
     earlier_ids: CallIds
+    compactions: defaultdict[int, list[Event]] = field(default_factory=lambda: defaultdict(list))
 
 
 def _read(conversation: Iterable[EventFacts], reader: TranscriptReader, hidden: frozenset[str]) -> Iterator[Exchange]:
@@ -190,6 +233,8 @@ def _read(conversation: Iterable[EventFacts], reader: TranscriptReader, hidden: 
                 drafts[-1].said.append(said)
             case Place.HIDDEN if drafts:
                 drafts[-1].said.append(said)
+            case Place.BESIDE if drafts:
+                drafts[-1].compactions[len(drafts[-1].said)].append(said.event)
     for draft in drafts:
         yield Exchange(
             message_id=draft.message_id,
@@ -198,4 +243,5 @@ def _read(conversation: Iterable[EventFacts], reader: TranscriptReader, hidden: 
             hidden_events=hidden,
             calls=tuple(draft.calls),
             call_ids=draft.earlier_ids,
+            compactions=draft.compactions,
         )

@@ -32,8 +32,10 @@ class Place(Enum):
     SAME_RESPONSE = auto()
     HIDDEN = auto()
     """Of the newest exchange, but for the model alone."""
+    BESIDE = auto()
+    """A compaction: in the newest exchange, for the page alone."""
     OUTSIDE = auto()
-    """Not in the conversation: a compaction, a rewind, or a user's event without content. Also an event beside the
+    """Not in the conversation: a rewind, or a user's event without content. Also an event beside the
     conversation before its first message."""
 
 
@@ -100,6 +102,8 @@ class TranscriptReader:
 
     def read(self, said: EventFacts) -> Place:
         """The place of the next event."""
+        if said.reports_a(Compaction):
+            return Place.BESIDE
         if not _is_of_conversation(said):
             if said.reports_a(UserSpeechEnd):
                 self._user_is_speaking = False  # an older ADK only says that the pieces are all
@@ -157,7 +161,7 @@ class TranscriptReader:
 
 
 def _is_of_conversation(said: EventFacts) -> bool:
-    return not said.reports_a(Compaction, Rewind) and (not said.by_user or bool(said.parts))
+    return not said.reports_a(Rewind) and (not said.by_user or bool(said.parts))
 
 
 def message_id(invocation_id: str, number: int) -> str:

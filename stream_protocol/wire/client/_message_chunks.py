@@ -1,9 +1,9 @@
 """The inverse of the client's reducer: a message -> chunks from which a client makes that message.
 
 The chunks are valid for every client of the major version. So keys that only later clients accept are left out: the
-metadata of a result, ``toolMetadata``, ``inputEncoding`` and ``citations``. Of an approval only its id and its answer
-remain, and for v7 what the tool says about it. No chunk can express a file's name, a text without a ``state`` (it
-becomes ``done``), or a part of an unknown type.
+metadata of a result, ``toolMetadata`` and ``inputEncoding``. Of an approval only its id and its answer remain, and for
+v7 what the tool says about it. Citations stay for v7: clients since 7.0.32 ignore them if they do not know them. No
+chunk can express a file's name, a text without a ``state`` (it becomes ``done``), or a part of an unknown type.
 
 For v6 no chunk can express an answered approval. It is left out: the part is ``input-available`` where it was
 ``approval-responded``, and a result or a denial comes without it. A new request would show the buttons again.
@@ -54,7 +54,7 @@ def _content(sink: ChunkSink, part: dict[str, Any], part_id: str, ai_sdk: AiSdkV
     provider = part.get("providerMetadata")
     match part["type"]:
         case "text" | "reasoning":
-            _text(sink, part, part_id)
+            _text(sink, part, part_id, ai_sdk)
         case "file":
             sink.file(part["url"], part["mediaType"], provider)
         case "source-url":
@@ -79,17 +79,18 @@ def _content_of_v7(sink: ChunkSink, part: dict[str, Any], kind: str) -> None:
             sink.steering_message(part["id"], part["parts"])
 
 
-def _text(sink: ChunkSink, part: dict[str, Any], part_id: str) -> None:
-    provider = part.get("providerMetadata")
-    if part["type"] == "text":
-        write, end = sink.text_start(part_id, provider), sink.text_end
-    else:
-        part_id = part.get("id", part_id)
-        write, end = sink.reasoning_start(part_id, provider), sink.reasoning_end
+def _text(sink: ChunkSink, part: dict[str, Any], part_id: str, ai_sdk: AiSdkVersion) -> None:
+    provider, is_text = part.get("providerMetadata"), part["type"] == "text"
+    part_id = part_id if is_text else part.get("id", part_id)
+    write = (sink.text_start if is_text else sink.reasoning_start)(part_id, provider)
     if part["text"]:
         write(part["text"])
-    if part.get("state") != "streaming":
-        end(part_id)
+    if part.get("state") == "streaming":
+        return
+    if is_text:
+        sink.text_end(part_id, citations=part.get("citations") if ai_sdk == 7 else None)
+    else:
+        sink.reasoning_end(part_id)
 
 
 def _tool(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:

@@ -2,7 +2,7 @@
 
 Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai`` at those versions: it validates with
 ``z.strictObject``, where later clients keep keys that they do not know. Every v6 client from 6.0.39 on accepts the keys
-in ``wire/_chunks.py``; 7.0.0 accepted a few more.
+in ``wire/_chunks.py`` that have no row in ``KEY_VERSIONS``; 7.0.0 accepted a few more.
 """
 
 from collections.abc import Mapping, Set as AbstractSet
@@ -26,5 +26,5 @@ _OLDEST: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
 def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractSet[str]:
     """Returns the keys of a chunk of a known type that the oldest clients of the version refuse."""
     kind, oldest = chunk["type"], _OLDEST[ai_sdk]
-    unknown = chunk.keys() - _CHUNK_KEYS.get(kind, _DATA_KEYS)
-    return {key for key in unknown if (kind, key) not in KEY_VERSIONS or not oldest.accepts(kind, key)}
+    of_all = _CHUNK_KEYS.get(kind, _DATA_KEYS)
+    return {key for key in chunk if not (oldest.accepts(kind, key) if (kind, key) in KEY_VERSIONS else key in of_all)}

@@ -179,15 +179,29 @@ SAMPLES = [
     Sample(
         "a chat that is summed up",
         compacted,
-        [Turn("one", "look output-available, One."), Turn("two", "Two."), Turn("three", "Three.")],
+        [
+            Turn("one", "look output-available, One., adk-compaction"),
+            Turn("two", "Two., adk-compaction"),
+            Turn("three", "Three., adk-compaction"),
+        ],
     ),
     Sample(
         "a chat that is summed up by its tokens",
         compacted_by_tokens,
         [
-            Turn("one", "refund output-available, Refunded.", "refund approval-requested", [approve("refund")]),
-            Turn("two", "Two."),
-            Turn("three", "refund output-available, Refunded.", "refund approval-requested", [approve("refund")]),
+            Turn(
+                "one",
+                "refund output-available, adk-compaction, Refunded., adk-compaction",
+                "refund approval-requested, adk-compaction",
+                [approve("refund")],
+            ),
+            Turn("two", "Two., adk-compaction"),
+            Turn(
+                "three",
+                "refund output-available, adk-compaction, Refunded., adk-compaction",
+                "refund approval-requested, adk-compaction",
+                [approve("refund")],
+            ),
         ],
         logs=["Dropping function calls with no matching function response"],  # ADK of the request that it has summed up
     ),

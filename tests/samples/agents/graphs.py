@@ -380,7 +380,7 @@ SAMPLES = [
     Sample(
         "a workflow that tries again",
         retried,
-        [Turn(text, "There.") for text in ("one", "two", "three")],
+        [Turn(text, "adk-retry, There.") for text in ("one", "two", "three")],
         logs=["Node execution failed with exception", "Node shaky failed and is being retried"],
     ),
     Sample(

@@ -42,6 +42,7 @@ ROUTES = [
     ("GET", ""),
     ("GET", "/stream"),
     ("POST", "/stop"),
+    ("POST", "/steer"),
     ("PATCH", ""),
     ("DELETE", ""),
     ("GET", "/artifacts/a.txt"),

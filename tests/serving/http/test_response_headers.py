@@ -22,7 +22,12 @@ from tests.serving.support import chat, client, said
 
 REQUESTS: Final = [
     *(("POST", "/api/chat"), ("GET", "/api/chat/c1"), ("GET", "/api/chats"), ("GET", "/api/chat/c1/stream")),
-    *(("POST", "/api/chat/c1/stop"), ("PATCH", "/api/chat/c1"), ("GET", "/api/chat/c1/artifacts/x.html")),
+    *(
+        ("POST", "/api/chat/c1/stop"),
+        ("POST", "/api/chat/c1/steer"),
+        ("PATCH", "/api/chat/c1"),
+        ("GET", "/api/chat/c1/artifacts/x.html"),
+    ),
     *(("DELETE", "/api/chat/c1"), ("GET", "/healthz"), ("GET", "/api/chat/%2e%2e/stream"), ("PUT", "/api/chat")),
 ]
 PAGES: Final = [("GET", "/"), ("GET", "/index.html"), ("GET", "/page.json"), ("GET", "/nowhere.html")]

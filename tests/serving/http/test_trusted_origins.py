@@ -40,6 +40,7 @@ REFUSAL: Final = (
 CHANGES: Final[list[tuple[str, str, Any]]] = [
     ("POST", "/api/chat", chat(said("hi"), chat_id="c2")),
     ("POST", "/api/chat/c1/stop", None),
+    ("POST", "/api/chat/c1/steer", said("hi", "s1")),
     ("PATCH", "/api/chat/c1", {"title": "Mine"}),
     ("DELETE", "/api/chat/c1", None),
 ]
@@ -56,6 +57,9 @@ def routes_of_ones_own(chats: ChatService, origins: list[str]) -> list[BaseRoute
     async def respond(request: Request) -> Response:
         return await endpoints.respond(request, user_id="ann")
 
+    async def steer(request: Request) -> Response:
+        return await endpoints.steer(request, request.path_params["id"], user_id="ann")
+
     async def stop(request: Request) -> Response:
         return await endpoints.stop(request, request.path_params["id"], user_id="ann")
 
@@ -66,6 +70,7 @@ def routes_of_ones_own(chats: ChatService, origins: list[str]) -> list[BaseRoute
     return [
         Route("/api/chat", respond, methods=["POST"]),
         Route("/api/chat/{id}/stop", stop, methods=["POST"]),
+        Route("/api/chat/{id}/steer", steer, methods=["POST"]),
         Route("/api/chat/{id}", change, methods=["PATCH", "DELETE"]),
     ]
 
@@ -103,7 +108,7 @@ async def test_a_page_of_another_site_changes_nothing(kind: str) -> None:
         assert await changed(app, {**CROSS_SITE, **more}) == [(403, REFUSAL)] * len(CHANGES)
     without_origin = {"sec-fetch-site": "cross-site"}
     assert await changed(app, without_origin) == [(403, REFUSAL)] * len(CHANGES)
-    assert [status for status, _ in await changed(app, {})] == [200, 202, 200, 204]  # the chat was there
+    assert [status for status, _ in await changed(app, {})] == [200, 202, 200, 200, 204]  # the chat was there
 
 
 @pytest.mark.parametrize("kind", ["create_app", "chat_routes", "ChatEndpoints"])
@@ -112,7 +117,7 @@ async def test_neither_does_one_in_a_browser_that_does_not_say_where_the_page_is
     await begun(app)
     for headers in WITHOUT_SITE:
         assert (headers, await changed(app, headers)) == (headers, [(403, REFUSAL)] * len(CHANGES))
-    assert [status for status, _ in await changed(app, {})] == [200, 202, 200, 204]  # the chat was there
+    assert [status for status, _ in await changed(app, {})] == [200, 202, 200, 200, 204]  # the chat was there
 
 
 @pytest.mark.parametrize(
@@ -146,24 +151,24 @@ async def test_all_others_do_what_they_may(kind: str) -> None:
         app = app_of(kind, [PAGE])
         await begun(app)
         answers = await changed(app, headers)
-        assert (name, [status for status, _ in answers]) == (name, [200, 202, 200, 204])
+        assert (name, [status for status, _ in answers]) == (name, [200, 202, 200, 200, 204])
 
 
 async def test_any_origin_means_pages_that_send_no_cookies() -> None:
     app = app_of("chat_routes", ["*"])
     await begun(app)
     assert await changed(app, {**CROSS_SITE, "cookie": "session=1"}) == [(403, REFUSAL)] * len(CHANGES)
-    assert [status for status, _ in await changed(app, CROSS_SITE)] == [200, 202, 200, 204]
+    assert [status for status, _ in await changed(app, CROSS_SITE)] == [200, 202, 200, 200, 204]
     await begun(app)
     old_browser = {"origin": "https://evil.example"}
     assert await changed(app, {**old_browser, "cookie": "session=1"}) == [(403, REFUSAL)] * len(CHANGES)
-    assert [status for status, _ in await changed(app, old_browser)] == [200, 202, 200, 204]
+    assert [status for status, _ in await changed(app, old_browser)] == [200, 202, 200, 200, 204]
 
 
 async def test_a_page_without_an_origin_may_be_named() -> None:
     app = app_of("chat_routes", ["null"])
     await begun(app)
-    assert [status for status, _ in await changed(app, {**CROSS_SITE, "origin": "null"})] == [200, 202, 200, 204]
+    assert [status for status, _ in await changed(app, {**CROSS_SITE, "origin": "null"})] == [200, 202, 200, 200, 204]
 
 
 def test_a_server_takes_its_own_page_for_its_own_in_each_browser() -> None:

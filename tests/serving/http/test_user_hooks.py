@@ -81,6 +81,7 @@ async def test_an_id_that_a_session_store_may_refuse_is_nobodys_on_every_route(u
                 ("GET", "/api/chat/c1"),
                 ("GET", "/api/chat/c1/stream"),
                 ("POST", "/api/chat/c1/stop"),
+                ("POST", "/api/chat/c1/steer"),
                 ("PATCH", "/api/chat/c1"),
                 ("DELETE", "/api/chat/c1"),
                 ("GET", "/api/chat/c1/artifacts/a.txt"),

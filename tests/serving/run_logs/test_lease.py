@@ -24,6 +24,9 @@ class Run:
     def stop(self) -> None:
         raise AssertionError("nobody has stopped it")
 
+    async def receive(self, post: bytes) -> bytes:
+        raise AssertionError("nobody has posted to it")
+
     def lease_lost(self) -> None:
         raise AssertionError("nobody has taken it")
 

@@ -1,18 +1,21 @@
 import "../without-eval";
-import { type ReactNode, useRef } from "react";
+import { lazy, type ReactNode, Suspense, useRef } from "react";
 import { Composer } from "../composer/Composer";
 import { useAttachments } from "../composer/use-attachments";
 import { Message } from "../messages/Message";
 import { Drafts } from "../tools/drafts";
 import { Announcer } from "./Announcer";
 import { Conversation } from "./Conversation";
-import { type ChatMessage, speakerOf } from "./message-types";
+import { type ChatMessage, type Draft, speakerOf } from "./message-types";
 import { Problem } from "./Problem";
 import { type AgentChat, useAgentChat } from "./use-agent-chat";
 import { useEscape } from "./use-escape";
+import { useQueue, type WhileBusy } from "./use-queue";
 import { useTabTitle } from "./use-tab-title";
 import { Waiting } from "./Waiting";
 import { type About, Welcome } from "./Welcome";
+
+const Queued = lazy(() => import("../composer/Queued"));
 
 /** Opens the user's last message, as its own button does. */
 function editLast(): boolean {
@@ -30,6 +33,8 @@ type ChatProps = {
   missing?: boolean;
   /** The server may be writing an answer in the chat. */
   resume: boolean;
+  /** What Enter does while an answer is being written. */
+  whileBusy?: WhileBusy | undefined;
   /** A message is being sent. */
   onSend?: (id: string) => void;
   /** What stands beside the chat. */
@@ -37,15 +42,23 @@ type ChatProps = {
 };
 
 /** A chat with its field. Give it `key={id}`: another chat is another component. */
-export function Chat({ id, messages: stored, about, missing = false, resume, onSend, beside }: ChatProps) {
+export function Chat({ id, messages: stored, about, missing = false, resume, whileBusy = "queue", onSend, beside }: ChatProps) {
   const chat = useAgentChat({ id, messages: stored, resume, onSend });
   const { messages, busy } = chat;
   const field = useRef<HTMLTextAreaElement>(null);
   const attachments = useAttachments(() => field.current?.focus());
   const root = messages.flatMap(({ parts }) => parts).map(speakerOf).find((name) => name !== undefined);
   const model = messages.findLast(({ metadata }) => metadata?.modelId)?.metadata?.modelId ?? about?.models?.join(", ");
+  const queue = useQueue({ state: chat.state, busy, send: chat.send });
+  const composer = useRef<{ put: (draft: Draft) => void }>(null);
+  const send = (draft: Draft) => {
+    if (!busy || whileBusy === "interrupt") return void chat.send(draft);
+    const queued = queue.add(draft);
+    if (whileBusy === "steer") void queue.steer(queued);
+  };
   const stop = () => {
     field.current?.focus();
+    queue.pause(); // who stops wants silence: what waits is sent by its button
     void chat.stop();
   };
   useEscape(busy, stop);
@@ -83,13 +96,19 @@ export function Chat({ id, messages: stored, about, missing = false, resume, onS
             )}
           </Conversation>
         )}
+        {queue.queued.length > 0 && (
+          <Suspense>
+            <Queued queue={queue} onEdit={(draft) => composer.current?.put(draft)} />
+          </Suspense>
+        )}
         <Composer
+          ref={composer}
           field={field}
           attachments={attachments}
           model={model}
           agent={about?.agent}
           busy={busy}
-          onSend={chat.send}
+          onSend={send}
           onStop={stop}
           onEditLast={editLast}
         />

@@ -1,7 +1,7 @@
 import "../without-eval";
 import { DefaultChatTransport } from "ai";
 import { chatPath } from "./host";
-import type { ChatMessage } from "./message-types";
+import type { ChatMessage, Draft } from "./message-types";
 
 /** What the server has stored of the chat; `undefined` if it has no such chat. Throws if it can't be asked. */
 export async function loadMessages(api: string, id: string): Promise<ChatMessage[] | undefined> {
@@ -44,6 +44,20 @@ function sentenceOf(status: number): string {
 /** `stop()` of the client only leaves the stream, as a reload does; the server is told that the run shall end. */
 export async function stopRun(api: string, id: string): Promise<void> {
   await fetch(`${chatPath(api, id)}/stop`, { method: "POST" }).catch(() => undefined);
+}
+
+/**
+ * Gives a message to the run that goes on: its agent reads it before its next model call. `false` if it came too late
+ * for that, or cannot be delivered: it is to be sent as any other.
+ */
+export async function steerRun(api: string, id: string, messageId: string, { text, files }: Draft): Promise<boolean> {
+  const parts = [...files, ...(text === "" ? [] : [{ type: "text", text }])];
+  const response = await fetch(`${chatPath(api, id)}/steer`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ id: messageId, role: "user", parts }),
+  }).catch(() => undefined);
+  return response?.ok === true && (await response.json()).type === "delivered";
 }
 
 type Sent = { id: string; messages: ChatMessage[]; trigger: string; messageId: string | undefined };

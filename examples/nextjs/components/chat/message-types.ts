@@ -74,6 +74,8 @@ export function denialOf(message: ChatMessage, toolCallId: string): unknown {
   return dataOf<{ output: unknown }>(message, "data-adk-denial", toolCallId)?.output;
 }
 
+export const CITATIONS = "data-adk-citations";
+
 /** What is typed and attached, before it is sent. */
 export type Draft = { text: string; files: FileUIPart[] };
 

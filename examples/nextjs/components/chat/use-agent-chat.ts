@@ -86,14 +86,20 @@ export function useAgentChat({ id, messages, resume, onSend }: AgentChatOptions)
     setStopped((marked) => new Set([...marked, last.id]));
   }, [state]);
 
-  /** Words that come in the middle of an answer end it: the server stops what runs, and answers them. */
+  /**
+   * Words that come in the middle of an answer end it: the server stops what runs, and answers them. `newId`: the id of a
+   * new message, if it has one already.
+   */
   const send = useCallback(
-    async ({ text, files }: Draft, messageId?: string) => {
+    async ({ text, files }: Draft, messageId?: string, newId?: string) => {
       markStopped();
       await state.stop();
       given.settle();
       onSend?.(id);
-      await sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
+      if (newId !== undefined) {
+        const words = text === "" ? [] : [{ type: "text" as const, text }];
+        await sendMessage({ id: newId, role: "user", parts: [...files, ...words] });
+      } else await sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
     },
     [id, state, given, sendMessage, markStopped, onSend],
   );

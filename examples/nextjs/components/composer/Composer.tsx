@@ -1,5 +1,5 @@
 import { ArrowUp, Paperclip, Square } from "lucide-react";
-import { type ClipboardEvent, type FormEvent, type KeyboardEvent, type RefObject, useRef } from "react";
+import { type ClipboardEvent, type FormEvent, type KeyboardEvent, type Ref, type RefObject, useImperativeHandle, useRef } from "react";
 import type { Draft } from "../chat/message-types";
 import { IconButton } from "../ui/icon-button";
 import { Attached } from "./Attached";
@@ -7,6 +7,8 @@ import type { Attachments } from "./use-attachments";
 import { useTypedText } from "./use-typed-text";
 
 type ComposerProps = {
+  /** Puts a draft into the field, before what is typed. */
+  ref?: Ref<{ put: (draft: Draft) => void }>;
   field: RefObject<HTMLTextAreaElement | null>;
   attachments: Attachments;
   /** The one that has answered last; before that, those that may answer. */
@@ -19,12 +21,23 @@ type ComposerProps = {
   onEditLast: () => boolean;
 };
 
-/** Enter sends, also in the middle of an answer; Shift and Enter begins a line. The field never loses the focus. */
-export function Composer({ field, attachments, model, agent, busy, onSend, onStop, onEditLast }: ComposerProps) {
+/**
+ * Enter sends; the app says what that means in the middle of an answer. Shift and Enter begins a line. The field never
+ * loses the focus.
+ */
+export function Composer({ ref, field, attachments, model, agent, busy, onSend, onStop, onEditLast }: ComposerProps) {
   const [text, setText] = useTypedText();
   const picker = useRef<HTMLInputElement>(null);
   const { files } = attachments;
   const empty = text.trim() === "" && files.length === 0;
+
+  useImperativeHandle(ref, () => ({
+    put: (draft: Draft) => {
+      setText([draft.text, text].filter((each) => each !== "").join("\n"));
+      attachments.put(draft.files);
+      field.current?.focus();
+    },
+  }));
 
   const submit = (event?: FormEvent) => {
     event?.preventDefault();

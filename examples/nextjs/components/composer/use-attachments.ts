@@ -18,6 +18,8 @@ export function useAttachments(onAttached: () => void) {
   return {
     files,
     add,
+    /** Adds files that were attached before. */
+    put: (more: FileUIPart[]) => setFiles((files) => [...files, ...more]),
     remove: (file: FileUIPart) => setFiles((files) => files.filter((other) => other !== file)),
     clear: () => setFiles([]),
     /** Files are being dragged over the chat. */

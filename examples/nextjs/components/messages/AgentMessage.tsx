@@ -9,7 +9,7 @@ import { Actions, CopyText } from "./Actions";
 import type { MessageProps } from "./Message";
 import { Part } from "./Part";
 import { PlainText } from "./PlainText";
-import { isSource, Sources } from "./Sources";
+import { numberedSources, Sources } from "./Sources";
 import { Usage } from "./Usage";
 
 export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit: _, onRegenerate, ...answers }: MessageProps) {
@@ -35,7 +35,7 @@ export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit
           <CircleStop className="size-4" aria-hidden /> Stopped
         </p>
       )}
-      <Sources sources={message.parts.filter(isSource)} />
+      <Sources sources={numberedSources(message.parts)} />
       {!live && (
         <Actions>
           <CopyText text={textOf(message)} />

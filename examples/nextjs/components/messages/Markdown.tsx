@@ -9,13 +9,15 @@ import { withDollars } from "./math-delimiters";
 import { PlainText } from "./PlainText";
 import { unusedDefinitions } from "./unused-definitions";
 
-const COMPONENTS: Components = {
+export const COMPONENTS: Components = {
   p: ({ children }) => <p>{children}</p>,
   a: ({ href, children }) => <Elsewhere url={href}>{children}</Elsewhere>,
   img: ({ src, alt }) => <Picture url={typeof src === "string" ? src : undefined} alt={alt} />,
   ol: ({ start, children }) => <Numbered start={start}>{children}</Numbered>,
   li: ({ className, children }) => <Item task={className?.includes("task-list-item") ?? false}>{children}</Item>,
 };
+
+type Pluggable = (typeof REMARK)[number];
 
 /** Streamdown's own but the one that makes HTML of what a model writes as such: that stays text. */
 const { raw: _, ...SAFE } = defaultRehypePlugins;
@@ -27,11 +29,17 @@ const UNFINISHED = { linkMode: "text-only" } as const;
 
 const CONTROLS = { code: { copy: true, download: false }, table: false, mermaid: false } as const;
 
+/** A change of the parsed text, and what draws it. */
+export type Extension = { remark: Pluggable; components: Components };
+
+type MarkdownProps = { text: string; live?: boolean; extension?: Extension };
+
 /** Markdown, also unfinished, without raw HTML, with safe link schemes only, and without images that are elsewhere. */
-export const Markdown = memo(function Markdown({ text, live = false }: { text: string; live?: boolean }) {
+export const Markdown = memo(function Markdown({ text, live = false, extension }: MarkdownProps) {
   const box = useRef<HTMLDivElement>(null);
   const markdown = useMemo(() => withDollars(text), [text]);
   const math = useMath(markdown);
+  const remark = useMemo(() => (extension ? [...REMARK, extension.remark] : REMARK), [extension]);
   const plugins = useMemo(() => (math ? { code, math } : { code }), [math]);
   useEffect(() => (box.current ? keepInTabOrder(box.current) : undefined), []);
   return (
@@ -41,8 +49,8 @@ export const Markdown = memo(function Markdown({ text, live = false }: { text: s
           className="markdown"
           dir="auto"
           BlockComponent={SafeBlock}
-          components={COMPONENTS}
-          remarkPlugins={REMARK}
+          components={extension?.components ?? COMPONENTS}
+          remarkPlugins={remark}
           rehypePlugins={REHYPE}
           plugins={plugins}
           controls={CONTROLS}

@@ -3,19 +3,23 @@ import {
   approvalReasonOf,
   type ChatMessage,
   type ChatPart,
+  CITATIONS,
   callerOf,
   confirmationOf,
   denialOf,
   progressOf,
   speakerOf,
 } from "../chat/message-types";
+import { steeringOf } from "../chat/use-queue";
 import { gatedByCredential } from "../tools/Credential";
 import { type Answers, ToolCard } from "../tools/ToolCard";
 import { Data } from "./data/Data";
 import { File } from "./File";
 import { Markdown } from "./Markdown";
 import { Reasoning } from "./Reasoning";
+import { CitedText } from "./cited/CitedText";
 import { Speaker } from "./Speaker";
+import { Steering } from "./Steering";
 
 type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
 
@@ -43,10 +47,12 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
       />
     );
   }
+  const steering = steeringOf(part);
+  if (steering) return <Steering data={steering} />;
   if (isDataUIPart(part)) return <Data type={part.type} data={part.data} />;
   switch (part.type) {
     case "text":
-      return <Text part={part} root={root} live={live} />;
+      return <Text part={part} message={message} root={root} live={live} />;
     case "reasoning":
       return <Reasoning part={part} live={live && part.state === "streaming"} />;
     case "file":
@@ -56,13 +62,20 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
   }
 }
 
-function Text({ part, root, live }: { part: TextUIPart; root: string | undefined; live: boolean }) {
+type TextProps = { part: TextUIPart; message: ChatMessage; root: string | undefined; live: boolean };
+
+function Text({ part, message, root, live }: TextProps) {
   if (part.text === "") return null;
   const speaker = speakerOf(part);
+  const cited = "citations" in part || message.parts.some((other) => other.type === CITATIONS);
   return (
     <div data-text={part.state ?? "done"}>
       {speaker !== undefined && speaker !== root && <Speaker name={speaker} />}
-      <Markdown text={part.text} live={live && part.state === "streaming"} />
+      {cited && part.state !== "streaming" ? (
+        <CitedText part={part} message={message} />
+      ) : (
+        <Markdown text={part.text} live={live && part.state === "streaming"} />
+      )}
     </div>
   );
 }

@@ -2,15 +2,25 @@ import type { SourceDocumentUIPart, SourceUrlUIPart } from "ai";
 import type { ChatPart } from "../chat/message-types";
 import { Elsewhere } from "./Elsewhere";
 
-type Source = SourceUrlUIPart | SourceDocumentUIPart;
+export type Source = SourceUrlUIPart | SourceDocumentUIPart;
 
 export function isSource(part: ChatPart): part is Source {
   return part.type === "source-url" || part.type === "source-document";
 }
 
-/** What the answer cites, numbered, each once. */
-export function Sources({ sources }: { sources: Source[] }) {
-  const once = [...new Map(sources.map((source) => [source.type === "source-url" ? source.url : source.sourceId, source])).values()];
+/** The sources of an answer, each once. The first has the number 1. */
+export function numberedSources(parts: ChatPart[]): Source[] {
+  const sources = parts.filter(isSource);
+  return [...new Map(sources.map((source) => [source.type === "source-url" ? source.url : source.sourceId, source])).values()];
+}
+
+/** Google asks apps to name Google Maps beside what comes from there. */
+export function isMap(source: Source): boolean {
+  return source.providerMetadata?.["adk"]?.["grounding"] === "maps";
+}
+
+/** What the answer cites, numbered. */
+export function Sources({ sources: once }: { sources: Source[] }) {
   if (once.length === 0) return null;
   return (
     <nav aria-label="Sources" className="text-sm">
@@ -36,8 +46,15 @@ function Cited({ source }: { source: Source }) {
       <Elsewhere url={source.url} className="truncate underline-offset-2 hover:underline">
         {source.title ?? source.url}
       </Elsewhere>
-      {source.title && URL.canParse(source.url) && (
-        <span className="truncate text-xs text-muted-foreground max-sm:hidden">{new URL(source.url).hostname}</span>
+      {isMap(source) ? (
+        <span className="shrink-0 text-xs text-muted-foreground" translate="no">
+          Google Maps
+        </span>
+      ) : (
+        source.title &&
+        URL.canParse(source.url) && (
+          <span className="truncate text-xs text-muted-foreground max-sm:hidden">{new URL(source.url).hostname}</span>
+        )
       )}
     </>
   );

@@ -42,7 +42,7 @@ export function UserMessage({ message, onEdit }: MessageProps) {
 /** More than this is folded: the answer is what the reader looks for. */
 const LONG = { lines: 12, characters: 1200 };
 
-function Words({ text }: { text: string }) {
+export function Words({ text }: { text: string }) {
   const [whole, showWhole] = useState(false);
   const long = text.length > LONG.characters || text.split("\n").length > LONG.lines;
   return (

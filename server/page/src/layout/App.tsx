@@ -83,6 +83,7 @@ export function App() {
                   about={info}
                   missing={history.missing ?? false}
                   resume={!isBegunHere(id) && !history.missing}
+                  whileBusy={info?.whileBusy}
                   onSend={nameInUrl}
                   beside={({ state, payloads }) =>
                     inspecting && (

@@ -1,8 +1,9 @@
 import { useEffect, useState } from "react";
+import type { WhileBusy } from "../components/chat/use-queue";
 import type { About, Suggestion } from "../components/chat/Welcome";
 
 /** What the server says of itself before anything is said. The built page knows nothing. */
-export type PageInfo = About & { inspector: boolean };
+export type PageInfo = About & { inspector: boolean; whileBusy?: WhileBusy };
 
 /** `undefined` until the server was asked. */
 export function usePageInfo(): PageInfo | undefined {

@@ -18,6 +18,7 @@ from stream_protocol.serving.run_logs._run_store import (
     LeaseTimes,
     LeaseView,
     LogBatch,
+    Post,
     Renewal,
     RunIdentity,
     Snapshot,
@@ -127,7 +128,10 @@ class PostgresStore:
         arguments = (chat_key(run.chat), run.run_id, run.worker, run.idempotency_key, phase, token)
         lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms)
         renewed = await self._connections.row(statements.RENEW, *arguments, *lifetimes, urgent=True)
-        return None if renewed is None else Renewal(stop=renewed["stop"], readers=renewed["readers"])
+        if renewed is None:
+            return None
+        posts = tuple(Post(post_id, content) for post_id, content in renewed["posts"])
+        return Renewal(stop=renewed["stop"], readers=renewed["readers"], posts=posts)
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Adds a piece to the run's log, in one statement with those of other runs."""
@@ -182,6 +186,21 @@ class PostgresStore:
         """The id of the newest stop."""
         row = await self._connections.row(statements.NEWEST_STOP, chat_key(chat))
         return "" if row is None else str(row["request"])
+
+    async def post(self, chat: str, run_id: str, post: Post) -> str | None:
+        """Keeps a post for the run."""
+        arguments = (chat_key(chat), run_id, post.id, post.content, self._times.lease_ms)
+        row = await self._connections.row(statements.POST, *arguments)
+        return None if row is None else str(row["worker"])
+
+    async def reply(self, chat: str, run_id: str, post_id: str, reply: bytes) -> None:
+        """Keeps the reply to a post."""
+        await self._connections.rows(statements.REPLY, run_id, post_id, reply, self._times.lease_ms)
+
+    async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
+        """The reply to a post."""
+        row = await self._connections.row(statements.REPLY_TO, run_id, post_id)
+        return None if row is None else bytes(row["reply"])
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
         """Sends a message to a worker."""

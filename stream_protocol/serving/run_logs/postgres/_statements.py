@@ -9,6 +9,7 @@ holds: its ``request`` is the id of the newest stop. So older workers, which do 
 ``logs``: a row for each run, with the data before its entries: the first events, joined, and ``past``.
 ``entries``: the events of a run, several a row, numbered by how many are before them.
 ``readers``: the other workers that read a run.
+``posts``: what other workers have posted to a run, each with the reply as soon as there is one.
 
 All but the leases are UNLOGGED: a crash of the server empties them. The worker that writes them holds the same data in
 memory, and writes it again after a crash. So the text of an answer costs no write-ahead log, and a commit of it waits
@@ -21,9 +22,9 @@ PREFIX: Final = "adk_ui_stream"
 """The prefix of the names in the statements below."""
 
 TABLES: Final = """
-SELECT count(to_regclass(name)) = 4
-FROM unnest(ARRAY['adk_ui_stream_leases', 'adk_ui_stream_logs', 'adk_ui_stream_entries', 'adk_ui_stream_readers'])
-    AS _ (name)
+SELECT count(to_regclass(name)) = 5
+FROM unnest(ARRAY['adk_ui_stream_leases', 'adk_ui_stream_logs', 'adk_ui_stream_entries', 'adk_ui_stream_readers',
+    'adk_ui_stream_posts']) AS _ (name)
 """
 """Returns true if the tables exist."""
 
@@ -62,6 +63,14 @@ CREATE UNLOGGED TABLE IF NOT EXISTS adk_ui_stream_readers (
     until timestamptz NOT NULL,
     PRIMARY KEY (run, worker)
 ) WITH (fillfactor = 50);
+CREATE UNLOGGED TABLE IF NOT EXISTS adk_ui_stream_posts (
+    run text,
+    id text,
+    content bytea NOT NULL,
+    reply bytea,
+    kept_until timestamptz NOT NULL,
+    PRIMARY KEY (run, id)
+);
 ALTER TABLE adk_ui_stream_logs ALTER past SET STORAGE EXTERNAL, ALTER events SET STORAGE EXTERNAL;
 ALTER TABLE adk_ui_stream_entries ALTER events SET STORAGE EXTERNAL;
 """
@@ -115,11 +124,14 @@ WITH renewed AS (
     UPDATE adk_ui_stream_logs SET kept_until = clock_timestamp() + $9 * interval '1 ms'
     WHERE run = $2 AND EXISTS (SELECT FROM renewed)
 )
-SELECT stop, (SELECT count(*) FROM adk_ui_stream_readers WHERE run = $2 AND until > clock_timestamp()) AS readers
+SELECT stop, (SELECT count(*) FROM adk_ui_stream_readers WHERE run = $2 AND until > clock_timestamp()) AS readers, (
+    SELECT coalesce(array_agg(ROW(id, content)), '{}') FROM adk_ui_stream_posts WHERE run = $2 AND reply IS NULL
+) AS posts
 FROM renewed
 """
-"""Renews a lease; no row if a newer run has taken the chat. Returns whether the run was asked to stop, and how many
-other workers read it. A lease that was lost in a fail-over is written again, also over the lease of an older run."""
+"""Renews a lease; no row if a newer run has taken the chat. Returns whether the run was asked to stop, how many other
+workers read it, and their posts without a reply. A lease that was lost in a fail-over is written again, also over the
+lease of an older run."""
 
 APPEND: Final = """
 -- arrays: chat, run, token, after, count, events, ending, past; channel, log ms
@@ -263,6 +275,33 @@ SELECT request FROM adk_ui_stream_leases WHERE chat = $1 || ' stopped' AND kept_
 """
 """The id of the newest stop of the chat; no row if there was none lately."""
 
+POST: Final = """
+-- chat, run, id, content, ms
+WITH lease AS (
+    SELECT worker FROM adk_ui_stream_leases WHERE chat = $1 AND run = $2 AND held_until > clock_timestamp()
+), kept AS (
+    INSERT INTO adk_ui_stream_posts AS post
+    SELECT $2, $3, $4::bytea, NULL, clock_timestamp() + $5 * interval '1 ms' FROM lease
+    ON CONFLICT (run, id) DO UPDATE SET kept_until = excluded.kept_until
+)
+SELECT worker FROM lease
+"""
+"""Keeps a post for the run. Returns the worker of the run; no row if the run does not hold the lease. The worker sees
+the post when it renews the lease."""
+
+REPLY: Final = """
+-- run, id, reply, ms
+UPDATE adk_ui_stream_posts SET content = '', reply = $3::bytea, kept_until = clock_timestamp() + $4 * interval '1 ms'
+WHERE run = $1 AND id = $2
+"""
+"""Keeps the reply to a post."""
+
+REPLY_TO: Final = """
+-- run, id
+SELECT reply FROM adk_ui_stream_posts WHERE run = $1 AND id = $2 AND reply IS NOT NULL
+"""
+"""The reply to a post; no row if there is none."""
+
 SWEEP: Final = """
 -- limit
 WITH old AS (
@@ -274,6 +313,9 @@ WITH old AS (
 ), leases AS (
     DELETE FROM adk_ui_stream_leases WHERE chat IN (
         SELECT chat FROM adk_ui_stream_leases WHERE kept_until < clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED)
+), posts AS (
+    DELETE FROM adk_ui_stream_posts WHERE (run, id) IN (
+        SELECT run, id FROM adk_ui_stream_posts WHERE kept_until < clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED)
 ), readers AS (
     DELETE FROM adk_ui_stream_readers WHERE (run, worker) IN (
         SELECT run, worker FROM adk_ui_stream_readers WHERE until < clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED)

@@ -21,6 +21,7 @@ from stream_protocol.serving.run_logs._run_store import (
     LeaseTimes,
     LeaseView,
     LogBatch,
+    Post,
     Renewal,
     RunIdentity,
     Snapshot,
@@ -125,6 +126,14 @@ class ChatKeys:
         """A sorted set: the other workers that read the run, each with the time until which that counts."""
         return f"{self._tag}:readers:{run_id}"
 
+    def posts(self, run_id: str) -> str:
+        """A hash: what other workers have posted to the run, by the id of the post."""
+        return f"{self._tag}:posts:{run_id}"
+
+    def reply(self, run_id: str, post_id: str) -> str:
+        """The reply to a post."""
+        return f"{self._tag}:reply:{run_id}:{post_id}"
+
 
 class RedisStore:
     """The connection of one worker. A ``RunStore``.
@@ -213,11 +222,15 @@ class RedisStore:
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease."""
         keys = self._keys(run.chat)
-        of_run = (keys.log(run.run_id), keys.head(run.run_id), keys.readers(run.run_id))
+        of_run = (keys.log(run.run_id), keys.head(run.run_id), keys.readers(run.run_id), keys.posts(run.run_id))
         lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms)
         arguments = (run.run_id, token, run.worker, run.idempotency_key, phase, *lifetimes)
         current, *wanted = await self._script(scripts.RENEW, (keys.lease, keys.token, *of_run), *arguments)
-        return Renewal(stop=bool(wanted[0]), readers=wanted[1]) if current else None
+        if not current:
+            return None
+        stop, readers, *posted = wanted
+        posts = (Post(post_id.decode(), content) for post_id, content in zip(posted[::2], posted[1::2], strict=True))
+        return Renewal(stop=bool(stop), readers=readers, posts=tuple(posts))
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Adds a piece to the run's log."""
@@ -258,6 +271,24 @@ class RedisStore:
         """The id of the newest stop."""
         stop_id = await self._call("GET", self._keys(chat).stopped)
         return stop_id.decode() if stop_id else ""
+
+    async def post(self, chat: str, run_id: str, post: Post) -> str | None:
+        """Keeps a post for the run."""
+        keys = self._keys(chat)
+        redis_keys = (keys.lease, keys.posts(run_id), keys.reply(run_id, post.id))
+        reply = await self._script(scripts.POST, redis_keys, run_id, post.id, post.content, self._times.lease_ms)
+        return reply[0].decode() if reply else None
+
+    async def reply(self, chat: str, run_id: str, post_id: str, reply: bytes) -> None:
+        """Puts a reply in the place of its post."""
+        keys = self._keys(chat)
+        redis_keys = (keys.posts(run_id), keys.reply(run_id, post_id))
+        await self._script(scripts.REPLY, redis_keys, post_id, reply, self._times.lease_ms)
+
+    async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
+        """The reply to a post."""
+        reply: bytes | None = await self._call("GET", self._keys(chat).reply(run_id, post_id))
+        return reply
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
         """Publishes a message to a worker."""

@@ -9,6 +9,8 @@ lease is gone sees whether a newer run has taken the chat.
 ``head``: a hash with that number, and with the joined events that were trimmed from the stream.
 ``readers``: a sorted set of the other workers that read the run, each with the time until which that counts.
 ``stopped``: the id of the chat's newest stop. No script needs it.
+``posts``: a hash of what other workers have posted to the run, by the id of the post.
+``reply``: the reply to one post. No script needs it but ``POST``.
 
 A full Redis (``maxmemory``) refuses a script at its first command that needs memory, but not at later ones. So a script
 that must work there begins with a write that needs none.
@@ -46,7 +48,7 @@ return {lease[1], lease[2], phase, redis.call('PTTL', KEYS[1])}
 An open run that was asked to stop is reported as closed."""
 
 RENEW: Final = """
--- KEYS lease token log head readers; ARGV run token worker request phase lease-ms token-ms log-ms
+-- KEYS lease token log head readers posts; ARGV run token worker request phase lease-ms token-ms log-ms
 local lease = redis.call('HMGET', KEYS[1], 'run', 'token', 'stop', 'phase')
 local newest = math.max(tonumber(lease[2] or '0'), tonumber(redis.call('GET', KEYS[2]) or '0'))
 if newest > tonumber(ARGV[2]) then return {0} end
@@ -63,11 +65,12 @@ redis.call('PEXPIRE', KEYS[3], ARGV[8])
 redis.call('PEXPIRE', KEYS[4], ARGV[8])
 local now = redis.call('TIME')
 redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now[1] * 1000 + math.floor(now[2] / 1000))
-return {1, lease[3] and 1 or 0, redis.call('ZCARD', KEYS[5])}
+return {1, lease[3] and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGETALL', KEYS[6]))}
 """
-"""Renews a lease. Returns 0 if a newer run has taken the chat. Else returns 1, whether the run was asked to stop, and
-the number of other workers that read it. A lease that was lost in a fail-over is written again, also over the lease of
-an older run. A renewal that Redis sees after the end of the log leaves the run closed."""
+"""Renews a lease. Returns 0 if a newer run has taken the chat. Else returns 1, whether the run was asked to stop, the
+number of other workers that read it, and their posts: id, content, id, content, and so on. A lease that was lost in a
+fail-over is written again, also over the lease of an older run. A renewal that Redis sees after the end of the log
+leaves the run closed."""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
@@ -153,3 +156,24 @@ return {lease[1], lease[2]}
 """
 """Asks the run that holds the lease to stop: the given run, or any if none is given. Returns the run and its worker;
 empty if there is none. The worker sees the flag when it renews the lease."""
+
+POST: Final = """
+-- KEYS lease posts reply; ARGV run id content ms
+local lease = redis.call('HMGET', KEYS[1], 'run', 'worker')
+if lease[1] ~= ARGV[1] then return {} end
+if redis.call('EXISTS', KEYS[3]) == 0 then
+    redis.call('HSETNX', KEYS[2], ARGV[2], ARGV[3])
+    redis.call('PEXPIRE', KEYS[2], ARGV[4])
+end
+return {lease[2]}
+"""
+"""Keeps a post for the run, unless that has replied. Returns the worker of the run; empty if the run does not hold the
+lease. The worker sees the post when it renews the lease."""
+
+REPLY: Final = """
+-- KEYS posts reply; ARGV id reply ms
+redis.call('HDEL', KEYS[1], ARGV[1])
+redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+return 1
+"""
+"""Puts a reply in the place of its post."""

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import { type DataPart, useHost } from "../../chat/host";
 import { Json } from "../../tools/Json";
 import { Boundary } from "../../ui/boundary";
@@ -12,7 +12,9 @@ export function Data({ type, data }: { type: string; data: unknown }) {
   if (Renderer === undefined) return <Unknown type={type} data={data} />;
   return (
     <Boundary of={data} otherwise={<Unknown type={type} data={data} />}>
-      <Renderer data={data as never} />
+      <Suspense>
+        <Renderer data={data as never} />
+      </Suspense>
     </Boundary>
   );
 }

@@ -1,14 +1,22 @@
 import { ArrowRightLeft } from "lucide-react";
+import type { ComponentProps } from "react";
 
 /** Another agent goes on. */
 export function Transfer({ data }: { data: unknown }) {
   return (
-    <p className="flex items-center gap-3 text-xs text-muted-foreground" data-transfer>
+    <Note data-transfer>
+      <ArrowRightLeft className="size-3.5" aria-hidden />
+      handed over to <bdi className="font-medium text-foreground">{(data as { agent: string }).agent}</bdi>
+    </Note>
+  );
+}
+
+/** A line between the parts of an answer. */
+export function Note({ children, ...attributes }: ComponentProps<"p">) {
+  return (
+    <p className="flex items-center gap-3 text-xs text-muted-foreground" {...attributes}>
       <span className="h-px flex-1 bg-border" />
-      <span className="flex items-center gap-1.5">
-        <ArrowRightLeft className="size-3.5" aria-hidden />
-        handed over to <bdi className="font-medium text-foreground">{(data as { agent: string }).agent}</bdi>
-      </span>
+      <span className="flex items-center gap-1.5">{children}</span>
       <span className="h-px flex-1 bg-border" />
     </p>
   );

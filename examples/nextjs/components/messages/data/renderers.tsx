@@ -1,6 +1,8 @@
 import type { DataPart } from "../../chat/host";
-import { APPROVAL, CONFIRMATION, PROGRESS } from "../../chat/message-types";
+import { lazy } from "react";
+import { APPROVAL, CITATIONS, CONFIRMATION, PROGRESS } from "../../chat/message-types";
 import { Artifact, StoredFile } from "./Artifact";
+import { Happened } from "./Happened";
 import { Output } from "./Output";
 import { Transfer } from "./Transfer";
 
@@ -11,6 +13,10 @@ export const RENDERERS: Record<string, DataPart> = {
   "data-adk-denial": Nothing, // its call's card says it
   "data-adk-file": StoredFile,
   "data-adk-output": Output,
+  "data-adk-compaction": Happened,
+  "data-adk-retry": Happened,
+  "data-adk-search-suggestions": lazy(() => import("./SearchSuggestions")),
+  [CITATIONS]: Nothing, // their text has them
   [APPROVAL]: Nothing,
   [CONFIRMATION]: Nothing,
   [PROGRESS]: Nothing,

@@ -1,0 +1,112 @@
+import type { Chat as ChatState } from "@ai-sdk/react";
+import { generateId, isToolUIPart } from "ai";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { loadMessages, steerRun } from "./chat-api";
+import { useHost } from "./host";
+import type { ChatMessage, Draft } from "./message-types";
+
+/** What a message does that is sent while an answer is being written. */
+export type WhileBusy = "queue" | "steer" | "interrupt";
+
+/**
+ * `steering`: the message is on its way to the agent. `steered`: the server has it, and the agent reads it before its
+ * next model call.
+ */
+export type Queued = { id: string; draft: Draft; state: "waiting" | "steering" | "steered" };
+
+export type Queue = ReturnType<typeof useQueue>;
+
+type QueueOptions = {
+  state: ChatState<ChatMessage>;
+  busy: boolean;
+  /** How the message of an idle chat is sent; in a busy one it interrupts. */
+  send: (draft: Draft, messageId: undefined, id: string) => Promise<void>;
+};
+
+/** The messages that wait for the end of the answer, or for the agent to read them. */
+export function useQueue({ state, busy, send }: QueueOptions) {
+  const { api } = useHost();
+  const [queued, setQueued] = useState<Queued[]>([]);
+  const [paused, pause] = useState(false);
+  const remove = useCallback((id: string) => setQueued((all) => all.filter((one) => one.id !== id)), []);
+  const add = useCallback((draft: Draft) => {
+    const message: Queued = { id: generateId(), draft, state: "waiting" };
+    pause(false);
+    setQueued((all) => [...all, message]);
+    return message;
+  }, []);
+  const steer = useCallback(
+    async ({ id, draft }: Queued) => {
+      const mark = (state: Queued["state"]) => setQueued((all) => all.map((one) => (one.id === id ? { ...one, state } : one)));
+      mark("steering");
+      mark((await steerRun(api, state.id, id, draft)) ? "steered" : "waiting");
+    },
+    [api, state],
+  );
+  const sendNow = useCallback(
+    ({ id, draft }: Queued) => {
+      remove(id);
+      void send(draft, undefined, id); // by its id the server knows it, if it has it already
+    },
+    [remove, send],
+  );
+
+  // The agent has read it: its part stands in the answer.
+  const read = queued.filter(({ id, state: is }) => is === "steered" && isRead(state.messages, id)).map(({ id }) => id).join();
+  useEffect(() => {
+    if (read !== "") setQueued((all) => all.filter(({ id }) => !read.split(",").includes(id)));
+  }, [read]);
+
+  const wasBusy = useRef(busy);
+  useEffect(() => {
+    const ended = wasBusy.current && !busy;
+    wasBusy.current = busy;
+    if (busy || state.status !== "ready" || queued.length === 0) return;
+    const late = queued.find((one) => one.state === "steered" && !isRead(state.messages, one.id));
+    if (late) {
+      if (ended) void showNextTurn(api, state).then(() => setQueued((all) => all.filter((one) => one.state !== "steered")));
+      return;
+    }
+    const [next] = queued;
+    if (next?.state === "waiting" && !paused && !isWaiting(state.messages)) sendNow(next);
+  }, [api, state, busy, paused, queued, sendNow]);
+
+  return { queued, paused, add, remove, steer, sendNow, pause: useCallback(() => pause(true), []) };
+}
+
+/** True if the agent waits for the user: a message would close its question. */
+function isWaiting(messages: ChatMessage[]): boolean {
+  const last = messages.at(-1);
+  const open = (last?.role === "assistant" ? last.parts : []).filter(isToolUIPart);
+  return open.some(({ state }) => state === "approval-requested" || state === "input-available");
+}
+
+/** True if the message is in an answer, or has become a message of its own. */
+function isRead(messages: ChatMessage[], id: string): boolean {
+  return messages.some((message) => message.id === id || message.parts.some((part) => steeringOf(part)?.id === id));
+}
+
+/** The message of the user that a part holds. */
+export function steeringOf(part: { type: string }): Steering | undefined {
+  if (part.type === "data-adk-steering") return (part as unknown as { data: Steering }).data;
+  return part.type === "steering-message" ? (part as unknown as Steering) : undefined;
+}
+
+export type Steering = { id: string; parts: ChatMessage["parts"] };
+
+/** The pauses before the looks for the turn that the server begins with a message that came too late. */
+const LOOKS = [100, 400, 1000, 2500];
+
+/** The server goes on by itself with a message that came too late for the answer: shows that turn. */
+async function showNextTurn(api: string, state: ChatState<ChatMessage>): Promise<void> {
+  for (const pause of LOOKS) {
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    const stored = await loadMessages(api, state.id).catch(() => undefined);
+    if (state.status !== "ready") return;
+    if (stored && stored.at(-1)?.id !== state.messages.at(-1)?.id) {
+      state.messages = stored;
+      await state.resumeStream();
+      return;
+    }
+  }
+}

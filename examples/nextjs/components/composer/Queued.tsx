@@ -1,0 +1,47 @@
+import { ArrowUp, Pencil, X } from "lucide-react";
+import type { Queue } from "../chat/use-queue";
+import type { Draft } from "../chat/message-types";
+import { IconButton } from "../ui/icon-button";
+
+type QueuedProps = {
+  queue: Queue;
+  /** Puts a message back into the field. */
+  onEdit: (draft: Draft) => void;
+};
+
+/** The messages that wait, oldest first. Those that the server has stay until the agent has read them. */
+export default function Queued({ queue, onEdit }: QueuedProps) {
+  return (
+    <ul aria-label="Queued messages" className="mx-auto flex w-full max-w-3xl flex-col gap-1 px-4 pb-2">
+      {queue.queued.map((message) => (
+        <li key={message.id} className="flex items-center gap-1 rounded-xl border bg-muted ps-3 pe-1 text-sm">
+          <span dir="auto" className="min-w-0 flex-1 truncate py-1.5">
+            {message.draft.text || message.draft.files.map(({ filename }) => filename ?? "file").join(", ")}
+          </span>
+          {message.state !== "waiting" ? (
+            <span className="px-2 text-xs text-muted-foreground">sent to the agent</span>
+          ) : (
+            <>
+              <IconButton label="Send now" size="small icon" onClick={() => queue.sendNow(message)}>
+                <ArrowUp />
+              </IconButton>
+              <IconButton
+                label="Edit the queued message"
+                size="small icon"
+                onClick={() => {
+                  queue.remove(message.id);
+                  onEdit(message.draft);
+                }}
+              >
+                <Pencil />
+              </IconButton>
+              <IconButton label="Remove the queued message" size="small icon" onClick={() => queue.remove(message.id)}>
+                <X />
+              </IconButton>
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,99 @@
+import type { TextUIPart } from "ai";
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from "react";
+import type { ChatMessage } from "../../chat/message-types";
+import { Tooltip } from "../../ui/tooltip";
+import { Elsewhere } from "../Elsewhere";
+import { COMPONENTS, type Extension, Markdown } from "../Markdown";
+import { numberedSources, type Source } from "../Sources";
+import type { Citation, CitedSource } from "./citations";
+
+type Marks = typeof import("./marks");
+
+const CitedContext = createContext<{ citations: Citation[]; sources: Source[] }>({ citations: [], sources: [] });
+
+/** Begins the address of a link that stands for a citation; its place in the list follows. */
+const LINK = "#citation-";
+
+const components = { ...COMPONENTS, a: LinkOrMark };
+
+let marks: Marks | undefined;
+
+/** What puts marks into a text: it is fetched for the first text with citations, which stands without them until then. */
+function useMarks(): Marks | undefined {
+  const [loaded, setLoaded] = useState(marks);
+  useEffect(() => {
+    if (loaded) return;
+    import("./marks").then(
+      (found) => setLoaded((marks = found)),
+      (error: unknown) => console.error("Citations are not shown:", error),
+    );
+  }, [loaded]);
+  return loaded;
+}
+
+/** A text with the numbers of its sources behind the words that rest on them. */
+export function CitedText({ part, message }: { part: TextUIPart; message: ChatMessage }) {
+  const loaded = useMarks();
+  const cited = useMemo(
+    () => ({ citations: loaded?.citationsOf(message, part) ?? [], sources: numberedSources(message.parts) }),
+    [loaded, message, part],
+  );
+  const extension = useMemo((): Extension | undefined => loaded && { remark: loaded.marksAsLinks, components }, [loaded]);
+  if (loaded === undefined || extension === undefined) return <Markdown text={part.text} />;
+  return (
+    <CitedContext value={cited}>
+      <Markdown text={loaded.withMarks(part.text, cited.citations)} extension={extension} />
+    </CitedContext>
+  );
+}
+
+function LinkOrMark({ href: url, children }: { href?: string | undefined; children?: ReactNode }) {
+  const { citations, sources } = useContext(CitedContext);
+  const citation = url?.startsWith(LINK) ? citations[Number.parseInt(url.slice(LINK.length), 10)] : undefined;
+  if (citation === undefined) return <Elsewhere url={url}>{children}</Elsewhere>;
+  const number = numberOf(citation.source, sources);
+  return number > 0 && <Mark citation={citation} number={number} />;
+}
+
+/** The number of a source in the list below the answer, which has each address once. */
+function numberOf(source: CitedSource, sources: Source[]): number {
+  const isSame = (listed: Source) =>
+    listed.type === "source-url" && source.sourceType === "url" ? listed.url === source.url : listed.sourceId === source.id;
+  return sources.findIndex(isSame) + 1;
+}
+
+const MARK =
+  "ms-0.5 inline-grid h-4 min-w-4 place-items-center rounded bg-accent px-1 align-super text-[0.6875rem] leading-none font-medium tabular-nums text-accent-foreground no-underline hover:bg-primary hover:text-primary-foreground";
+
+function Mark({ citation: { source, citedText }, number }: { citation: Citation; number: number }) {
+  const name = nameOf(source);
+  const label = citedText === undefined ? name : `${name}: “${citedText}”`;
+  return (
+    <Tooltip label={label.length > LONGEST ? `${label.slice(0, LONGEST)}…` : label}>
+      {source.sourceType === "url" && URL.canParse(source.url) ? (
+        <a
+          className={MARK}
+          href={source.url}
+          target="_blank"
+          rel="noopener noreferrer"
+          aria-label={`Source ${number}: ${name}`}
+          data-citation={number}
+        >
+          {number}
+        </a>
+      ) : (
+        <span className={MARK} role="note" tabIndex={0} aria-label={`Source ${number}: ${name}`} data-citation={number}>
+          {number}
+        </span>
+      )}
+    </Tooltip>
+  );
+}
+
+/** Characters of a tooltip. */
+const LONGEST = 300;
+
+function nameOf(source: CitedSource): string {
+  if (source.sourceType === "document") return source.title || source.filename || "Document";
+  return source.title || source.url;
+}

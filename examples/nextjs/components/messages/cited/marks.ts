@@ -1,0 +1,83 @@
+import type { Link, Nodes, PhrasingContent, Root } from "mdast";
+import type { Citation } from "./citations";
+
+export { citationsOf } from "./citations";
+
+/** See `CitedText`, which draws these links. */
+const LINK = "#citation-";
+
+/** Around a citation's place in the list: characters of Unicode's private area, which no text has. */
+const [OPEN, CLOSE] = ["\uE0C1", "\uE0C2"];
+const MARK = new RegExp(`${OPEN}(\\d+)${CLOSE}`, "g");
+
+/** Syntax of Markdown at the end of a line, after which a mark would change what the line means: a fence, a row. */
+const SYNTAX = /[\s`~|$#>=*_-]/;
+
+/** The text with a mark behind each place that is cited: Markdown leaves it where it is, whatever is around it. */
+export function withMarks(text: string, citations: Citation[]): string {
+  if (text.includes(OPEN) || text.includes(CLOSE)) return text;
+  const marks = citations
+    .map(({ startIndex = 0, endIndex = text.length }, index) => ({ index, at: endOf(text, startIndex, endIndex) }))
+    .filter((mark): mark is { index: number; at: number } => mark.at !== undefined)
+    .sort((one, other) => one.at - other.at || one.index - other.index);
+  let before = 0;
+  const pieces = marks.map(({ index, at }) => {
+    const piece = `${text.slice(before, at)}${OPEN}${index}${CLOSE}`;
+    before = at;
+    return piece;
+  });
+  return pieces.join("") + text.slice(before);
+}
+
+function endOf(text: string, start: number, end: number): number | undefined {
+  if (!(start >= 0 && start < end && end <= text.length)) return undefined;
+  let at = end;
+  while (at > start && SYNTAX.test(text.charAt(at - 1))) at--;
+  return at > start ? at : undefined;
+}
+
+/** Makes links of the marks. One within code, or in an address, comes after it. */
+export function marksAsLinks() {
+  return (tree: Root): void => replace(tree);
+}
+
+function replace(parent: Nodes): void {
+  if (!("children" in parent)) return;
+  const children: Nodes[] = parent.children;
+  children.splice(0, children.length, ...children.flatMap(replaced));
+}
+
+function replaced(node: Nodes): Nodes[] {
+  if (node.type === "text") return split(node.value);
+  const found = marksOf(node);
+  replace(node);
+  if (found.length === 0) return [node];
+  return node.type === "code" ? [node, { type: "paragraph", children: found }] : [node, ...found];
+}
+
+/** Takes the marks out of what is no text: code, addresses and titles. */
+function marksOf(node: Nodes): Link[] {
+  const found: Link[] = [];
+  const fields = node as unknown as Record<string, unknown>;
+  for (const name of ["value", "url", "title", "alt", "lang", "meta"]) {
+    const value = fields[name];
+    if (typeof value !== "string" || !value.includes(OPEN)) continue;
+    fields[name] = value.replace(MARK, (_, index: string) => {
+      found.push(link(index));
+      return "";
+    });
+  }
+  return found;
+}
+
+function split(text: string): PhrasingContent[] {
+  const pieces = text.split(MARK); // what is matched stands at the odd places
+  return pieces.flatMap((piece, index): PhrasingContent[] => {
+    if (index % 2 === 1) return [link(piece)];
+    return piece === "" ? [] : [{ type: "text", value: piece }];
+  });
+}
+
+function link(index: string): Link {
+  return { type: "link", url: `${LINK}${index}`, children: [] };
+}

@@ -1,0 +1,143 @@
+"""The sources of an event, the places in its text that rest on them, and the searches behind them.
+
+Google gives a place in bytes of UTF-8, counted in one part. A fact gives it in characters of the event's whole text.
+A place that does not fit the text is left out: a callback may have changed the text, or cut it otherwise.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final
+
+from stream_protocol.adk import _facts as facts
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+    from google.genai import types
+
+MAX_QUOTE: Final = 1_000
+"""Characters of a quotation from a source. A retrieved chunk may be long, and each place that cites it repeats it."""
+
+_CONTINUATION: Final = bytes(range(0x80, 0xC0))
+"""The bytes of UTF-8 that do not begin a character."""
+
+_COUNTED: Final = 4096
+"""Bytes that are counted only once, however many places follow them."""
+
+
+def read_grounding(event: "Event", parts: Sequence[facts.Part]) -> Iterator[facts.Report]:
+    """Return the sources, citations and search suggestions of an event. ``parts``: the facts of its parts."""
+    places = _Places(parts)
+    if (grounding := event.grounding_metadata) is not None:
+        sources = [list(_of_chunk(chunk)) for chunk in grounding.grounding_chunks or ()]
+        for found in sources:
+            yield from found
+        yield from _citations(grounding, sources, places)
+        yield from _suggestions(grounding)
+    if (citations := event.citation_metadata) is not None:
+        for citation in citations.citations or ():
+            if citation.uri:
+                source = facts.Source(citation.uri, citation.title)
+                yield source
+                if (place := places.find(None, citation.start_index, citation.end_index, None)) is not None:
+                    yield facts.Citation(source, *place)
+
+
+def _of_chunk(chunk: "types.GroundingChunk") -> Iterator[facts.Source]:
+    if (web := chunk.web) and web.uri:
+        yield facts.Source(web.uri, web.title or web.domain)
+    if (place := chunk.maps) and place.uri:
+        yield facts.Source(place.uri, place.title, is_map=True)
+    if (image := chunk.image) and (uri := image.source_uri or image.image_uri):
+        yield facts.Source(uri, image.title)
+    document = chunk.retrieved_context
+    if document and (name := document.uri or document.document_name or document.title):
+        yield facts.Source(name, document.title, document.document_name)
+
+
+def _quote(chunk: "types.GroundingChunk") -> str | None:
+    """The words of a document that the model was shown. Web pages come without their words."""
+    document = chunk.retrieved_context
+    text = document.text or (document.rag_chunk.text if document.rag_chunk else None) if document else None
+    return text[:MAX_QUOTE] if text else None
+
+
+def _citations(
+    grounding: "types.GroundingMetadata", sources: Sequence[Iterable[facts.Source]], places: "_Places"
+) -> Iterator[facts.Citation]:
+    chunks = grounding.grounding_chunks or ()
+    for support in grounding.grounding_supports or ():
+        segment = support.segment
+        if segment is None:
+            continue
+        place = places.find(segment.part_index, segment.start_index, segment.end_index, segment.text)
+        if place is None:
+            continue
+        for index in support.grounding_chunk_indices or ():
+            if 0 <= index < len(chunks):
+                quote = _quote(chunks[index])
+                yield from (facts.Citation(source, *place, quote) for source in sources[index])
+
+
+def _suggestions(grounding: "types.GroundingMetadata") -> Iterator[facts.SearchSuggestions]:
+    rendered = grounding.search_entry_point.rendered_content if grounding.search_entry_point else None
+    queries = tuple(query for query in grounding.web_search_queries or () if query)
+    if rendered or queries:
+        yield facts.SearchSuggestions(rendered or None, queries)
+
+
+class _Places:
+    """Finds places in the text of an event."""
+
+    def __init__(self, parts: Sequence[facts.Part]) -> None:
+        self._texts = [part.text if isinstance(part, facts.Text) and not part.is_thought else "" for part in parts]
+        self._begins = [0, *accumulate(map(len, self._texts))]
+        self._counted: dict[str, _Utf8] = {}
+
+    def find(self, part: int | None, start: Any, end: Any, text: str | None) -> tuple[int, int] | None:
+        """Return the first character of a place, and the one after its last; ``None`` for a place that does not fit.
+
+        ``part``: the part in which the bytes are counted. Protobuf leaves a 0 out, as it does for ``start``. ADK joins
+        the parts of a stream, and puts thoughts before them. So bytes of the first part may also be those of the whole
+        text, if ``text`` says the same or there is only one text.
+        """
+        if not isinstance(end, int) or not isinstance(start, int | None):
+            return None
+        if part and not 0 <= part < len(self._texts):
+            return None
+        own = self._texts[part or 0] if self._texts else ""
+        if own and (place := self._in(own, start or 0, end, text)) is not None:
+            begin = self._begins[part or 0]
+            return begin + place[0], begin + place[1]
+        if part or (text is None and sum(map(bool, self._texts)) != 1):
+            return None
+        return self._in("".join(self._texts), start or 0, end, text)
+
+    def _in(self, base: str, start: int, end: int, text: str | None) -> tuple[int, int] | None:
+        if (counted := self._counted.get(base)) is None:
+            counted = self._counted[base] = _Utf8(base)
+        first, last = counted.characters_before(start), counted.characters_before(end)
+        if first is None or last is None or first >= last or (text is not None and base[first:last] != text):
+            return None
+        return first, last
+
+
+class _Utf8:
+    """A text whose characters are found by their bytes."""
+
+    def __init__(self, text: str) -> None:
+        self._bytes = text.encode("utf-8", "surrogatepass")
+        blocks = range(0, len(self._bytes), _COUNTED)
+        self._before = [0, *accumulate(_characters(self._bytes[begin : begin + _COUNTED]) for begin in blocks)]
+
+    def characters_before(self, place: int) -> int | None:
+        """The number of characters before this byte; ``None`` if no character begins or ends there."""
+        if not 0 <= place <= len(self._bytes):
+            return None
+        if place < len(self._bytes) and self._bytes[place] in _CONTINUATION:
+            return None
+        block = place // _COUNTED
+        return self._before[block] + _characters(self._bytes[block * _COUNTED : place])
+
+
+def _characters(encoded: bytes) -> int:
+    return len(encoded.translate(None, _CONTINUATION))

@@ -1,0 +1,177 @@
+"""``SteeringInbox``: the steering messages of one run, from when they are accepted until a model call reads them.
+
+Only the run's own worker appends to its session: see ``docs/decisions/steering.md``. So every message comes here first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from google.adk.events import Event
+from google.genai import types
+
+from stream_protocol.adk import USER
+from stream_protocol.agents import run_channel
+from stream_protocol.serving.base import Tasks
+from stream_protocol.session import steering_content
+from stream_protocol.session.transcript import AcceptedMessage, TakenInMessage, update_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from google.adk.agents.callback_context import CallbackContext
+    from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.models import LlmRequest
+
+    from stream_protocol.wire import UIMessage
+
+MAX_WAITING: Final = 16
+"""The most messages that wait for a run: a user types a few between two model calls."""
+
+Refusal: TypeAlias = Literal["finished", "aborted", "left"]
+"""``finished``: the run takes in no more. ``aborted``: it is being stopped. ``left``: another worker is to go on with
+it."""
+
+Receipt: TypeAlias = Literal["delivered", "full"] | Refusal
+"""``delivered``: the session has the message. ``full``: too many wait."""
+
+
+class SteeringInbox:
+    """Keeps the messages that wait for the run, and stores each of them twice: accepted, then taken in."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, AcceptedMessage] = {}
+        self._delivered: set[str] = set()
+        """The ids of all messages that this run has accepted or taken in."""
+        self._again: defaultdict[str, list[Event]] = defaultdict(list)
+        """Model call -> the events with the messages that it has read in an earlier execution of the run."""
+        self._calls = Counter[str]()
+        """Agent and branch -> how many model calls have begun."""
+        self._invocation: InvocationContext | None = None
+        """Of the run that goes on: it has the session to which ADK appends."""
+        self._storing = asyncio.Lock()
+        self._changed = asyncio.Condition()
+        self._refusal: Refusal | None = None
+        self._closed = False
+        self._tasks = Tasks()
+
+    def begin(
+        self, waiting: Iterable[AcceptedMessage], *, delivered: Iterable[str] = (), taken_in: Iterable[Event] = ()
+    ) -> None:
+        """Called before the run. ``waiting``: messages that wait in the session. ``delivered``: the ids of those that
+        earlier runs have taken in. ``taken_in``: events with messages, which an earlier execution of this run has
+        stored."""
+        self._delivered.update(delivered)
+        for event in taken_in:
+            if (steering := TakenInMessage.of(event)) is not None:
+                self._again[steering.model_call].append(event)
+                self._delivered.add(steering.id)
+        self._waiting.update((message.id, message) for message in waiting if message.id not in self._delivered)
+        self._delivered.update(self._waiting)
+
+    @property
+    def waiting(self) -> tuple[AcceptedMessage, ...]:
+        """The messages that wait, oldest first."""
+        return tuple(self._waiting.values())
+
+    async def enter(self, invocation: InvocationContext) -> None:
+        """ADK begins to append to the invocation's session."""
+        async with self._changed:
+            self._invocation = invocation
+            self._changed.notify_all()
+
+    async def leave(self) -> None:
+        """ADK appends no more to that session. Waits for a message that is being stored."""
+        async with self._storing:
+            self._invocation = None
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Accepts no more messages, for this reason. The first reason counts."""
+        self._refusal = self._refusal or refusal
+
+    async def close(self) -> tuple[AcceptedMessage, ...]:
+        """Takes no more messages. Returns those that wait."""
+        self.refuse("finished")
+        async with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        async with self._storing:
+            return self.waiting
+
+    async def receive(self, message: UIMessage) -> Receipt:
+        """Stores a message as accepted, once, and keeps it for the next model call. It is stored to the end even if the
+        request that brought it is cancelled."""
+        return await asyncio.shield(self._tasks.start(self._receive(message)))
+
+    async def _receive(self, message: UIMessage) -> Receipt:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._closed or self._invocation is not None)
+        async with self._storing:
+            if message["id"] in self._delivered:
+                return "delivered"
+            if self._refusal is not None or (invocation := self._invocation) is None:
+                return self._refusal or "finished"
+            if len(self._waiting) >= MAX_WAITING:
+                return "full"
+            accepted = AcceptedMessage(message={**message}, model_calls=self._calls.total())
+            event = Event(author=USER, invocation_id=invocation.invocation_id)
+            update_metadata(event, accepted=accepted)
+            await invocation.session_service.append_event(invocation.session, event)
+            self._waiting[accepted.id] = accepted
+            self._delivered.add(accepted.id)
+            return "delivered"
+
+    async def wait_until_taken_in(self, message_id: str) -> bool:
+        """Waits until a model call reads the message. Returns ``False`` if the run ends before."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._closed or message_id not in self._waiting)
+        return message_id in self._delivered and message_id not in self._waiting
+
+    async def take_in(self, context: CallbackContext, request: LlmRequest) -> None:
+        """Adds the messages that wait to the request of a model call, stores them, and writes them to the response."""
+        invocation = context._invocation_context  # noqa: SLF001 - the public one has a copy of the session
+        own = self._invocation
+        if own is None or invocation.session.id != own.session.id:
+            return  # of an agent inside an `AgentTool`, which has a session of its own
+        speaker = f"{context.agent_name}/{invocation.branch or ''}"
+        self._calls[speaker] += 1
+        call = f"{speaker}/{self._calls[speaker]}"
+        begun = self._calls.total()
+        async with self._storing:
+            for event in self._again.pop(call, ()):
+                await self._take_in(invocation, request, event.content, TakenInMessage.of(event))
+            for message in [one for one in self.waiting if one.model_calls < begun]:
+                content = await self._seen_by_plugins(invocation, steering_content(message.message))
+                await self._take_in(invocation, request, content, TakenInMessage(id=message.id, model_call=call))
+                del self._waiting[message.id]
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _seen_by_plugins(self, invocation: InvocationContext, content: types.Content) -> types.Content:
+        """The content as the app's plugins leave it: ADK shows them each message of the user."""
+        changed = await invocation.plugin_manager.run_on_user_message_callback(
+            user_message=content, invocation_context=invocation
+        )
+        return content if changed is None else changed
+
+    async def _take_in(
+        self,
+        invocation: InvocationContext,
+        request: LlmRequest,
+        content: types.Content | None,
+        steering: TakenInMessage | None,
+    ) -> None:
+        event = Event(
+            author=USER,
+            invocation_id=invocation.invocation_id,
+            isolation_scope=invocation.isolation_scope,
+            content=content,
+        )
+        update_metadata(event, steering=steering)
+        await invocation.session_service.append_event(invocation.session, event)
+        if event.content is not None:
+            request.contents.append(event.content)
+        if (channel := run_channel()) is not None:
+            channel.post(event)

@@ -1,0 +1,45 @@
+"""Begins the turn of a steering message that came too late for its run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.requests._lifecycle import RequestLifecycle
+from stream_protocol.wire import ChatRequestError, parse_chat_request
+
+if TYPE_CHECKING:
+    from stream_protocol.serving.chats import ChatKey
+    from stream_protocol.serving.requests._context import ServiceContext
+    from stream_protocol.serving.runs import NextTurn
+
+logger = logging.getLogger(__name__)
+
+
+def begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
+    """Begins the turn of a message that came too late for its run. A message that is refused waits for the next run."""
+    _ = service.tasks.start(_begin_turn(service, key, turn))
+
+
+async def _begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
+    user_id, chat_id = key
+    lifecycle = RequestLifecycle(
+        service,
+        parse_chat_request({"id": chat_id, "message": turn.message}),
+        user_id=user_id,
+        overrides=turn.overrides,
+        begins_run=True,
+        is_stopped=turn.was_stopped,
+    )
+    try:
+        events = await lifecycle.respond()
+    except ChatRequestError as refused:
+        logger.warning("A message that came too late for its run waits for the next run of the chat: %s", refused)
+    except Exception as error:  # noqa: BLE001 - whatever the agent raises; nobody else is told
+        logger.error("A message that came too late for its run waits for the next run of the chat.")  # noqa: TRY400 - the next line has the reason
+        log_error(logger, error)
+    else:
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()

@@ -1,0 +1,99 @@
+"""Steering: gives a message of the user to the run of its chat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias
+
+from typing_extensions import TypedDict
+
+from stream_protocol.serving.base import run_off_loop
+from stream_protocol.serving.chats import chat_key
+from stream_protocol.serving.runs import Incoming
+from stream_protocol.session import NewUserTurn, NothingToRun, idempotency_key
+from stream_protocol.wire import ChatRequestError
+
+if TYPE_CHECKING:
+    from stream_protocol.serving.base import RunOverrides
+    from stream_protocol.serving.requests._context import ServiceContext
+    from stream_protocol.serving.runs import Planned, Reply
+    from stream_protocol.session import PlannedTurn
+    from stream_protocol.wire import ChatRequest
+
+NotDelivered: TypeAlias = Literal["finished", "waiting-for-tool-results", "aborted"]
+"""Reasons of the AI SDK. ``finished``: the chat has no run that takes in messages. ``waiting-for-tool-results``: it has
+none because the agent waits for an answer. ``aborted``: its run is being stopped."""
+
+
+class SteeringOutcome(TypedDict):
+    """The outcome of a steering message, in the AI SDK's terms."""
+
+    type: Literal["delivered", "not-delivered"]
+    """``delivered``: the message is stored, and the run takes it in, or it begins the next turn."""
+    id: str
+    """The message's id."""
+    reason: NotRequired[NotDelivered]
+    """The reason, if it was not delivered. Nothing is stored then: send it as a new message."""
+
+
+def can_steer(turn: PlannedTurn) -> bool:
+    """Return True for new words alone. An edit takes back what a run works on, and an answer may end its call."""
+    return isinstance(turn, NewUserTurn) and turn.rewind_before is None and not turn.answers
+
+
+def refuse_if_full(reply: Reply) -> None:
+    """Raises ``ChatRequestError`` (429) if too many messages wait for the run."""
+    if reply == "full":
+        text = "Too many of your messages wait for the answer. Try again in a moment."
+        raise ChatRequestError(text, status=429, retry_after=2, reason="steering_messages")
+
+
+async def steer(
+    service: ServiceContext, request: ChatRequest, user_id: str, overrides: RunOverrides
+) -> SteeringOutcome:
+    """Gives the request's message to the run of the chat. Raises ``ChatRequestError``: see ``ChatService.steer``."""
+    if not service.keeps_history:
+        raise ChatRequestError("The server does not keep this chat: wait for the answer, or stop it.", status=409)
+    key, message = chat_key(user_id, request.id), request.target
+    delivered: SteeringOutcome = {"type": "delivered", "id": message["id"]}
+    planned = await _plan(service, request, user_id, overrides)
+    if isinstance(planned.turn, NothingToRun) or _waits(planned, message["id"]):
+        return delivered
+    if not can_steer(planned.turn):
+        raise ChatRequestError("This message is stored already. Send it as an edit.", status=409)
+    run, reply = await service.runs.open_run(key), None
+    if run is not None:
+        reply = await service.store.with_timeout(service.runs.steer(key, run, message))
+        refuse_if_full(reply)
+        if reply == "delivered":
+            return delivered
+        planned = await _plan(service, request, user_id, overrides)  # the run may have taken in an equal one
+        if isinstance(planned.turn, NothingToRun) or _waits(planned, message["id"]):
+            return delivered
+    elif planned.session is None:
+        raise ChatRequestError("There is no such chat.", status=404)
+    return {"type": "not-delivered", "id": message["id"], "reason": _reason(planned, reply)}
+
+
+async def _plan(service: ServiceContext, request: ChatRequest, user_id: str, overrides: RunOverrides) -> Planned:
+    incoming = Incoming(
+        request=request,
+        user_id=user_id,
+        overrides=overrides,
+        scope=service.audit.scope(user_id, request),
+        idempotency_key=await run_off_loop(lambda: idempotency_key(request), size=request.size),
+    )
+    return await service.store.with_timeout(service.planner.plan(incoming, chat_was_busy=True))
+
+
+def _waits(planned: Planned, message_id: str) -> bool:
+    """Return True if the message was accepted, and waits."""
+    return planned.transcript is not None and any(one.id == message_id for one in planned.transcript.waiting)
+
+
+def _reason(planned: Planned, reply: Reply | None) -> NotDelivered:
+    """The reason for which the chat takes in no message. ``reply``: that of its run; ``None`` if it has none."""
+    if reply == "aborted":
+        return "aborted"
+    exchange = planned.transcript.current if planned.transcript is not None else None
+    is_waiting = exchange is not None and any(call.is_awaited for call in exchange.external_calls)
+    return "waiting-for-tool-results" if is_waiting else "finished"

@@ -1,0 +1,82 @@
+"""Posts to runs through the store: ``PostReplies`` at the run's worker, ``post_through`` at the worker that posts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from stream_protocol.serving.base import Tasks
+from stream_protocol.serving.run_logs._run_log import RunLogError
+from stream_protocol.serving.run_logs._run_store import Post
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stream_protocol.serving.run_logs._run_log import RunHandle
+    from stream_protocol.serving.run_logs._run_store import RunIdentity, RunStore
+
+logger = logging.getLogger(__name__)
+
+MIN_PAUSE, MAX_PAUSE = 0.01, 0.25
+"""The least and the most seconds between two looks for a reply. Between them, the pause is a tenth of the time for
+which the post has waited."""
+
+CLOSING_SECONDS: Final = 1.0
+"""Seconds that the end of a run waits for its last replies: they say at once that the run is over."""
+
+
+class PostReplies:
+    """Hands the posts of other workers to a run, each once at a time, and stores the replies."""
+
+    def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle) -> None:
+        self._store = store
+        self._run = run
+        self._owner = owner
+        self._handled: set[str] = set()
+        self._tasks = Tasks()
+
+    def take(self, posts: Iterable[Post]) -> None:
+        """Hands over those posts that are not being handled."""
+        for post in posts:
+            if post.id not in self._handled:
+                self._handled.add(post.id)
+                _ = self._tasks.start(self._handle(post))
+
+    async def wait(self) -> None:
+        """Waits for the replies to all posts, for a short time."""
+        await self._tasks.wait(CLOSING_SECONDS)
+
+    async def _handle(self, post: Post) -> None:
+        try:
+            reply = await self._owner.receive(post.content)
+            await self._store.reply(self._run.chat, self._run.run_id, post.id, reply)
+        except RunLogError as error:
+            logger.warning("A reply of run %s is not stored just now: %s", self._run.run_id, error)
+        except Exception:
+            logger.exception("A post to run %s could not be handled.", self._run.run_id)
+        finally:
+            self._handled.discard(post.id)  # it comes again if there is no reply
+
+
+async def post_through(
+    store: RunStore, chat: str, run_id: str, content: bytes, renewal_interval: float
+) -> bytes | None:
+    """Posts to a run of another worker, and returns its reply; ``None`` if the run does not hold the chat's lease.
+
+    The post is repeated as often as a lease is renewed: a fail-over may lose it.
+    """
+    post, loop = Post.of(content), asyncio.get_running_loop()
+    begun = loop.time()
+    while True:
+        worker = await store.post(chat, run_id, post)
+        if worker is None:
+            return await store.reply_to(chat, run_id, post.id)
+        with suppress(RunLogError):  # the worker sees the post at its next regular renewal
+            await store.request_renewal(worker, run_id)
+        repeat_at = loop.time() + renewal_interval
+        while loop.time() < repeat_at:
+            await asyncio.sleep(min(max(MIN_PAUSE, (loop.time() - begun) / 10), MAX_PAUSE))
+            if (reply := await store.reply_to(chat, run_id, post.id)) is not None:
+                return reply

@@ -1,0 +1,144 @@
+"""Sources, the places in a text that rest on them, and Google's search suggestions -> chunks.
+
+Clients since 7.0.138 read citations on ``text-end``. All others get ``data-adk-citations``, and these do, too, for a
+text that has ended before its citations came.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final
+
+from stream_protocol.adk import Citation, EventFacts, SearchSuggestions, Source
+from stream_protocol.stream._media import document_type, is_web_url
+from stream_protocol.wire import ClientVersion, DocumentSource, ProviderMetadata, Sink, TextCitation, UrlSource
+
+if TYPE_CHECKING:
+    from stream_protocol.stream._speakers import Speaker
+
+MAX_LENGTH: Final = 1_000_000
+"""Characters of the citations of one event. Each of them repeats its source, so a few bytes could become many."""
+
+_OF_MAP: Final[ProviderMetadata] = {"adk": {"grounding": "maps"}}
+"""Marks a place on Google Maps: apps must name Google Maps beside it."""
+
+
+class Sources:
+    """Writes the sources and searches that the message does not have yet. Ids are ordinals in the message."""
+
+    __slots__ = ("_client", "_searches", "_sink", "_sources")
+
+    def __init__(self, sink: Sink[Any], client: ClientVersion) -> None:
+        self._sink = sink
+        self._client = client
+        self._sources: dict[str, UrlSource | DocumentSource] = {}
+        """Address of a source -> the source as a citation has it."""
+        self._searches: set[SearchSuggestions] = set()
+
+    def add(self, said: EventFacts, speaker: "Speaker", *, as_streamed: bool) -> None:
+        """Writes what is new in an event. ``as_streamed``: whether the client has the texts of this event."""
+        for report in said.reports:
+            if isinstance(report, Source) and report.uri not in self._sources:
+                self._write(report)
+        citations = [report for report in said.reports if isinstance(report, Citation)]
+        if citations and as_streamed:
+            self._cite(citations, said.text, speaker)
+        for report in said.reports:
+            if isinstance(report, SearchSuggestions) and report not in self._searches:
+                self._searches.add(report)
+                self._write_search(report)
+
+    def _write(self, source: Source) -> None:
+        source_id = f"source-{len(self._sources)}"
+        provider = _OF_MAP if source.is_map else None
+        known: UrlSource | DocumentSource
+        if is_web_url(source.uri):
+            known = {"type": "source", "sourceType": "url", "id": source_id, "url": source.uri}
+            if source.title is not None:
+                known["title"] = source.title
+            self._sink.source_url(source_id, source.uri, source.title, provider)
+        else:
+            media_type = document_type(source.filename or source.uri)
+            title = source.title or source.filename or source.uri
+            known = {
+                "type": "source",
+                "sourceType": "document",
+                "id": source_id,
+                "mediaType": media_type,
+                "title": title,
+            }
+            if source.filename is not None:
+                known["filename"] = source.filename
+            self._sink.source_document(source_id, media_type, title, source.filename, provider)
+        if provider is not None:
+            known["providerMetadata"] = provider
+        self._sources[source.uri] = known
+
+    def _write_search(self, search: SearchSuggestions) -> None:
+        value: dict[str, Any] = {"webSearchQueries": [*search.queries]}
+        if search.rendered_content is not None:
+            value["renderedContent"] = search.rendered_content
+        self._sink.data("adk-search-suggestions", value)
+
+    def _cite(self, citations: Iterable[Citation], text: str, speaker: "Speaker") -> None:
+        blocks = speaker.text_blocks
+        if sum(length for _, length in blocks) != len(text):
+            return
+        for block, cited in _by_block(citations, [length for _, length in blocks], text).items():
+            part_id = blocks[block][0]
+            written = self._written(cited)
+            if speaker.open_text == part_id and self._client.knows("text-end", "citations"):
+                speaker.citations = written
+            else:
+                value = {"textIndex": int(part_id), "citations": written}
+                self._sink.data("adk-citations", value, data_id=f"text-{part_id}")
+
+    def _written(self, cited: Iterable[Citation]) -> list[TextCitation]:
+        written: list[TextCitation] = []
+        for citation in cited:
+            one: TextCitation = {
+                "source": self._sources[citation.source.uri],
+                "startIndex": citation.start,
+                "endIndex": citation.end,
+            }
+            if citation.quote is not None:
+                one["citedText"] = citation.quote
+            written.append(one)
+        return written
+
+
+def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) -> Mapping[int, list[Citation]]:
+    """Block of the text -> its citations, with their places in UTF-16 units of the block. A place in two blocks is cut.
+
+    A place that rests twice on a source counts once.
+    """
+    begins = [0, *accumulate(lengths)]
+    cut: dict[int, dict[tuple[str, int, int], Citation]] = defaultdict(dict)
+    length = 0
+    for citation in citations:
+        length += 100 + len(citation.source.uri) + len(citation.source.title or "") + len(citation.quote or "")
+        if length > MAX_LENGTH:
+            break
+        block = bisect_right(begins, citation.start) - 1
+        while block < len(lengths) and begins[block] < citation.end:
+            start = max(citation.start, begins[block]) - begins[block]
+            end = min(citation.end, begins[block + 1]) - begins[block]
+            if start < end:
+                cut[block].setdefault((citation.source.uri, start, end), citation._replace(start=start, end=end))
+            block += 1
+    found: dict[int, list[Citation]] = {}
+    for block, cited in sorted(cut.items()):
+        units = _utf16_units(text[begins[block] : begins[block + 1]], {place for _, *ends in cited for place in ends})
+        found[block] = [each._replace(start=units[each.start], end=units[each.end]) for each in cited.values()]
+    return found
+
+
+def _utf16_units(text: str, places: Iterable[int]) -> dict[int, int]:
+    """Place in a text, counted in characters -> the same place in UTF-16 units."""
+    units: dict[int, int] = {}
+    counted = before = 0
+    for place in sorted(places):
+        counted += len(text[before:place].encode("utf-16-le", "surrogatepass")) // 2
+        units[place], before = counted, place
+    return units

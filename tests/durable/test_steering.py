@@ -1,0 +1,74 @@
+"""A steered run goes on in the next server: what it has taken in comes at the same model call, and is stored once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_protocol.serving import ChatService
+from stream_protocol.testing import Call
+from stream_protocol.wire import parse_chat_request
+from tests.durable.shared_state import USER, SharedState, begin, ended, history
+from tests.serving.support import said, soon
+
+STEERING = "data-adk-steering"
+
+
+@pytest.fixture
+def shared(tmp_path: Path, engine_url: str) -> SharedState:
+    return SharedState(tmp_path, engine_url)
+
+
+async def steer(service: ChatService, text: str, message_id: str = "s1") -> None:
+    request = parse_chat_request({"id": "c1", "message": said(text, message_id)})
+    assert (await service.steer(request, user_id=USER))["type"] == "delivered"
+
+
+async def stored_texts(service: ChatService) -> list[str]:
+    session = await service.runner.session_service.get_session(
+        app_name=service.runner.app_name, user_id=USER, session_id="c1"
+    )
+    assert session is not None
+    parts: list[Any] = [part for event in session.events if event.content for part in event.content.parts or ()]
+    return [part.text for part in parts if part.text]
+
+
+async def test_a_message_that_waited_when_the_server_ended_is_taken_in_by_the_next(shared: SharedState) -> None:
+    agent = shared.agent(Call("quick", {}), Call("look", {}), "Done.")
+    async with shared.service(agent) as service:
+        _ = await begin(service)
+        await soon(shared.reached)
+        await steer(service, "Stop at one.")
+    shared.gate.set()
+    async with shared.service(agent) as service:
+        await ended(service)
+        _, answer = await history(service)
+        assert (await stored_texts(service)).count("Stop at one.") == 1
+    assert shared.asked == 3
+    kinds = [part["type"] for part in answer["parts"]]
+    assert kinds.count(STEERING) == 1
+    assert kinds.index("tool-look") < kinds.index(STEERING) < kinds.index("text")
+
+
+async def test_a_message_that_was_taken_in_comes_at_the_same_call_again(shared: SharedState) -> None:
+    agent = shared.agent(Call("look", {}), Call("book", {}), "Done.")
+    async with shared.service(agent) as service:
+        _ = await begin(service)
+        await soon(shared.reached)
+        await steer(service, "Stop at one.")
+        shared.reached.clear()
+        shared.gate.set()
+        shared.gate.clear()  # it has let `look` go on, and holds `book`
+        await soon(shared.reached)
+    shared.gate.set()
+    async with shared.service(agent) as service:
+        await ended(service)
+        _, answer = await history(service)
+        assert (await stored_texts(service)).count("Stop at one.") == 1
+        await steer(service, "Stop at one.")  # a page that lost the reply
+    assert shared.asked == 3
+    kinds = [part["type"] for part in answer["parts"]]
+    assert kinds.count(STEERING) == 1
+    assert kinds.index("tool-look") < kinds.index(STEERING) < kinds.index("tool-book")

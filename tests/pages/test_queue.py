@@ -1,0 +1,109 @@
+"""Messages that are sent while an answer is being written: the page queues them, or gives them to the agent."""
+
+import json
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts
+from tests.pages.scenes import BEGINNING, END, Scenes
+
+pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
+
+
+def queued(page: Page) -> Locator:
+    return page.get_by_role("list", name="Queued messages").get_by_role("listitem")
+
+
+@pytest.fixture
+def steering_page(page: Page) -> Page:
+    """The page of an app with ``while_busy="steer"``."""
+
+    def steer(route: Route) -> None:
+        told = route.fetch().json()
+        route.fulfill(body=json.dumps({**told, "whileBusy": "steer"}), content_type="application/json")
+
+    page.route("**/page.json", steer)
+    page.reload()
+    expect(field(page)).to_be_visible()
+    return page
+
+
+def begin_story(page: Page) -> None:
+    say(page, "story")
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+
+
+def test_messages_in_mid_answer_wait_and_are_sent_one_after_the_other(page: Page, scenes: Scenes) -> None:
+    begin_story(page)
+    say(page, "first")
+    say(page, "second")
+    expect(queued(page)).to_contain_text(["first", "second"])
+    expect_status(page, "streaming")
+    scenes.go_on()
+    expect(texts(page)).to_have_text([BEGINNING + END, "You said: first", "You said: second"])
+    expect(queued(page)).to_have_count(0)
+    page.reload()
+    expect(texts(page)).to_have_text([BEGINNING + END, "You said: first", "You said: second"])
+
+
+def test_a_queued_message_is_edited_and_removed(page: Page, scenes: Scenes) -> None:
+    begin_story(page)
+    say(page, "first")
+    say(page, "second")
+    queued(page).first.get_by_role("button", name="Edit the queued message").click()
+    expect(field(page)).to_have_value("first")
+    expect(field(page)).to_be_focused()
+    say(page, "third")
+    expect(queued(page)).to_contain_text(["second", "third"])
+    queued(page).first.get_by_role("button", name="Remove the queued message").click()
+    expect(queued(page)).to_contain_text(["third"])
+    scenes.go_on()
+    expect(texts(page)).to_have_text([BEGINNING + END, "You said: third"])
+
+
+def test_after_a_stop_what_is_queued_waits_for_its_button(page: Page) -> None:
+    begin_story(page)
+    say(page, "first")
+    expect(queued(page)).to_have_count(1)
+    field(page).press("Escape")
+    expect_status(page, "ready")
+    expect(queued(page)).to_have_count(1)
+    expect(answers(page)).to_have_count(1)
+    press(page, "Send now")
+    expect(texts(page)).to_have_text([BEGINNING, "You said: first"])
+
+
+def test_a_queued_message_waits_until_an_approval_is_given(page: Page) -> None:
+    say(page, "pay")
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    say(page, "never mind")
+    expect(texts(page)).to_have_text(["You said: never mind"])  # the agent was not busy: it is a message as ever
+
+
+def test_the_agent_takes_in_a_message_during_a_tool(steering_page: Page, scenes: Scenes) -> None:
+    page = steering_page
+    say(page, "dig")
+    expect(page.locator('[data-tool="dig"]')).to_be_visible()
+    say(page, "make it short")
+    expect(queued(page)).to_contain_text(["sent to the agent"])
+    scenes.go_on()
+    expect(page.locator("[data-steering]")).to_have_text("make it short")
+    expect(texts(page)).to_have_text(["You said: make it short"])
+    expect(queued(page)).to_have_count(0)
+    expect_status(page, "ready")
+    expect(page.get_by_role("article", name="You")).to_have_count(1)
+    page.reload()
+    expect(page.locator("[data-steering]")).to_have_text("make it short")
+    expect(page.get_by_role("article")).to_have_count(2)
+
+
+def test_a_message_that_comes_too_late_is_shown_as_the_next_turn(steering_page: Page, scenes: Scenes) -> None:
+    page = steering_page
+    begin_story(page)
+    say(page, "and now")
+    expect(queued(page)).to_contain_text(["sent to the agent"])
+    scenes.go_on()
+    expect(texts(page)).to_have_text([BEGINNING + END, "You said: and now"])
+    expect(queued(page)).to_have_count(0)
+    expect(page.get_by_role("article", name="You")).to_have_count(2)
