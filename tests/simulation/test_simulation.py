@@ -24,7 +24,7 @@ from tests.simulation.schedule import Look, Schedule, Send, Stop, drawn
 from tests.simulation.views import wrong_words
 from tests.simulation.virtual_time import EndlessError, Process, VirtualLoop, run
 
-FIXED = range(150)
+FIXED = range(100)
 
 FOUND = (21379, 31765)
 """Schedules that have found faults of ours: see `docs/reliability.md`."""
