@@ -260,6 +260,7 @@ class Deployment:
                 worker = self.workers[fault.worker]
                 if worker.is_there:
                     self.tell(worker.process.name, "is told to end")
+                    worker.is_retired = True
                     _ = worker.do(lambda: self._retire(worker, fault.drain))
 
     def _thaw(self, worker: Worker) -> None:
@@ -268,7 +269,6 @@ class Deployment:
             self.loop.thaw(worker.process)
 
     async def _retire(self, worker: Worker, drain: float) -> None:
-        worker.is_retired = True
         with suppress(TimeoutError):
             async with asyncio.timeout(drain):
                 await worker.service.drain()

@@ -226,14 +226,15 @@ def a_short_fault_of_the_run_log_is_not_noticed(case: Case) -> Iterator[str]:
     """While the store of the run log is away for less than half a lease, or a replica takes over that lacks the newest
     writes, no response breaks or ends in an error. New requests may be refused.
 
-    A replica that has forgotten who has the chat may give it to a second request.
+    A replica that has forgotten who has the chat may give it to a second request, or to a recovery.
     """
     if len(case.faults) != 1:
         return
     (fault,) = case.faults
     is_short = isinstance(fault, Outage) and fault.store == "run log" and fault.seconds < LEASE / 2
     sends = [action for action in case.seen.schedule.actions if isinstance(action, (Send, Repeat))]
-    if not is_short and not (isinstance(fault, FailOver) and len(sends) == 1):
+    is_alone = len(sends) == 1 and not case.seen.schedule.engine
+    if not is_short and not (isinstance(fault, FailOver) and is_alone):
         return
     for view in case.views:
         if view.response.is_cut:

@@ -81,7 +81,8 @@ class EventList:
         self.joined_count += len(events)
         self._joined_bytes += sum(map(len, events))
         self.joined_weight += weight(events)
-        needed = min(known, self.joined_count)
+        # A reader that waits for the end to be given may be at the beginning, which is gone.
+        needed = max(self._tail_begin, min(known, self.joined_count))
         del self._tail[: needed - self._tail_begin]
         self._tail_begin = needed
 

@@ -351,3 +351,24 @@ async def test_a_reader_that_is_far_behind_takes_a_piece_without_copying_the_res
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 200_000, "bytes; the list of the events alone takes 1,600,000"
+
+
+async def test_a_reader_that_waits_for_the_end_takes_nothing_from_others() -> None:
+    log = EventBuffer(LogBounds(coalesce_above=200))
+    end = encode_sse({"type": "text-end", "id": "1"}), encode_sse({"type": "finish"})
+    log.hold_end()
+    first = log.read()
+    log.append(START, encode_sse({"type": "text-start", "id": "1"}))
+    read = await anext(first)
+    for number in range(20):  # each is read at once, so the beginning is joined
+        log.append(delta(f"w{number} "))
+        read += await anext(first)
+    log.append(*end)
+    log.close()
+    late = asyncio.create_task(anext(log.read()))
+    await asyncio.sleep(0)
+    log.whole()
+    log.give_end()
+    assert (await late).endswith(end[-1])
+    read += b"".join([piece async for piece in first])
+    assert read.endswith(b"".join(end))
