@@ -19,6 +19,7 @@ Where to change what:
 - ``_live_events``: sound of live runs.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: events of other ADK versions.
+- ``_nested_events``: events of an agent that runs inside a tool call.
 - ``_relayed_events``: agents behind A2A: their output, and events that they must not get.
 - ``_adk_requests``: calls that wait for an answer, and who gives it.
 - ``_raising_calls``: finds the call that failed when a tool raised, without a service.
@@ -57,6 +58,7 @@ from stream_protocol.adk._facts import (
     Failure,
     File,
     LiveTurnEnd,
+    NestedEvent,
     OtherPart,
     Output,
     Part,
@@ -78,6 +80,7 @@ from stream_protocol.adk._facts import (
 )
 from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, UNEXPLAINED, reports_error, told_reason
 from stream_protocol.adk._live_events import readable_event
+from stream_protocol.adk._nested_events import NESTED_EVENT, NESTED_EVENTS, nested_events
 from stream_protocol.adk._raising_calls import raising_calls
 from stream_protocol.adk._reader import (
     OpenText,

@@ -104,6 +104,8 @@ class Result(NamedTuple):
     files: tuple[File, ...] = ()
     will_continue: bool = False
     signature: bytes | None = None
+    nested: "Sequence[Any] | None" = None
+    """The events, as JSON, of the agent that ran inside the call; ``None`` if none are kept with the response."""
 
 
 class ProviderCall(NamedTuple):
@@ -232,6 +234,14 @@ class StateChange(NamedTuple):
     delta: Mapping[str, Any]
 
 
+class NestedEvent(NamedTuple):
+    """An event of an agent that runs inside a tool call. It is in no session."""
+
+    call_id: str
+    event: Any
+    """The event, or its JSON."""
+
+
 Report: TypeAlias = (
     Failure
     | Output
@@ -247,6 +257,7 @@ Report: TypeAlias = (
     | Transfer
     | Widget
     | StateChange
+    | NestedEvent
 )
 
 

@@ -12,6 +12,7 @@ from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
 from stream_protocol.adk._facts import CODE_EXECUTION, USER, EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._live_events import is_live_sound, without_sound
+from stream_protocol.adk._nested_events import nested_event, nested_events
 from stream_protocol.adk._relayed_events import DATA_TAGS, as_said
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ def _read_response(response: "types.FunctionResponse", event: "Event", signature
         tuple([_read_file(part, event, None) for part in response.parts or ()]),
         bool(response.will_continue),
         signature,
+        nested_events(event, call_id),
     )
 
 
@@ -263,11 +265,13 @@ def read_failure(event: "Event") -> facts.Failure | None:
 
 
 def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
-    """A fragment's failure, which perhaps no complete event repeats, and speech.
+    """A fragment's failure, which perhaps no complete event repeats, speech, and an event of a nested agent.
 
     It shares its ``actions`` with the later complete event, which changes them.
     """
     speech = fields["output_transcription"]
+    if (nested := nested_event(fields["custom_metadata"])) is not None:
+        return (nested,)
     if speech is None and not fields["error_code"] and not fields["error_message"]:
         return ()
     failure = read_failure(event)

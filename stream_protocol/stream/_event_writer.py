@@ -7,7 +7,7 @@ response of its own.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from stream_protocol.adk import (
@@ -20,6 +20,7 @@ from stream_protocol.adk import (
     Failure,
     File,
     LiveTurnEnd,
+    NestedEvent,
     OtherPart,
     Output,
     Part,
@@ -40,6 +41,7 @@ from stream_protocol.stream._endings import RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
 from stream_protocol.stream._media import Sources, write_media
+from stream_protocol.stream._nested_messages import NestedConversion
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._speakers import Speaker
 from stream_protocol.stream._steps import Steps
@@ -77,7 +79,15 @@ class EventWriter(Generic[T]):
         "summary",
     )
 
-    def __init__(self, sink: Sink[T], settings: Settings, call_ids: CallIds, warn: WarnOnce) -> None:
+    def __init__(
+        self,
+        sink: Sink[T],
+        settings: Settings,
+        call_ids: CallIds,
+        warn: WarnOnce,
+        begin_nested: Callable[[str], NestedConversion],
+    ) -> None:
+        """``begin_nested``: as for ``FunctionResponses``."""
         self._sink = sink
         self._settings = settings
         self._warn = warn
@@ -89,7 +99,9 @@ class EventWriter(Generic[T]):
         self.registry = CallRegistry(sink, call_ids, warn)
         self.steps = Steps(sink, self.registry)
         self._calls = FunctionCalls(settings, self.registry, self.steps)
-        self.responses = FunctionResponses(sink, settings, registry=self.registry, steps=self.steps, warn=warn)
+        self.responses = FunctionResponses(
+            sink, settings, registry=self.registry, steps=self.steps, warn=warn, begin_nested=begin_nested
+        )
         self._sources = Sources(sink)
         self.summary = RunSummary()
         self._complete_id: str | None = None
@@ -123,6 +135,9 @@ class EventWriter(Generic[T]):
             self.responses.add_user_event(said)
             if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
                 self.summary.add(said, has_content=False, any_shown=self.steps.response_has_content)
+            return
+        if said.is_fragment and said.reports and (nested := said.report(NestedEvent)) is not None:
+            self.responses.add_nested(nested)
             return
         speaker = self._speaker
         if speaker is None or said.speaker != speaker.key:

@@ -1,5 +1,6 @@
 """Function responses -> outputs of tool calls: from tools, from clients, from agents that act in a call's place."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.adk import (
@@ -10,6 +11,7 @@ from stream_protocol.adk import (
     CallKind,
     EventFacts,
     File,
+    NestedEvent,
     Output,
     ProviderResult,
     Result,
@@ -26,6 +28,7 @@ from stream_protocol.adk import (
 )
 from stream_protocol.stream._data_parts import write_actions, write_artifacts, write_confirmation, write_denial
 from stream_protocol.stream._media import write_media
+from stream_protocol.stream._nested_messages import NestedConversion, NestedMessage
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
@@ -48,11 +51,30 @@ TOO_LARGE_TEXT = "The tool's result is too large to be shown."
 class FunctionResponses:
     """Finds the tool call that a response belongs to, and changes the call as the response says."""
 
-    __slots__ = ("_raised", "_registry", "_settings", "_sink", "_steps", "_warn", "failed")
+    __slots__ = (
+        "_begin_nested",
+        "_nested",
+        "_raised",
+        "_registry",
+        "_settings",
+        "_sink",
+        "_steps",
+        "_warn",
+        "failed",
+        "shows_nested",
+    )
 
     def __init__(
-        self, sink: Sink[Any], settings: Settings, *, registry: CallRegistry, steps: Steps, warn: WarnOnce
+        self,
+        sink: Sink[Any],
+        settings: Settings,
+        *,
+        registry: CallRegistry,
+        steps: Steps,
+        warn: WarnOnce,
+        begin_nested: Callable[[str], NestedConversion],
     ) -> None:
+        """``begin_nested``: begins the conversion of an agent that runs inside the call with this client id."""
         self._sink = sink
         self._settings = settings
         self._registry = registry
@@ -62,6 +84,11 @@ class FunctionResponses:
         """The calls whose tools raised, as far as the events tell."""
         self.failed: dict[str, None] = {}
         """The client's ids of the calls that ended without a result because their tools raised."""
+        self._begin_nested = begin_nested
+        self._nested: dict[ToolCall, NestedMessage] = {}
+        """The messages of the agents that run inside calls now."""
+        self.shows_nested = True
+        """False while nobody reads the response: then no preliminary output is written of them."""
 
     def add_user_event(self, said: EventFacts) -> None:
         """Takes the responses in a user event: they answer calls of any speaker. The user's own text is not written."""
@@ -122,7 +149,7 @@ class FunctionResponses:
         elif call.long_running and said.in_users_name:
             self._add_output(call, client_output(result.value))
         else:
-            self._add_output(call, result.value, preliminary=result.will_continue)
+            self._add_output(call, result.value, preliminary=result.will_continue, nested=result.nested)
             for file in () if call.hidden else result.files:
                 write_media(self._sink, file, self._settings)
 
@@ -159,6 +186,41 @@ class FunctionResponses:
             if isinstance(part, File):
                 write_media(self._sink, part, self._settings)
         return True
+
+    def add_nested(self, nested: NestedEvent) -> None:
+        """Takes an event of an agent that runs inside a call, and shows the agent's message in that call."""
+        call = self._registry.find(nested.call_id)
+        if call is None or not call.is_shown or call.state is not CallState.RUNNING or not self._nests(call):
+            return
+        if call not in self._nested:
+            self._nested[call] = self._begin_message(call)
+        self._nested[call].add(nested.event)
+        self._show_nested(call)
+
+    def show_nested(self) -> None:
+        """Writes what has come of nested agents while nobody read the response."""
+        self.shows_nested = True
+        for call in self._nested:
+            self._show_nested(call)
+
+    def _show_nested(self, call: ToolCall) -> None:
+        if self.shows_nested and (message := self._nested[call].next_preliminary()) is not None:
+            call.write_preliminary(message)
+
+    def _nests(self, call: ToolCall) -> bool:
+        return self._settings.nested_agents(call.name) == "nested"
+
+    def _begin_message(self, call: ToolCall) -> NestedMessage:
+        return NestedMessage(self._begin_nested(call.id), call.id, self._settings.client.major)
+
+    def _with_nested(self, call: ToolCall, output: Any, kept: Sequence[Any] | None) -> Any:
+        """The output of a call, with the message of the agent that ran inside it. ``kept``: the agent's events."""
+        message = self._nested.pop(call, None)
+        if kept is not None and self._nests(call):  # what a history shows, too
+            message = self._begin_message(call)
+            for event in kept:
+                message.add(event)
+        return output if message is None else message.final(output)
 
     def add_delegation(self, event: "Event") -> None:
         """Gives a call an interim output if the event is of an agent that acts in its place. It delays no step then.
@@ -218,8 +280,11 @@ class FunctionResponses:
         if call.is_open:
             call.accept_interim(value)
 
-    def _add_output(self, call: ToolCall, response: Any, *, preliminary: bool = False) -> None:
-        """Writes what a tool or a client returned, which may be a failure."""
+    def _add_output(
+        self, call: ToolCall, response: Any, *, preliminary: bool = False, nested: Sequence[Any] | None = None
+    ) -> None:
+        """Writes what a tool or a client returned, which may be a failure. ``nested``: the events of the agent that ran
+        inside the call."""
         if not call.is_shown:
             if not preliminary:
                 call.end_silently()
@@ -247,7 +312,7 @@ class FunctionResponses:
         if preliminary:
             call.write_preliminary(output)
         else:
-            call.answer(output)
+            call.answer(self._with_nested(call, output, nested))
 
     def _fail(self, call: ToolCall, error_text: str) -> None:
         if call.approved is False:  # its run ended before it said so

@@ -1,0 +1,34 @@
+"""The events of an agent that runs inside a tool call, as ``AgentTool`` runs it: in a session of its own.
+
+They are carried in the ``custom_metadata`` of events of the outer session, which no model reads. While the tool runs, a
+fragment carries one event. The event with the tool's response carries all that are kept.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from stream_protocol.adk._facts import NestedEvent
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+NESTED_EVENT: Final = "adk_ui_stream_nested_event"
+"""Key of a fragment's ``custom_metadata``: ``{"call_id": …, "event": …}``."""
+
+NESTED_EVENTS: Final = "adk_ui_stream_nested_events"
+"""Key in the ``custom_metadata`` of an event with responses: id of the call -> the events as JSON."""
+
+
+def nested_event(metadata: dict[str, Any] | None) -> NestedEvent | None:
+    """Return the event that a fragment with this metadata carries."""
+    match metadata and metadata.get(NESTED_EVENT):
+        case {"call_id": str(call_id), "event": event}:
+            return NestedEvent(call_id, event)
+    return None
+
+
+def nested_events(event: "Event", call_id: str | None) -> list[Any] | None:
+    """Return the events that are kept with the response to this call; ``None`` if there are none."""
+    match event.custom_metadata and event.custom_metadata.get(NESTED_EVENTS):
+        case dict() as kept if isinstance(events := kept.get(call_id), list):
+            return events
+    return None
