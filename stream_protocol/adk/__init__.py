@@ -17,6 +17,7 @@ Where to change what:
 - ``_calls``: finds the call of an id, repeated calls, and the earlier call with a kept result.
 - ``_call_ids``: ids of calls: ``<id>.2``, ``call_0``.
 - ``_live_events``: sound of live runs.
+- ``_posted_events``: what tools send while they run.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: events of other ADK versions.
 - ``_nested_events``: events of an agent that runs inside a tool call.
@@ -59,9 +60,11 @@ from stream_protocol.adk._facts import (
     File,
     LiveTurnEnd,
     NestedEvent,
+    NestedEvents,
     OtherPart,
     Output,
     Part,
+    Posted,
     ProviderCall,
     ProviderPart,
     ProviderResult,
@@ -80,7 +83,8 @@ from stream_protocol.adk._facts import (
 )
 from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, UNEXPLAINED, reports_error, told_reason
 from stream_protocol.adk._live_events import readable_event
-from stream_protocol.adk._nested_events import NESTED_EVENT, NESTED_EVENTS, nested_events
+from stream_protocol.adk._nested_events import NESTED_EVENT, NESTED_EVENTS
+from stream_protocol.adk._posted_events import POSTED_KEY, POSTED_NESTED, POSTED_WIDGETS
 from stream_protocol.adk._raising_calls import raising_calls
 from stream_protocol.adk._reader import (
     OpenText,

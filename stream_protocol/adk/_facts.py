@@ -89,6 +89,15 @@ class CallPiece(NamedTuple):
     signature: bytes | None
 
 
+class NestedEvents(NamedTuple):
+    """The events of an agent that ran inside a tool call."""
+
+    events: "Sequence[Any]"
+    """The first events, as JSON."""
+    omitted: int
+    """The number of later events, which are not kept."""
+
+
 class Result(NamedTuple):
     """A response to a call."""
 
@@ -104,8 +113,8 @@ class Result(NamedTuple):
     files: tuple[File, ...] = ()
     will_continue: bool = False
     signature: bytes | None = None
-    nested: "Sequence[Any] | None" = None
-    """The events, as JSON, of the agent that ran inside the call; ``None`` if none are kept with the response."""
+    nested: NestedEvents | None = None
+    """The work of the agent that ran inside the call; ``None`` if nothing of it is kept with the response."""
 
 
 class ProviderCall(NamedTuple):
@@ -228,6 +237,12 @@ class Widget(NamedTuple):
     payload: dict[str, Any]
 
 
+class Posted(NamedTuple):
+    """The event was posted: a tool sends it while it runs. See ``_posted_events``."""
+
+    kind: str
+
+
 class StateChange(NamedTuple):
     """Changed values of the session's state."""
 
@@ -256,6 +271,7 @@ Report: TypeAlias = (
     | Artifacts
     | Transfer
     | Widget
+    | Posted
     | StateChange
     | NestedEvent
 )

@@ -13,6 +13,7 @@ from stream_protocol.adk._facts import CODE_EXECUTION, USER, EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._nested_events import nested_event, nested_events
+from stream_protocol.adk._posted_events import POSTED_KEY, posted_kind
 from stream_protocol.adk._relayed_events import DATA_TAGS, as_said
 
 if TYPE_CHECKING:
@@ -265,13 +266,14 @@ def read_failure(event: "Event") -> facts.Failure | None:
 
 
 def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
-    """A fragment's failure, which perhaps no complete event repeats, speech, and an event of a nested agent.
+    """A fragment's failure, which perhaps no complete event repeats, and speech.
 
-    It shares its ``actions`` with the later complete event, which changes them.
+    It shares its ``actions`` with the later complete event, which changes them. A posted event has its own.
     """
+    if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:
+        nested = nested_event(metadata)
+        return facts.Posted(kind), *(() if nested is None else [nested]), *_actions(fields["actions"].__dict__)
     speech = fields["output_transcription"]
-    if (nested := nested_event(fields["custom_metadata"])) is not None:
-        return (nested,)
     if speech is None and not fields["error_code"] and not fields["error_message"]:
         return ()
     failure = read_failure(event)

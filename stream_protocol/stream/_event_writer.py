@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from stream_protocol.adk import (
+    POSTED_WIDGETS,
     AgentSpeech,
     Artifacts,
     Call,
@@ -24,6 +25,7 @@ from stream_protocol.adk import (
     OtherPart,
     Output,
     Part,
+    Posted,
     ProviderCall,
     ProviderPart,
     ProviderResult,
@@ -131,13 +133,13 @@ class EventWriter(Generic[T]):
         """Writes what this event adds to the stream."""
         if self._unconfirmed is not None and not said.is_fragment:
             self.complete_ids.append(said.id)
+        if said.is_fragment and (posted := said.report(Posted)) is not None:
+            self._add_posted(said, posted)
+            return
         if said.in_users_name:
             self.responses.add_user_event(said)
             if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
                 self.summary.add(said, has_content=False, any_shown=self.steps.response_has_content)
-            return
-        if said.is_fragment and said.reports and (nested := said.report(NestedEvent)) is not None:
-            self.responses.add_nested(nested)
             return
         speaker = self._speaker
         if speaker is None or said.speaker != speaker.key:
@@ -150,6 +152,16 @@ class EventWriter(Generic[T]):
             self._add_speech(said, speaker)
         elif not self.responses.add_progress(said):
             self._add_complete(read_complete(said), speaker)
+
+    def _add_posted(self, said: EventFacts, posted: Posted) -> None:
+        """Writes what a tool sends while it runs. Nothing of it is the speech of an agent."""
+        nested = said.report(NestedEvent)
+        if nested is not None:
+            self.responses.add_nested(nested)
+        elif posted.kind == POSTED_WIDGETS:
+            write_actions(self._sink, said, self._settings)
+        else:
+            self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
     def _change_speaker(self, said: EventFacts) -> Speaker:
         """Returns the speaker of the event, who is the current one from now on."""

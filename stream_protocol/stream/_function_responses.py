@@ -1,6 +1,6 @@
 """Function responses -> outputs of tool calls: from tools, from clients, from agents that act in a call's place."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.adk import (
@@ -12,6 +12,7 @@ from stream_protocol.adk import (
     EventFacts,
     File,
     NestedEvent,
+    NestedEvents,
     Output,
     ProviderResult,
     Result,
@@ -190,7 +191,9 @@ class FunctionResponses:
     def add_nested(self, nested: NestedEvent) -> None:
         """Takes an event of an agent that runs inside a call, and shows the agent's message in that call."""
         call = self._registry.find(nested.call_id)
-        if call is None or not call.is_shown or call.state is not CallState.RUNNING or not self._nests(call):
+        if call is None or not call.is_shown or call.state is not CallState.RUNNING:
+            return
+        if not self._settings.nests(call.name):
             return
         if call not in self._nested:
             self._nested[call] = self._begin_message(call)
@@ -207,20 +210,19 @@ class FunctionResponses:
         if self.shows_nested and (message := self._nested[call].next_preliminary()) is not None:
             call.write_preliminary(message)
 
-    def _nests(self, call: ToolCall) -> bool:
-        return self._settings.nested_agents(call.name) == "nested"
-
     def _begin_message(self, call: ToolCall) -> NestedMessage:
         return NestedMessage(self._begin_nested(call.id), call.id, self._settings.client.major)
 
-    def _with_nested(self, call: ToolCall, output: Any, kept: Sequence[Any] | None) -> Any:
-        """The output of a call, with the message of the agent that ran inside it. ``kept``: the agent's events."""
+    def _with_nested(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
+        """The output of a call, with the message of the agent that ran inside it. ``kept``: what a history has of it,
+        from which the final message is made in a live response, too."""
         message = self._nested.pop(call, None)
-        if kept is not None and self._nests(call):  # what a history shows, too
-            message = self._begin_message(call)
-            for event in kept:
-                message.add(event)
-        return output if message is None else message.final(output)
+        if kept is None or not self._settings.nests(call.name):
+            return output if message is None else message.final(output)
+        message = self._begin_message(call)
+        for event in kept.events:
+            message.add(event)
+        return message.final(output, omitted=kept.omitted)
 
     def add_delegation(self, event: "Event") -> None:
         """Gives a call an interim output if the event is of an agent that acts in its place. It delays no step then.
@@ -281,10 +283,10 @@ class FunctionResponses:
             call.accept_interim(value)
 
     def _add_output(
-        self, call: ToolCall, response: Any, *, preliminary: bool = False, nested: Sequence[Any] | None = None
+        self, call: ToolCall, response: Any, *, preliminary: bool = False, nested: NestedEvents | None = None
     ) -> None:
-        """Writes what a tool or a client returned, which may be a failure. ``nested``: the events of the agent that ran
-        inside the call."""
+        """Writes what a tool or a client returned, which may be a failure. ``nested``: what is kept of the agent that
+        ran inside the call."""
         if not call.is_shown:
             if not preliminary:
                 call.end_silently()

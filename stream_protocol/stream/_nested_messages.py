@@ -68,13 +68,14 @@ class NestedMessage:
         self._has_begun_part = False
         return json_value(self._reducer.message)
 
-    def final(self, result: Any) -> Any:
-        """End the message, and return it with the tool's result."""
+    def final(self, result: Any, *, omitted: int = 0) -> Any:
+        """End the message, and return it with the tool's result. ``omitted``: the number of events that it lacks."""
         self._read()
         self._conversion.end_nested(UNANSWERABLE_TEXT)
         self._apply(self._conversion.take())
         message = json_value(self._reducer.message)
-        return {**message, "metadata": {**message.get("metadata", {}), "result": result}}
+        own = {"omittedEvents": omitted, "result": result} if omitted else {"result": result}
+        return {**message, "metadata": {**message.get("metadata", {}), **own}}
 
     def _read(self) -> None:
         unread, self._unread = self._unread, []

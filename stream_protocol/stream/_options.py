@@ -145,6 +145,10 @@ class Settings:
         chosen = self.options["nested_agents"]
         return chosen if isinstance(chosen, str) else chosen.get(tool, "nested")
 
+    def nests(self, tool: str) -> bool:
+        """Return True if the agent that this tool calls is shown in the call."""
+        return self.nested_agents(tool) == "nested" and not self.hides(tool)
+
     @property
     def nested(self) -> "Settings":
         """The settings for agents inside tool calls. ``transform`` sees their messages as outputs of the calls."""

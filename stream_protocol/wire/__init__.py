@@ -60,12 +60,14 @@ from stream_protocol.wire._messages import (
     ToolPart,
     UIMessage,
     UIPart,
+    is_nested_message,
     is_tool_part,
     parse_chat_id,
     parse_chat_request,
     parse_chat_request_in_slices,
     parse_message,
     tool_name,
+    tool_result,
 )
 from stream_protocol.wire._printable import printable
 from stream_protocol.wire._sinks import (

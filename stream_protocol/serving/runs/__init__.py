@@ -7,6 +7,7 @@ Where to change what:
 - ``_planner``, ``_history_policy``: which history counts: the server's, or the client's.
 - ``_executor``: who executes a run; ``engine`` has the durable one.
 - ``_run``: the life of a run: timeout, lost readers, failures.
+- ``_run_posts``: what tools send while they run.
 - ``_job``: events and conversion of a run; the message so far for a client that resumes.
 - ``_deferred_response``: answers that wait long.
 - ``_auto_resend``: stops clients that would send forever.

@@ -168,7 +168,7 @@ class Job:
                 await self.runner.session_service.append_event(session, opening)
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
         named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
-        plugin = RunPlugin()
+        plugin = RunPlugin(Settings(**self.options).nests)
         # Answers are stored whole or not at all: not only those in `before`.
         observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal)
         events = with_plugin(observed, plugin).run_async(

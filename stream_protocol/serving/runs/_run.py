@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
 from stream_protocol.adk import read
+from stream_protocol.agents import open_channel
 from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, TurnRecorders
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._auto_resend import prevent_auto_resend
+from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import RunOutput
 from stream_protocol.stream import Conversion, Ending, RunLimitError, Settings, fail_response, sse_conversion
@@ -195,8 +197,10 @@ class Run:
         if self.log.closed:
             self._stop_agent()
         self._start_timer("time", self._limits.run_timeout, self._expire)
+        posts = RunPosts(self._add_posted)
         try:
-            await self._read(events)
+            with open_channel(posts):
+                await self._read(events)
             self._end(self._finish)
         except NOT_FAILURES:
             raise
@@ -210,6 +214,7 @@ class Run:
             else:
                 self._end_failed(error)
         finally:
+            posts.close()
             if not self._left:
                 self.stop()  # if this task was cancelled, the response is still open
             self._cancel_timers()
@@ -277,6 +282,7 @@ class Run:
     def _count_readers(self, readers: int) -> None:
         if readers:
             self._cancel_timer("reader")
+            asyncio.get_running_loop().call_soon(self._show_nested)
         elif not self.log.closed:  # after the end of the response there is nothing to stop
             self._start_timer("reader", self._limits.disconnect_grace, self._stop_unread)
 
@@ -304,6 +310,19 @@ class Run:
             self.stop_at_limit(TOO_LONG_TEXT, "Its response is larger than `LogBounds.max_size`.")
         elif self._limits.max_chunks is not None and self.log.count > self._limits.max_chunks:
             self.stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
+
+    def _add_posted(self, event: Event) -> None:
+        """Writes what a tool has posted. Before the first event of ADK's it begins the response."""
+        if not self._left:
+            if self._conversion is not None:  # a message that grows inside a call is sent only while somebody reads it
+                self._conversion.shows_nested = bool(self.log.readers) or self._lease.read_elsewhere
+            self._feed(event)
+
+    def _show_nested(self) -> None:
+        """Shows what has come while nobody read the response."""
+        if self._conversion is not None and not self.log.closed:
+            self._conversion.shows_nested = True
+            self._log(self._conversion.take())
 
     def _show_earlier(self) -> None:
         """Shows what earlier executions have stored and this one has not come to: the history has it.
