@@ -1,4 +1,13 @@
-import { type FileUIPart, isDataUIPart, type UIDataTypes, type UIMessage, type UIMessagePart, type UITools } from "ai";
+import {
+  type DynamicToolUIPart,
+  type FileUIPart,
+  isDataUIPart,
+  type ToolUIPart,
+  type UIDataTypes,
+  type UIMessage,
+  type UIMessagePart,
+  type UITools,
+} from "ai";
 
 /** What the server puts on `finish`. */
 export type ChatMetadata = {
@@ -52,6 +61,16 @@ export function denialOf(message: ChatMessage, toolCallId: string): unknown {
     .filter((part) => part.type === "data-adk-denial")
     .map((part) => part.data as { toolCallId: string; output: unknown })
     .find((denial) => denial.toolCallId === toolCallId)?.output;
+}
+
+/** What an agent does that runs as a tool. At its end it has what the calling agent reads as the result. */
+export type NestedMessage = UIMessage<ChatMetadata & { result?: unknown; omittedEvents?: number }>;
+
+/** The message of the agent that runs inside this call: the call's output, with the call's id. */
+export function nestedMessageOf(part: ToolUIPart | DynamicToolUIPart): NestedMessage | undefined {
+  const output = part.output as Partial<NestedMessage> | null | undefined;
+  const isMessage = output?.id === part.toolCallId && output.role === "assistant" && Array.isArray(output.parts);
+  return isMessage ? (output as NestedMessage) : undefined;
 }
 
 /** What is typed and attached, before it is sent. */

@@ -1,13 +1,14 @@
 import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
 import { Wrench } from "lucide-react";
 import { useState } from "react";
-import type { Confirmation } from "../chat/message-types";
+import { type Confirmation, nestedMessageOf } from "../chat/message-types";
 import { Collapsible } from "../ui/collapsible";
 import { useSeconds } from "../ui/use-seconds";
 import { Answer, type OnOutput } from "./Answer";
 import { Approval, type OnApproval } from "./Approval";
 import { CREDENTIAL } from "./Credential";
 import { Json } from "./Json";
+import { Nested } from "./Nested";
 import { Output } from "./Output";
 import { isObject } from "./schema";
 import { ToolState } from "./ToolState";
@@ -67,7 +68,7 @@ export function ToolCard({ part, name, confirmation, denial, gated, agent, answe
       >
         <div className="flex flex-col gap-3 px-3.5 pb-3.5 empty:hidden">
           {!asks && !(waits && (isQuestion(part) || getToolName(part) === CREDENTIAL)) && <Input part={part} />}
-          {part.state === "output-available" && <Result part={part} />}
+          {part.state === "output-available" && <Result part={part} {...{ answerable, passed, onApproval, onOutput }} />}
           {part.state === "output-denied" && denial !== undefined && <Output value={denial} />}
           {part.state === "output-error" && (
             <p role="alert" dir="auto" className="whitespace-pre-wrap text-destructive wrap-anywhere">
@@ -114,9 +115,12 @@ function FirstArgument({ part }: { part: ToolPart }) {
   );
 }
 
-/** What came out: of a sign-in only that it was given. */
-function Result({ part }: { part: ToolPart }) {
+/** What came out: of a sign-in only that it was given, of an agent its whole work. */
+function Result({ part, ...answers }: Answers & { part: ToolPart }) {
   if (getToolName(part) === CREDENTIAL) return <p>Signed in</p>;
+  const nested = nestedMessageOf(part);
+  const live = "preliminary" in part && part.preliminary === true;
+  if (nested) return <Nested part={part} message={nested} live={live} {...answers} />;
   return <Output value={part.output} />;
 }
 
