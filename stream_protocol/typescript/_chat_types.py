@@ -34,10 +34,11 @@ export type AgentMessage<Result> = UIMessage<
 >;
 """
 _AGENT_MESSAGE_SCHEMA: Final = """\
-function agentMessageSchema<Result extends z.ZodType>(result: Result) {
+function agentMessageSchema<Result>(result: z.ZodType<Result>) {
   const metadata = z.looseObject({ result: result.optional(), omittedEvents: z.number().optional() });
   const parts = z.array(z.looseObject({ type: z.string() }));
-  return z.looseObject({ id: z.string(), role: z.literal("assistant"), parts, metadata: metadata.optional() });
+  const message = { id: z.string(), role: z.literal("assistant"), parts, metadata: metadata.optional() };
+  return z.looseObject(message) as z.ZodType as z.ZodType<AgentMessage<Result>>;
 }
 """
 _OWN_NAMES: Final = ("AgentMessage", "ChatDataParts", "ChatMessage", "ChatOutputs", "ChatTools", "UIMessage")
