@@ -19,14 +19,18 @@ if TYPE_CHECKING:
 UNANSWERABLE_TEXT: Final = "This needs an answer from you, and an agent that runs as a tool cannot wait for one."
 """The error of a nested call that asks somebody: ``AgentTool`` discards the session in which it could go on."""
 
-FREE_BYTES: Final = 2**18
+FREE_BYTES: Final = 2**20
 """The bytes that the preliminary outputs of a call may have in any case."""
 
-BYTES_PER_NEW_BYTE: Final = 12
+BYTES_PER_NEW_BYTE: Final = 6
 """The bytes that they may have besides, for each byte that is new in the message."""
 
-NEW_PART_OF_TEXT: Final = 8
-"""Text alone is sent when it makes the message longer by this part of its size: an eighth."""
+RESERVE: Final = 2**18
+"""The bytes that text leaves for other parts, while it is sent often."""
+
+OFTEN, SELDOM = 64, 4
+"""Text alone is sent when it makes the message longer by this part of its size: a 64th, or when few bytes are left a
+fourth."""
 
 
 class NestedConversion(Protocol):
@@ -126,7 +130,8 @@ class _Sending:
         """Return True if the message is to be sent now. ``is_text``: only more text has come."""
         if not self._unsent or self._credit < self._size:
             return False
-        if is_text and self._unsent * NEW_PART_OF_TEXT < self._size:
+        part = OFTEN if self._credit >= self._size + RESERVE else SELDOM
+        if is_text and self._unsent * part < self._size:
             return False
         self._credit -= self._size
         self._unsent = 0
