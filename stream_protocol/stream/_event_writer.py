@@ -49,7 +49,7 @@ from stream_protocol.stream._speakers import Speaker
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream._streamed_texts import GATHERED, ToldText
 from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
-from stream_protocol.stream.calls import CallRegistry
+from stream_protocol.stream.calls import CallRegistry, ToolCall
 from stream_protocol.wire import Sink
 
 if TYPE_CHECKING:
@@ -136,10 +136,16 @@ class EventWriter(Generic[T]):
         if said.is_fragment and (posted := said.report(Posted)) is not None:
             self._add_posted(said, posted)
             return
+        nesting = self.responses.nesting_call(said)
         if said.in_users_name:
             self.responses.add_user_event(said)
+            if nesting is not None:
+                self.responses.add_inner(nesting, said, asks=False)
             if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
                 self.summary.add(said, has_content=False, any_shown=self.steps.response_has_content)
+            return
+        if nesting is not None:
+            self._add_inner(said, nesting)
             return
         speaker = self._speaker
         if speaker is None or said.speaker != speaker.key:
@@ -162,6 +168,26 @@ class EventWriter(Generic[T]):
             write_actions(self._sink, said, self._settings)
         else:
             self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
+
+    def _add_inner(self, said: EventFacts, nesting: ToolCall) -> None:
+        """Takes an event that happened in a call. The call's output shows it, and the message itself only the questions
+        in it: the client's helpers send answers to calls that are parts of the message."""
+        calls = [] if said.is_fragment else said.calls
+        self.responses.add_inner(nesting, said, asks=any(call.kind is not None for call in calls))
+        if said.is_fragment:
+            return
+        speaker = self._speakers.get(said.speaker)
+        if speaker is None:
+            speaker = self._speakers[said.speaker] = Speaker(said.speaker, self._sink)
+        call_ids = {call.id for call in calls}
+        for part in said.parts:
+            match part:
+                case Call():
+                    self._calls.add_complete(said, speaker, part, call_ids, is_nested=True)
+                case Result():
+                    self.responses.add_response(said, part, speaker.key)
+        self.summary.add(said, has_content=bool(said.parts), any_shown=self.steps.response_has_content)
+        speaker.end_response()
 
     def _change_speaker(self, said: EventFacts) -> Speaker:
         """Returns the speaker of the event, who is the current one from now on."""

@@ -200,6 +200,38 @@ class FunctionResponses:
         self._nested[call].add(nested.event)
         self._show_nested(call)
 
+    def nesting_call(self, said: EventFacts) -> ToolCall | None:
+        """Return the call in which the event happened, though it is of the same session: its branch names the call.
+
+        Events of a task-mode agent are not in a call: it talks to the user, in messages after the call's.
+        """
+        author, branch, _ = said.speaker
+        if branch is None or "@" not in branch or said.scope is not None:
+            return None
+        reports_progress = said.role in (None, USER) and not said.calls and not said.results
+        for link in branch.split("."):
+            name, _, call_id = link.rpartition("@")
+            call = self._registry.find(call_id, name)
+            if call is None or call.name != name or not call.is_shown or self._settings.nested_agents(name) == "flat":
+                continue
+            if call in self._nested or not (reports_progress or author == USER):
+                return call if call.is_open or call.state is CallState.INTERIM else None
+        return None
+
+    def add_inner(self, call: ToolCall, said: EventFacts, *, asks: bool) -> None:
+        """Takes an event that happened in this call. ``asks``: somebody is asked now, so the call has to wait."""
+        if not self._settings.nests(call.name):
+            if asks:
+                self._add_interim(call, {"agent": call.name})
+            return
+        if call not in self._nested:
+            self._nested[call] = self._begin_message(call, answerable=True)
+        self._nested[call].add(said.event)
+        if asks:
+            self._add_interim(call, self._nested[call].so_far())
+        else:
+            self._show_nested(call)
+
     def show_nested(self) -> None:
         """Writes what has come of nested agents while nobody read the response."""
         self.shows_nested = True
@@ -210,8 +242,9 @@ class FunctionResponses:
         if self.shows_nested and (message := self._nested[call].next_preliminary()) is not None:
             call.write_preliminary(message)
 
-    def _begin_message(self, call: ToolCall) -> NestedMessage:
-        return NestedMessage(self._begin_nested(call.id), call.id, self._settings.client.major)
+    def _begin_message(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
+        conversion = self._begin_nested(call.id)
+        return NestedMessage(conversion, call.id, self._settings.client.major, answerable=answerable)
 
     def _with_nested(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
         """The output of a call, with the message of the agent that ran inside it. ``kept``: what a history has of it,

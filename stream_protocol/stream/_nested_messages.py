@@ -46,10 +46,14 @@ class NestedConversion(Protocol):
 class NestedMessage:
     """The message of a nested agent so far."""
 
-    __slots__ = ("_conversion", "_has_begun_part", "_reducer", "_sending", "_unread")
+    __slots__ = ("_answerable", "_conversion", "_has_begun_part", "_reducer", "_sending", "_unread")
 
-    def __init__(self, conversion: NestedConversion, call_id: str, ai_sdk: AiSdkVersion) -> None:
-        """``call_id``: the client's id of the call, which is also the id of the message."""
+    def __init__(
+        self, conversion: NestedConversion, call_id: str, ai_sdk: AiSdkVersion, *, answerable: bool = False
+    ) -> None:
+        """``call_id``: the client's id of the call, which is also the id of the message. ``answerable``: the agent runs
+        in the outer session, where it can wait for answers."""
+        self._answerable = answerable
         self._conversion = conversion
         self._reducer = MessageReducer(ai_sdk=ai_sdk, message_id=call_id)
         self._sending = _Sending()
@@ -62,14 +66,18 @@ class NestedMessage:
         self._unread.append(event)
 
     def next_preliminary(self) -> Any:
-        """Return the message if it is time to send it again; else ``None``.
-
-        A call that asks somebody is not shown before it is known that nobody can answer it.
-        """
+        """Return the message if it is time to send it again; else ``None``."""
         self._read()
-        if self._conversion.is_waiting or not self._sending.begin_next(is_text=not self._has_begun_part):
+        if not self._answerable and self._conversion.is_waiting:
+            return None  # a question is not shown that nobody can answer
+        if not self._sending.begin_next(is_text=not self._has_begun_part):
             return None
         self._has_begun_part = False
+        return json_value(self._reducer.message)
+
+    def so_far(self) -> Any:
+        """Return the message as it is."""
+        self._read()
         return json_value(self._reducer.message)
 
     def final(self, result: Any, *, omitted: int = 0) -> Any:

@@ -123,6 +123,8 @@ def _outputs(tool: BaseTool, declared: Any) -> Iterator[WireForm]:
             for form in _agent_outputs(tool):
                 yield form
                 yield replace(form, nested=True)
+            if getattr(tool.agent, "mode", None) == "single_turn":
+                yield _AGENT_STARTED
         case RestApiTool():
             yield _declared(_response_of(tool))
         case BaseTool() if is_instance(tool, "google.adk.tools.mcp_tool.mcp_tool", "McpTool"):  # of an extra of ADK's
@@ -142,8 +144,6 @@ def _agent_outputs(tool: AgentTool) -> Iterator[WireForm]:
     output_schema = output_schema_of(tool.agent)
     yield agent_output(output_schema)
     yield agent_output(None)  # also ADK's text if the agent fails
-    if getattr(tool.agent, "mode", None) == "single_turn":
-        yield _AGENT_STARTED
 
 
 def output_schema_of(agent: BaseAgent) -> Any:

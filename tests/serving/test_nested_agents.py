@@ -339,6 +339,81 @@ async def test_a_question_inside_is_refused_in_one_sentence_and_never_shown_as_o
         assert kinds(answer)[-1] == "finish"
 
 
+# Agents that run in the same session
+
+
+def single_turn(*turns: Turn, tools: tuple[Any, ...] = ()) -> LlmAgent:
+    inner = agent("inner", *turns, tools=tools, mode="single_turn")
+    return agent("root", called("inner"), "Done.", sub_agents=[inner])
+
+
+def pay(amount: int) -> str:
+    """Pays."""
+    return f"paid {amount}"
+
+
+async def test_a_single_turn_agent_is_shown_in_its_call_and_the_message_has_nothing_of_it() -> None:
+    page = Page(create_app(single_turn([Thought("Hm."), Call("look", {"city": "Oslo"})], "It is 18.", tools=(look,))))
+    await page.send("hi")
+    assert [one["type"] for one in page.messages[-1]["parts"]] == ["step-start", "tool-inner", "step-start", "text"]
+    output = part(page.messages[-1], "tool-inner")["output"]
+    assert [one["type"] for one in output["parts"]] == ["step-start", "reasoning", "tool-look", "step-start", "text"]
+    assert output["metadata"]["result"] == {"result": "It is 18."}
+    assert await page.stored() == page.messages
+
+
+async def test_a_client_tool_inside_waits_in_the_card_and_as_a_part_that_the_client_answers() -> None:
+    tools = (client_tool("locate", "Where the user is."),)
+    page = Page(create_app(single_turn(["One moment.", Call("locate", {})], "You are there.", tools=tools)))
+    await page.send("hi")
+    [asked] = page.parts("input-available")
+    inside = part(part(page.messages[-1], "tool-inner")["output"], "tool-locate")
+    assert (inside["toolCallId"], inside["state"]) == (asked["toolCallId"], "input-available")
+    page.answer("locate", {"lat": 1})
+    await page.submit()
+    output = part(page.messages[-1], "tool-inner")["output"]
+    assert part(output, "tool-locate")["output"] == {"lat": 1}
+    assert output["metadata"]["result"] == {"result": "You are there."}
+    assert await page.stored() == page.messages
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_an_approval_inside_waits_in_the_card_and_as_a_part_that_the_client_answers(approved: bool) -> None:
+    tools = (FunctionTool(pay, require_confirmation=True),)
+    page = Page(create_app(single_turn(["One moment.", Call("pay", {"amount": 5})], "So be it.", tools=tools)))
+    await page.send("hi")
+    [asked] = page.parts("approval-requested")
+    inside = part(part(page.messages[-1], "tool-inner")["output"], "tool-pay")
+    assert (inside["approval"]["id"], inside["state"]) == (asked["approval"]["id"], "approval-requested")
+    page.approve(approved)
+    await page.submit()
+    output = part(page.messages[-1], "tool-inner")["output"]
+    assert part(output, "tool-pay")["state"] == ("output-available" if approved else "output-denied")
+    assert output["metadata"]["result"] == {"result": "So be it."}
+    assert await page.stored() == page.messages
+
+
+async def test_flat_writes_a_single_turn_agent_into_the_message_and_hidden_writes_nothing_of_it() -> None:
+    turns: list[Turn] = ["Flat words."]
+    flat = await stream(create_app(ChatService(single_turn(*turns), nested_agents="flat")), chat(said("hi")))
+    assert [chunk["delta"] for chunk in only(flat, "text-delta")] == ["Flat", " words.", "Done."]
+    hidden = await stream(create_app(ChatService(single_turn(*turns), nested_agents="hidden")), chat(said("hi")))
+    assert [chunk["delta"] for chunk in only(hidden, "text-delta")] == ["Done."]
+    assert outputs(hidden, "inner") == [{"result": "Flat words."}]
+
+
+async def test_a_question_of_a_hidden_agent_is_asked_all_the_same() -> None:
+    tools = (client_tool("locate", "Where the user is."),)
+    root = single_turn(["One moment.", Call("locate", {})], "You are there.", tools=tools)
+    page = Page(create_app(ChatService(root, nested_agents="hidden")))
+    await page.send("hi")
+    page.answer("locate", {"lat": 1})
+    await page.submit()
+    assert part(page.messages[-1], "tool-inner")["output"] == {"result": "You are there."}
+    assert "One moment." not in json.dumps(page.messages)
+    assert await page.stored() == page.messages
+
+
 # Failures, stops, edits
 
 

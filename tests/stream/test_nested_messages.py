@@ -137,7 +137,7 @@ def test_omitted_events_are_counted() -> None:
 def test_flat_and_hidden_have_only_the_output() -> None:
     inside = said(types.Part(text="Inside."))
     for chosen in ("flat", "hidden"):
-        chunks = iter_chunks([ASKED, posted(inside), answered(inside)], nested_agents=chosen)  # type: ignore[arg-type]
+        chunks = iter_chunks([ASKED, posted(inside), answered(inside)], nested_agents=chosen)
         assert outputs(chunks) == [{"result": "ok"}]
     chunks = iter_chunks([ASKED, answered(inside)], nested_agents={"other": "flat"})
     assert "parts" in outputs(chunks)[0]
@@ -154,7 +154,7 @@ def test_a_failure_inside_ends_the_message_and_a_failed_call_has_its_error() -> 
     inside = said(types.Part(text="Inside."))
     message = outputs(iter_chunks([ASKED, posted(inside), posted(failed), answered(inside, failed)]))[-1]
     assert "hunter2" not in json.dumps(message)
-    chunks = [*iter_chunks([ASKED, posted(inside), answered(inside, value={"error": "It failed."})])]
+    chunks: list[Any] = [*iter_chunks([ASKED, posted(inside), answered(inside, value={"error": "It failed."})])]
     assert [chunk["errorText"] for chunk in chunks if chunk["type"] == "tool-output-error"] == ["It failed."]
 
 
