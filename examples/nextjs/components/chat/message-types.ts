@@ -2,6 +2,7 @@ import {
   type DynamicToolUIPart,
   type FileUIPart,
   isDataUIPart,
+  isToolUIPart,
   type ToolUIPart,
   type UIDataTypes,
   type UIMessage,
@@ -71,6 +72,13 @@ export function nestedMessageOf(part: ToolUIPart | DynamicToolUIPart): NestedMes
   const output = part.output as Partial<NestedMessage> | null | undefined;
   const isMessage = output?.id === part.toolCallId && output.role === "assistant" && Array.isArray(output.parts);
   return isMessage ? (output as NestedMessage) : undefined;
+}
+
+/** The ids of the calls inside agents that run as tools, at any depth. */
+export function callsInside(parts: ChatPart[]): Set<string> {
+  const inside = parts.filter(isToolUIPart).flatMap((part) => nestedMessageOf(part)?.parts ?? []);
+  const calls = inside.filter(isToolUIPart).map(({ toolCallId }) => toolCallId);
+  return inside.length === 0 ? new Set() : new Set([...calls, ...callsInside(inside)]);
 }
 
 /** What is typed and attached, before it is sent. */

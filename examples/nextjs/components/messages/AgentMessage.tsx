@@ -1,3 +1,4 @@
+import { isToolUIPart } from "ai";
 import { CircleStop, RefreshCw } from "lucide-react";
 import { textOf } from "../chat/message-types";
 import { IconButton } from "../ui/icon-button";
@@ -11,7 +12,7 @@ export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit
   return (
     <article aria-label="Agent" className="group/message flex min-w-0 flex-col gap-3">
       <h2 className="sr-only">Agent</h2>
-      <Parts message={message} root={root} agent={agent} live={live} {...answers} />
+      <Parts message={message} root={root} agent={agent} live={live} asked={message.parts.filter(isToolUIPart)} {...answers} />
       {stopped && !live && (
         <p className="flex items-center gap-1.5 text-sm text-muted-foreground" data-stopped>
           <CircleStop className="size-4" aria-hidden /> Stopped

@@ -1,5 +1,5 @@
 import { isToolUIPart } from "ai";
-import type { ChatMessage, ChatPart } from "../chat/message-types";
+import { callsInside, type ChatMessage, type ChatPart } from "../chat/message-types";
 import { Calls } from "../tools/Calls";
 import { Json } from "../tools/Json";
 import type { Answers } from "../tools/ToolCard";
@@ -9,9 +9,15 @@ import { PlainText } from "./PlainText";
 
 type PartsProps = Answers & { message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
 
-/** What an agent says and does, in its order: in a message, or in the call that runs the agent. */
+/**
+ * What an agent says and does, in its order: in a message, or in the call that runs the agent. A question inside such a
+ * call is also a part of the message, which is the one that is answered: it is shown in the card.
+ */
 export function Parts({ message, root, agent, live, ...answers }: PartsProps) {
-  return runsOf(message.parts).map(([first, run]) => {
+  const inside = callsInside(message.parts);
+  const asked = (part: ChatPart) => (isToolUIPart(part) && answers.asked?.find(({ toolCallId }) => toolCallId === part.toolCallId)) || part;
+  const own = message.parts.filter((part) => !isToolUIPart(part) || !inside.has(part.toolCallId)).map(asked);
+  return runsOf(own).map(([first, run]) => {
     const parts = run.map((part, index) => (
       <Boundary key={first + index} of={part} otherwise={<PlainPart part={part} />}>
         <Part part={part} message={message} root={root} agent={agent} live={live} {...answers} />
