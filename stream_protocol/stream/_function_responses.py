@@ -203,14 +203,17 @@ class FunctionResponses:
     def nesting_call(self, said: EventFacts) -> ToolCall | None:
         """Return the call in which the event happened, though it is of the same session: its branch names the call.
 
-        Events of a task-mode agent are not in a call: it talks to the user, in messages after the call's.
+        Events of a task-mode agent are not in a call: it talks to the user, in messages after the call's. A tool that is
+        a workflow's node is no agent; its path names the call, too.
         """
-        author, branch, _ = said.speaker
+        author, branch, path = said.speaker
         if branch is None or "@" not in branch or said.scope is not None:
             return None
         reports_progress = said.role in (None, USER) and not said.calls and not said.results
         for link in branch.split("."):
             name, _, call_id = link.rpartition("@")
+            if link in path.split("/"):
+                continue
             call = self._registry.find(call_id, name)
             if call is None or call.name != name or not call.is_shown or self._settings.nested_agents(name) == "flat":
                 continue

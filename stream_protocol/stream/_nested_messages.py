@@ -70,14 +70,16 @@ class NestedMessage:
         self._read()
         if not self._answerable and self._conversion.is_waiting:
             return None  # a question is not shown that nobody can answer
-        if not self._sending.begin_next(is_text=not self._has_begun_part):
-            return None
-        self._has_begun_part = False
-        return json_value(self._reducer.message)
+        return self._sent() if self._sending.is_due(is_text=not self._has_begun_part) else None
 
     def so_far(self) -> Any:
         """Return the message as it is."""
         self._read()
+        return self._sent()
+
+    def _sent(self) -> Any:
+        self._sending.note_sent()
+        self._has_begun_part = False
         return json_value(self._reducer.message)
 
     def final(self, result: Any, *, omitted: int = 0) -> Any:
@@ -134,16 +136,17 @@ class _Sending:
         self._unsent += new
         self._credit += new * BYTES_PER_NEW_BYTE
 
-    def begin_next(self, *, is_text: bool) -> bool:
+    def is_due(self, *, is_text: bool) -> bool:
         """Return True if the message is to be sent now. ``is_text``: only more text has come."""
         if not self._unsent or self._credit < self._size:
             return False
         part = OFTEN if self._credit >= self._size + RESERVE else SELDOM
-        if is_text and self._unsent * part < self._size:
-            return False
+        return not is_text or self._unsent * part >= self._size
+
+    def note_sent(self) -> None:
+        """The message is sent."""
         self._credit -= self._size
         self._unsent = 0
-        return True
 
 
 def _size(chunk: AnyChunk) -> int:
