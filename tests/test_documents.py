@@ -61,6 +61,8 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/install.md", "pip install"): _INSTALL,
     ("docs/quick-start.md", "adk-ui-stream init"): _PROJECT,
     ("docs/routes.md", '"nextCursor"'): "a response; tests/serving/http asks for the list",
+    ("docs/sub-agents.md", "<Message"): _FRAGMENT,
+    ("docs/sub-agents.md", '"adk-4c1f"'): "an output; tests/serving/test_nested_agents.py has such ones",
     ("docs/testing.md", "tests/\n"): "a tree of files",
     ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,
     ("examples/frontend-tests/README.md", "npm ci"): "tests/test_frontend_example.py runs its scripts",

@@ -162,17 +162,10 @@ class Conversion(Generic[T]):
 
     # Agents inside tool calls
 
-    @property
-    def shows_nested(self) -> bool:
-        """True if preliminary outputs are written of agents inside tool calls. ``False`` is for a response that nobody
-        reads: the final outputs have it all."""
-        return self._events.responses.shows_nested
-
-    @shows_nested.setter
-    def shows_nested(self, shows: bool) -> None:
-        if shows and not self.shows_nested:
-            self._events.responses.show_nested()
-        self._events.responses.shows_nested = shows
+    def show_nested(self, *, shows: bool = True) -> None:
+        """Writes preliminary outputs of agents inside tool calls from now on, or ``shows=False``: none. That is for a
+        response that nobody reads: the final outputs have it all."""
+        self._events.responses.show_nested(shows=shows)
 
     @property
     def is_waiting(self) -> bool:

@@ -58,11 +58,11 @@ class FunctionResponses:
         "_raised",
         "_registry",
         "_settings",
+        "_shows_nested",
         "_sink",
         "_steps",
         "_warn",
         "failed",
-        "shows_nested",
     )
 
     def __init__(
@@ -88,7 +88,7 @@ class FunctionResponses:
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] = {}
         """The messages of the agents that run inside calls now."""
-        self.shows_nested = True
+        self._shows_nested = True
         """False while nobody reads the response: then no preliminary output is written of them."""
 
     def add_user_event(self, said: EventFacts) -> None:
@@ -203,8 +203,8 @@ class FunctionResponses:
     def nesting_call(self, said: EventFacts) -> ToolCall | None:
         """Return the call in which the event happened, though it is of the same session: its branch names the call.
 
-        Events of a task-mode agent are not in a call: it talks to the user, in messages after the call's. A tool that is
-        a workflow's node is no agent; its path names the call, too.
+        Events of a task-mode agent are not in a call: it talks to the user, in messages after the call's. A workflow
+        that is a tool is not an agent; its path names the call, too.
         """
         author, branch, path = said.speaker
         if branch is None or "@" not in branch or said.scope is not None:
@@ -235,14 +235,14 @@ class FunctionResponses:
         else:
             self._show_nested(call)
 
-    def show_nested(self) -> None:
-        """Writes what has come of nested agents while nobody read the response."""
-        self.shows_nested = True
-        for call in self._nested:
+    def show_nested(self, *, shows: bool) -> None:
+        """Writes preliminary outputs of nested agents from now on, or none. What has come before is written then."""
+        began, self._shows_nested = shows and not self._shows_nested, shows
+        for call in self._nested if began else ():
             self._show_nested(call)
 
     def _show_nested(self, call: ToolCall) -> None:
-        if self.shows_nested and (message := self._nested[call].next_preliminary()) is not None:
+        if self._shows_nested and (message := self._nested[call].next_preliminary()) is not None:
             call.write_preliminary(message)
 
     def _begin_message(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:

@@ -92,11 +92,11 @@ def test_nothing_is_computed_while_nobody_reads() -> None:
     conversion = chunk_conversion((), None, Settings(message_metadata=_refuse))
     conversion.feed(ASKED)
     conversion.take()
-    conversion.shows_nested = False
+    conversion.show_nested(shows=False)
     for text in ("One.", "Two."):
         conversion.feed(posted(said(types.Part(text=text))))
     assert conversion.take() == []
-    conversion.shows_nested = True
+    conversion.show_nested()
     [chunk] = conversion.take()
     assert [part.get("text") for part in outputs([chunk])[0]["parts"]] == [None, "One.", None, "Two."]
 

@@ -52,11 +52,15 @@ class NestedCall:
         """True if the outer agent streams."""
         self.outer = outer
         self.depth: int = outer.depth + 1 if isinstance(outer, NestedCall) else 1
-        self.has_begun = False
+        self._has_begun = False
         """True if our plugin is called inside: an ``AgentTool`` may run without the plugins."""
         self._events: list[Any] = []
         self._size = 0
         self._omitted = 0
+
+    def begin(self) -> None:
+        """A runner begins inside, with our plugin."""
+        self._has_begun = True
 
     def post(self, event: Event) -> None:
         """Posts an event from inside the call."""
@@ -79,12 +83,12 @@ class NestedCall:
     @property
     def kept(self) -> dict[str, Any] | None:
         """The agent's events as they are kept, as JSON; ``None`` if our plugin is not called inside."""
-        return {"events": self._events, "omitted": self._omitted} if self.has_begun else None
+        return {"events": self._events, "omitted": self._omitted} if self._has_begun else None
 
     def restore(self, kept: dict[str, Any] | None) -> None:
         """Takes the events of an earlier execution of the call, whose agent does not run again."""
         if kept is not None:
-            self.has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
+            self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 
     def keep_with(self, response: Event) -> None:
         """Keeps the agent's events on the event with the tool's response, which is not stored yet."""
@@ -143,7 +147,7 @@ class NestedRuns:
         """A runner begins: that of the outer agent, or one inside a call."""
         call = current_nested_call()
         if call is not None:
-            call.has_begun = True
+            call.begin()
             _observe(context, call)
             if call.streams and context.run_config is not None and ends_streams_whole(context):
                 context.run_config = context.run_config.model_copy(update={"streaming_mode": StreamingMode.SSE})

@@ -315,13 +315,13 @@ class Run:
         """Writes what a tool has posted. Before the first event of ADK's it begins the response."""
         if not self._left:
             if self._conversion is not None:  # a message that grows inside a call is sent only while somebody reads it
-                self._conversion.shows_nested = bool(self.log.readers) or self._lease.read_elsewhere
+                self._conversion.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
             self._feed(event)
 
     def _show_nested(self) -> None:
         """Shows what has come while nobody read the response."""
         if self._conversion is not None and not self.log.closed:
-            self._conversion.shows_nested = True
+            self._conversion.show_nested()
             self._log(self._conversion.take())
 
     def _show_earlier(self) -> None:
