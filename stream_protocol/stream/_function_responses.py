@@ -54,6 +54,7 @@ class FunctionResponses:
 
     __slots__ = (
         "_begin_nested",
+        "_inner",
         "_nested",
         "_raised",
         "_registry",
@@ -88,6 +89,8 @@ class FunctionResponses:
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] = {}
         """The messages of the agents that run inside calls now."""
+        self._inner: dict[ToolCall, list[Event]] = {}
+        """The complete events of the agents that run inside calls and in the same session."""
         self._shows_nested = True
         """False while nobody reads the response: then no preliminary output is written of them."""
 
@@ -230,6 +233,9 @@ class FunctionResponses:
         if call not in self._nested:
             self._nested[call] = self._begin_message(call, answerable=True)
         self._nested[call].add(said.event)
+        inner = self._inner.setdefault(call, [])
+        if not said.is_fragment:
+            inner.append(said.event)
         if asks:
             self._add_interim(call, self._nested[call].so_far())
         else:
@@ -252,7 +258,9 @@ class FunctionResponses:
     def _with_nested(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
         """The output of a call, with the message of the agent that ran inside it. ``kept``: what a history has of it,
         from which the final message is made in a live response, too."""
-        message = self._nested.pop(call, None)
+        message, inner = self._nested.pop(call, None), self._inner.pop(call, None)
+        if inner is not None:
+            message, kept = None, NestedEvents(inner, 0) if inner else None
         if kept is None or not self._settings.nests(call.name):
             return output if message is None else message.final(output)
         message = self._begin_message(call)

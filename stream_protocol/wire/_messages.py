@@ -319,13 +319,14 @@ def is_nested_message(output: Any, call_id: Any) -> bool:
 
 
 def tool_result(part: ToolPart) -> Any:
-    """Returns the output of a call as the model has read it: without the message of an agent that ran inside."""
+    """Returns the output of a call as the model reads it: without the message of an agent that runs inside."""
     output = part.get("output")
-    if is_nested_message(output, part["toolCallId"]):
-        match output:
-            case {"metadata": {"result": result}}:
-                return result
-    return output
+    if not is_nested_message(output, part["toolCallId"]):
+        return output
+    match output:
+        case {"metadata": {"result": result}}:
+            return result
+    return {"agent": tool_name(part)}  # it has not ended
 
 
 def tool_name(part: ToolPart) -> str:
