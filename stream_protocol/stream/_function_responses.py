@@ -212,7 +212,7 @@ class FunctionResponses:
         author, branch, path = said.speaker
         if branch is None or "@" not in branch or said.scope is not None:
             return None
-        reports_progress = said.role in (None, USER) and not said.calls and not said.results
+        says_something = said.role not in (None, USER) or said.calls or said.results or said.failure is not None
         for link in branch.split("."):
             name, _, call_id = link.rpartition("@")
             if link in path.split("/"):
@@ -220,7 +220,7 @@ class FunctionResponses:
             call = self._registry.find(call_id, name)
             if call is None or call.name != name or not call.is_shown or self._settings.nested_agents(name) == "flat":
                 continue
-            if call in self._nested or not (reports_progress or author == USER):
+            if call in self._nested or (says_something and author != USER):
                 return call if call.is_open or call.state is CallState.INTERIM else None
         return None
 
