@@ -63,8 +63,8 @@ def parameters(function: Function) -> dict[str, Any]:
         return {name: field.annotation for name, field in function.model_fields.items()}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            (options,) = get_args(hints[parameter.name])
-            found.update(get_type_hints(options, localns=_NAMES))
+            for options in get_args(hints[parameter.name]):  # none of keywords that may be anything
+                found.update(get_type_hints(options, localns=_NAMES))
         elif parameter.name in hints:
             found[parameter.name] = hints[parameter.name]
     return found

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from google.adk.tools import BaseTool
 
 from stream_protocol.adk import ApprovalNote
-from stream_protocol.wire import InvalidArgumentError, argument_error, check_text, json_value, shown
+from stream_protocol.wire import InvalidArgumentError, argument_error, check_callable, check_text, json_value, shown
 
 logger = logging.getLogger(__name__)
 
@@ -43,9 +43,13 @@ def for_users(
     Raises ``StreamProtocolError`` for values of other types.
     """
     check_text("title", title, or_none=True)
-    if not callable(approval_reason):
+    if callable(approval_reason):
+        check_callable("approval_reason", approval_reason, ("args",), plain=True)
+    else:
         check_text("approval_reason", approval_reason, or_none=True)
-    if not callable(approval_descriptor):
+    if callable(approval_descriptor):
+        check_callable("approval_descriptor", approval_descriptor, ("args",), plain=True)
+    else:
         try:
             json_value(approval_descriptor)
         except ValueError as error:

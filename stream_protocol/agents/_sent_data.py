@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
@@ -15,7 +16,7 @@ from stream_protocol.adk import POSTED_WIDGETS
 from stream_protocol.agents._agent_helpers import DataPart, check_part_name
 from stream_protocol.agents._run_channel import CallScope, posted_event, scope_of
 from stream_protocol.stream import DATA_WIDGET_PROVIDER, PROGRESS_PART
-from stream_protocol.wire import argument_error, check_flag, check_text, json_value
+from stream_protocol.wire import InvalidArgumentError, argument_error, check_flag, check_text, json_value
 
 if TYPE_CHECKING:
     from google.adk.tools.mcp_tool.mcp_tool import ProgressFnT  # loads the extra
@@ -92,7 +93,8 @@ def report_progress(
     last one always. That one is stored with the tool's event, so history has it, too. Inside an ``AgentTool`` the
     report shows on the card of that tool.
 
-    Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are not finite.
+    Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are negative
+    or not finite.
     """
     _check_context("tool_context", tool_context, "the context of a tool")
     data = _progress_data(progress, total, message)
@@ -122,7 +124,8 @@ def mcp_progress(
         return None
 
     async def on_progress(progress: float, total: float | None = None, message: str | None = None) -> None:
-        send(_progress_data(progress, total, message))
+        with suppress(InvalidArgumentError):  # a server may send anything
+            send(_progress_data(progress, total, message))
 
     return on_progress
 
@@ -155,8 +158,8 @@ def _send_progress(scope: CallScope | None, shown: Context, call_id: str, data: 
 
 
 def _check_number(name: str, value: object) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise argument_error(name, "a finite number", value)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise argument_error(name, "a finite number from 0", value)
 
 
 def _check_context(name: str, context: object, expected: str) -> None:

@@ -325,10 +325,11 @@ async def test_a_client_that_comes_while_the_tool_runs_sees_its_progress() -> No
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({"progress": "half"}, "`progress` must be a finite number"),
-        ({"progress": True}, "`progress` must be a finite number"),
-        ({"progress": float("nan")}, "`progress` must be a finite number"),
-        ({"progress": 1, "total": float("inf")}, "`total` must be a finite number"),
+        ({"progress": "half"}, "`progress` must be a finite number from 0"),
+        ({"progress": -1}, "`progress` must be a finite number from 0"),
+        ({"progress": True}, "`progress` must be a finite number from 0"),
+        ({"progress": float("nan")}, "`progress` must be a finite number from 0"),
+        ({"progress": 1, "total": float("inf")}, "`total` must be a finite number from 0"),
         ({"progress": 1, "message": 5}, "`message`"),
     ],
 )
