@@ -51,7 +51,7 @@ check: $(PYTHON_READY)  ## format, lint, types and import rules
 test: setup  ## every test that is not in a suite; make test ARGS="-k name" for some
 	@.ci/suite test
 
-test-python: $(PYTHON_READY)  ## those of them that need no Node, browser, Redis, PostgreSQL or processes of their own
+test-python: $(PYTHON_READY)  ## the quick ones, without Node, browser, Redis, PostgreSQL or processes of their own
 	@.ci/suite python
 
 docs: $(PYTHON_READY)  ## the documentation at http://127.0.0.1:$PORT, built again after each change

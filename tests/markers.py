@@ -12,7 +12,9 @@ TESTS: Final = Path(__file__).parent
 STORES: Final = {"redis", "shared_redis", "cluster", "postgres"}
 """Fixtures that start a server. A parameter of a test may have the name of one."""
 
-SUITES: Final = {name: name for name in ("attacks", "fleet", "frontends", "kills", "pages", "release", "samples")}
+SUITES: Final = {
+    name: name for name in ("attacks", "fleet", "frontends", "kills", "pages", "release", "samples", "servers")
+}
 SUITES["durable"] = "fleet"
 """Folder -> the marker that all of its tests have."""
 
@@ -27,9 +29,28 @@ UNCOUNTED: Final = {
     "properties",
     "release",
     "samples",
+    "servers",
     "soak",
 }
 """Folders with tests of the whole program. `make suite NAME=coverage` leaves them out: each line has unit tests."""
+
+SLOW: Final = {
+    "cli/test_record_command.py",
+    "recording/test_numbers.py",
+    "recording/test_order_of_questions.py",
+    "recording/test_record_events.py",
+    "recording/test_search_work.py",
+    "recording/test_sqlite.py",
+    "recording/test_text_redaction.py",
+    "serving/errors/test_sentences.py",
+    "serving/errors/test_text.py",
+    "serving/http/test_open_responses.py",
+    "serving/test_held_size.py",
+    "serving/test_session_services.py",
+    "testing/test_pytest_plugin.py",
+    "testing/test_stream_matcher.py",
+}
+"""Files that take seconds on a machine of two cores: many cases, large inputs, or the import of another library."""
 
 SHRINKING_SECONDS: Final = 900
 """The timeout of a property: finding the smallest example of a failed property takes minutes."""
@@ -44,10 +65,13 @@ def is_ignored(path: Path, markers: str) -> bool:
 
 
 def add_markers(item: pytest.Function) -> None:
-    """Marks a test that needs a store's server (``store``), is random (``hunt``), or is not counted (``no_cover``)."""
+    """Marks a test that needs a store's server (``store``), is random (``hunt``), takes seconds (``slow``), or is not
+    counted (``no_cover``)."""
     params = item.callspec.params.values() if hasattr(item, "callspec") else ()
     if STORES & {*item.fixturenames, *(value for value in params if type(value) is str)}:
         item.add_marker("store")
+    if item.path.relative_to(TESTS).as_posix() in SLOW:
+        item.add_marker("slow")
     is_property = getattr(item.obj, "is_hypothesis_test", False)
     if is_property:
         item.add_marker(pytest.mark.timeout(SHRINKING_SECONDS))

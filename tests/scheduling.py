@@ -6,9 +6,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 FIRST: Final = (
-    "cli/test_serve_command.py",
     "conformance/test_chat_against_server.py",
-    "cli/test_reload.py",
     "fleet/test_durable.py",
     "durable/test_every_event.py",
     "fleet/test_promises_by_store.py",
@@ -17,13 +15,11 @@ FIRST: Final = (
     "fleet/test_fleet_pages.py",
     "fleet/test_durable_trouble.py",
     "fleet/test_durable_read_only.py",
-    "inspector/test_file_process.py",
     "conformance/test_chat_against_replay_server.py",
     "conformance/test_real_client.py",
     "properties/test_every_reading_agrees.py",
     "conformance/test_readings_of_fixtures.py",
     "serving/test_every_store.py",
-    "cli/test_serve_durable.py",
     "recording/test_search_work.py",
     "cli/test_types_command.py",
     "conformance/test_fixtures.py",

@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture
 def converted_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are converted in this process: the other one takes a second to load ADK. See ``test_file_process.py``."""
+    """Converts files in this process: the other process takes a second to load ADK, and has tests of its own."""
 
     async def run(_: object, read: Callable[..., Any], *arguments: object, cancellable: bool) -> Any:
         assert cancellable

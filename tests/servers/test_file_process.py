@@ -14,7 +14,7 @@ from stream_protocol.inspector._file_process import convert_in_process
 from stream_protocol.recording.read import UnreadableError
 from tests.processes import HANG
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.servers
 
 if sys.platform == "linux":
     import resource

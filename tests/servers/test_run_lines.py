@@ -15,7 +15,7 @@ from stream_protocol.wire import ChatRequest, parse_chat_request
 from tests.processes import HANG, serving
 from tests.terminals import Terminal, terminal
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.servers
 
 AGENT: Final = """
 from google.adk.agents import LlmAgent

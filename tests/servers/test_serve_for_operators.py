@@ -19,7 +19,7 @@ from tests.ports import free_port
 from tests.processes import HANG, started
 from tests.serve_settings import write_settings
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.servers
 
 AGENT = """
 import logging

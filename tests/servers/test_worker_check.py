@@ -9,7 +9,7 @@ import pytest
 
 from stream_protocol.serving.base._worker_check import WARNING, warn_of_other_workers
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.servers
 
 APP = """
 import logging, sys

@@ -16,7 +16,7 @@ from stream_protocol.cli._reload import watched_folder
 from tests.batch import batch
 from tests.processes import COMMAND, ENV, HANG
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.servers
 
 AGENT = """
 from google.adk.agents import LlmAgent

@@ -13,7 +13,7 @@ from stream_protocol.serving.engine._recovery import OTHER_VERSION_TEXT
 from tests.processes import HANG, PythonModule, cli, serving
 from tests.tools import missing
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.servers
 
 AGENT = f"""
 from google.adk.agents import LlmAgent

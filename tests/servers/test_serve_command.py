@@ -21,7 +21,7 @@ from tests.processes import COMMAND, ENV, HANG, PythonModule, cli, serving
 from tests.redis_server import RedisServer
 from tests.serve_settings import on_command_line
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.servers
 
 AGENT = """
 from google.adk.agents import LlmAgent
