@@ -22,6 +22,7 @@ import google.adk.runners
 import google.adk.sessions
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.run_config import RunConfig
+from google.adk.tools.mcp_tool.mcp_tool import ProgressFnT
 from google.adk.workflow import BaseNode
 
 import stream_protocol
@@ -48,7 +49,7 @@ def _names() -> dict[str, Any]:
         if ".cli" not in package.name and not package.name.endswith("__main__"):
             names.update(vars(import_module(package.name)))
     others = (google.adk.events.Event, google.adk.sessions.Session, google.adk.runners.Runner)
-    services = (google.adk.sessions.BaseSessionService, RunConfig, BaseNode, CallbackContext, Path)
+    services = (google.adk.sessions.BaseSessionService, RunConfig, BaseNode, CallbackContext, Path, ProgressFnT)
     return names | {each.__name__: each for each in (*others, *services)}
 
 
@@ -62,8 +63,8 @@ def parameters(function: Function) -> dict[str, Any]:
         return {name: field.annotation for name, field in function.model_fields.items()}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            (options,) = get_args(hints[parameter.name])
-            found.update(get_type_hints(options, localns=_NAMES))
+            for options in get_args(hints[parameter.name]):  # none of keywords that may be anything
+                found.update(get_type_hints(options, localns=_NAMES))
         elif parameter.name in hints:
             found[parameter.name] = hints[parameter.name]
     return found

@@ -44,7 +44,7 @@ CREATORS: Final = frozenset(
         "cli/project/my_package/scripted_model.py",
         "durable/_durable_model.py",
         "durable/_durable_tool.py",
-        "agents/_agent_helpers.py",
+        "agents/_sent_data.py",
         "demo/_question.py",
         "server/_gc.py",
         "serving/base/_response_memory.py",

@@ -71,6 +71,11 @@ ROWS: Final = (
         "tool_progress tool_progress_parallel",
     ),
     Row(
+        "[progress that a tool reports](tool-progress.md)",
+        "`data-adk-progress` (`toolCallId`, `progress`, `total`, `message`) while the tool runs",
+        "tool_reports",
+    ),
+    Row(
         "[tool confirmation](approvals.md), approved",
         "`tool-approval-request`; after the answer `tool-output-available`, in one message",
         "approval_approved approval_several approval_several_approved approval_beside_settled_sibling "
@@ -78,6 +83,11 @@ ROWS: Final = (
         "approval_in_branch",
     ),
     Row("tool confirmation, denied", "`tool-approval-request`, then `tool-output-denied`", "approval_denied"),
+    Row(
+        "[why a tool asks](approvals.md#say-why)",
+        "keys of `tool-approval-request`, or `data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
+        "approval_with_reason",
+    ),
     Row(
         "confirmation that a running tool requests",
         "also `data-adk-confirmation` (`toolCallId`, `hint`, `payload`)",

@@ -28,13 +28,15 @@ APPROVE: Final = "Approve"
 @dataclass(frozen=True)
 class Picture:
     """``words``: what the user says. ``waits_for``: the button that the answer ends with. ``part``: what is taken, if
-    not the whole window."""
+    not the whole window. ``while_it_runs``: what the page shows when the picture is taken before the answer is over.
+    """
 
     screen: Screen
     words: str = ""
     waits_for: str = ""
     dark: bool = False
     part: Callable[[Page], Locator] | None = None
+    while_it_runs: Callable[[Page], Locator] | None = None
     before: Callable[[Page], None] = field(default=lambda _: None)
 
 
@@ -53,6 +55,11 @@ def unfold_card(tab: Page) -> None:
     first_card(tab).get_by_role("button").first.click()
 
 
+def progress_bar(tab: Page) -> Locator:
+    """The bar of a tool that has asked two of the four agencies."""
+    return tab.get_by_role("progressbar", name="Asking Sleepwell")
+
+
 def open_inspector(tab: Page) -> None:
     """Opens the panel beside the chat."""
     tab.get_by_role("button", name="Inspector", exact=True).click()
@@ -68,6 +75,8 @@ PICTURES: Final[Mapping[str, Picture]] = {
     "page-phone.png": Picture(PHONE, WEEKEND, APPROVE, dark=True),
     "approval.png": Picture(DESKTOP, KYOTO, APPROVE, part=approval_card),
     "approval-dark.png": Picture(DESKTOP, KYOTO, APPROVE, dark=True, part=approval_card),
+    "progress.png": Picture(DESKTOP, KYOTO, part=approval_card, while_it_runs=progress_bar),
+    "progress-dark.png": Picture(DESKTOP, KYOTO, dark=True, part=approval_card, while_it_runs=progress_bar),
     "form.png": Picture(DESKTOP, "Ask me what my trip needs", "Answer", part=approval_card),
     "inspector.png": Picture(WIDE, WEEKEND, APPROVE, before=open_inspector),
     "inspector-dark.png": Picture(WIDE, WEEKEND, APPROVE, dark=True, before=open_inspector),
@@ -101,10 +110,14 @@ def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
         if picture.words:
             message.fill(picture.words)
             message.press("Enter")
+        if picture.while_it_runs is not None:
+            expect(picture.while_it_runs(tab)).to_be_visible()
+        elif picture.words:
             expect(tab.get_by_role("button", name=picture.waits_for, exact=True).first).to_be_visible()
             expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
         picture.before(tab)
-        tab.wait_for_load_state("networkidle")
+        if picture.while_it_runs is None:
+            tab.wait_for_load_state("networkidle")
         taken = tab if picture.part is None else picture.part(tab)
         taken.screenshot(path=path, animations="disabled", caret="hide")
 

@@ -92,9 +92,9 @@ const setups = {
 /**
  * A chat of this client. `sends`: when it sends by itself, by default as soon as every pending call has an approval or an
  * output; a name that is neither a predicate nor a setup never does. `transport`: code that makes one under this name, as a
- * page has it, in place of the client's or the setup's own.
+ * page has it, in place of the client's or the setup's own. `onData`: takes each data part, transient ones included.
  */
-export function openChat({ ai }, { fetch, api, id, messages, body, sends = 'helpers', transport }) {
+export function openChat({ ai }, { fetch, api, id, messages, body, sends = 'helpers', transport, onData }) {
   class Chat extends ai.AbstractChat {}
   const { predicate = sends, request } = setups[sends] ?? {};
   return new Chat({
@@ -104,6 +104,7 @@ export function openChat({ ai }, { fetch, api, id, messages, body, sends = 'help
       ? transportOf(ai, transport, { api, fetch, body })
       : new ai.DefaultChatTransport({ api, fetch, body, prepareSendMessagesRequest: request }),
     sendAutomaticallyWhen: predicates(ai)[predicate],
+    onData,
     onError: () => {}, // the default prints it
   });
 }

@@ -35,6 +35,21 @@ def _leak_secret(events: list[JsonEvent]) -> list[JsonEvent]:
     return events
 
 
+def _note_for_users(events: list[JsonEvent]) -> list[JsonEvent]:
+    """Notes what the tool declares for its users, as a service does."""
+    for event in events:
+        for part in event.get("content", {}).get("parts", []):
+            name, args = (part.get("functionCall", {}).get(key) for key in ("name", "args"))
+            if name == "pay":
+                event["customMetadata"] = {"adk_ui_stream_cards": {"titles": {"pay": "Pay an invoice"}}}
+            elif name == "adk_request_confirmation":
+                note = {"reason": "5 € leave your account.", "descriptor": {"risk": "high"}}
+                event["customMetadata"] = {
+                    "adk_ui_stream_cards": {"approvals": {args["originalFunctionCall"]["id"]: note}}
+                }
+    return events
+
+
 def _asking() -> Any:
     yield RequestInput(interrupt_id="ask-1", message="Which day?", response_schema={"type": "object"})
 
@@ -99,6 +114,13 @@ APPROVALS = (
         description="A gated call waits; approved, it runs and the same message goes on.",
         build=lambda: _gated(call("pay", {"amount": 5})),
         turns=[say("pay 5"), decide(True)],
+    ),
+    Scenario(
+        name="approval_with_reason",
+        description="A gated call whose tool has a title, and says why it asks.",
+        build=lambda: _gated(call("pay", {"amount": 5})),
+        turns=[say("pay 5"), decide(True)],
+        edit=_note_for_users,
     ),
     Scenario(
         name="approval_denied",

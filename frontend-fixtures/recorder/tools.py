@@ -5,13 +5,16 @@ from typing import Any
 
 from google.adk.agents import LlmAgent
 from google.adk.events.event import Event
+from google.adk.tools import ToolContext
 from google.genai import types
 
+from recorder.fixture import JsonEvent
 from recorder.functions import book, explode, get_weather
 from recorder.model import ResponseScript, call, calls, chunk, end, fragment_of, text, whole_of
 from recorder.scenario import Scenario
 from recorder.texts import agent
 from recorder.user import say
+from stream_protocol.agents import report_progress
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
@@ -55,6 +58,32 @@ async def watch(up_to: int) -> AsyncGenerator[Any, None]:
     """Counts, and reports on the way with text and data."""
     yield _report("starting")
     yield {"counted": up_to}
+
+
+def index(tool_context: ToolContext) -> dict[str, int]:
+    """Indexes two files, and reports on the way."""
+    report_progress(tool_context, 2, 2, "b.txt")
+    return {"indexed": 2}
+
+
+def _post_first_report(events: list[JsonEvent]) -> list[JsonEvent]:
+    """Posts a report before the stored one, as a service does."""
+    place, stored = next(
+        (place, event) for place, event in enumerate(events) if event["actions"].get("renderUiWidgets")
+    )
+    (last,) = stored["actions"]["renderUiWidgets"]
+    first = {**last, "payload": {**last["payload"], "data": {"progress": 1, "total": 2, "message": "a.txt"}}}
+    header = {key: stored[key] for key in ("author", "id", "invocationId", "timestamp", "nodeInfo")}
+    posted = [
+        {
+            **header,
+            "partial": True,
+            "actions": {**events[0]["actions"], "renderUiWidgets": [report]},
+            "customMetadata": {"adk_ui_stream_posted": "widgets"},
+        }
+        for report in (first, last)
+    ]
+    return [*events[:place], *posted, *events[place:]]
 
 
 def draw(subject: str) -> types.Part:
@@ -302,6 +331,13 @@ TOOLS = (
         description="Two calls of a tool that reports progress: each report stands with its own call.",
         build=lambda: _calls_then_text(call("count", {"up_to": 1}), call("watch", {"up_to": 9}), tools=[count, watch]),
         turns=[say("count")],
+    ),
+    Scenario(
+        name="tool_reports",
+        description="A tool reports its progress while it runs: one data part that each report replaces.",
+        build=lambda: _calls_then_text(call("index"), tools=[index]),
+        turns=[say("index")],
+        edit=_post_first_report,
     ),
     Scenario(
         name="tool_draws",

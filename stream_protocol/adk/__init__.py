@@ -22,6 +22,7 @@ Where to change what:
 - ``_lenient_events``: events of other ADK versions.
 - ``_nested_events``: events of an agent that runs inside a tool call.
 - ``_relayed_events``: agents behind A2A: their output, and events that they must not get.
+- ``_card_notes``: titles, and reasons of approvals.
 - ``_adk_requests``: calls that wait for an answer, and who gives it.
 - ``_raising_calls``: finds the call that failed when a tool raised, without a service.
 """
@@ -38,6 +39,7 @@ from stream_protocol.adk._adk_requests import (
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
 from stream_protocol.adk._call_index import KnownCall, SpeakerKey
 from stream_protocol.adk._calls import KnownCalls, ToolUse, UsedCalls
+from stream_protocol.adk._card_notes import CARDS_KEY, NO_NOTE, ApprovalNote, noted_approval, noted_title
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
     NotAnEventError,
@@ -92,6 +94,7 @@ from stream_protocol.adk._reader import (
     asks_somebody,
     continued_text,
     find_task_agents,
+    is_fragment,
     is_user_event,
     is_user_message,
     open_text,

@@ -114,6 +114,11 @@ def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
     return event.model_copy(update={"content": changed})
 
 
+def is_fragment(event: "Event") -> bool:
+    """Return True for a streamed piece, which ADK does not store."""
+    return bool(event.partial)
+
+
 def is_user_message(event: "Event") -> bool:
     """Returns True for what the user said, which begins an exchange: see ``EventFacts``."""
     return read(event).is_user_message

@@ -1,18 +1,15 @@
-"""Helpers for the code of agents: tools that run in the page, and an app's own data parts."""
+"""Helpers for the code of agents: tools that run in the page, and declarations of an app's own data parts."""
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Generic, TypeVar, get_origin, overload
-from uuid import uuid4
+from typing import Any, Final, Generic, TypeVar, get_origin
 
-from google.adk.agents.context import Context
-from google.adk.events.ui_widget import UiWidget
 from google.adk.tools import BaseTool, ToolContext
 from google.genai import types
 from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from stream_protocol.stream import CONTROL_TOOLS, DATA_WIDGET_PROVIDER
+from stream_protocol.stream import CONTROL_TOOLS
 from stream_protocol.wire import (
     InvalidArgumentError,
     argument_error,
@@ -83,7 +80,7 @@ class DataPart(Generic[T]):
     """The result of ``data_part``: ``name`` without ``data-``, and the ``model`` of its data."""
 
     def __init__(self, name: str, model: type[T]) -> None:
-        _check_name(name)
+        check_part_name(name)
         _check_model(model)
         self._adapter: Final = TypeAdapter(model)
         self.name: Final = name
@@ -116,53 +113,8 @@ def data_part(name: str, model: type[T]) -> DataPart[T]:
     return DataPart(name, model)
 
 
-@overload
-def emit_data(
-    context: Context,
-    name: DataPart[T],
-    data: T | Mapping[str, Any],
-    *,
-    id: str | None = None,
-) -> None: ...
-@overload
-def emit_data(context: Context, name: str, data: Any, *, id: str | None = None) -> None: ...
-def emit_data(
-    context: Context,
-    name: str | DataPart[Any],
-    data: Any,
-    *,
-    id: str | None = None,  # noqa: A002 - the part's key
-) -> None:
-    """Sends a part ``data-<name>`` to the page, from a tool or a callback, with the next event of the agent.
-
-    ``name``: a name, or what ``data_part`` declared, whose model the data must fit. The part is stored with that event,
-    in ADK's own field for UI widgets, so history has it, too. A later call with the same name and ``id`` replaces the
-    data of the part; without ``id`` each call makes a new part.
-
-    Raises ``StreamProtocolError`` for a name with other characters than letters, digits, ``_`` and ``-``, and for one
-    that begins with ``adk-``. Raises ``ValueError`` for data that is not JSON, or not of the part's model.
-    """
-    if not hasattr(context, "render_ui_widget"):
-        raise argument_error("context", "the context of a tool or a callback", context)
-    check_text("id", id, or_none=True)
-    if isinstance(name, DataPart):
-        data = name.to_json(data)
-        name = name.name
-    else:
-        _check_name(name)
-    payload: dict[str, Any] = {"name": name, "data": json_value(data)}
-    if id is not None:
-        payload["id"] = id
-    widget_id = f"{name}:{id}" if id is not None else str(uuid4())
-    # ADK refuses a second widget of the same id in one event; here it replaces the first.
-    widgets = context.actions.render_ui_widgets or []
-    context.actions.render_ui_widgets = [widget for widget in widgets if widget.id != widget_id]
-    context.render_ui_widget(UiWidget(id=widget_id, provider=DATA_WIDGET_PROVIDER, payload=payload))
-    # After an agent callback without a result, ADK yields an event only for a changed state. It stores no `temp:` keys.
-    context.state["temp:adk_ui_stream"] = True
-
-
-def _check_name(name: str) -> None:
+def check_part_name(name: str) -> None:
+    """Raises ``InvalidArgumentError`` for a name that no part of an app can have."""
     check_pattern("name", name, NAME, "letters, digits, `_` and `-`, without `adk-` at the beginning")
 
 

@@ -9,7 +9,7 @@ from google.adk.tools import BaseTool, FunctionTool, ToolContext, request_input
 from google.genai import types
 from pydantic import BaseModel
 
-from stream_protocol.agents import client_tool, emit_data
+from stream_protocol.agents import client_tool, emit_data, report_progress
 from stream_protocol.demo._chart import bar_chart
 
 Json: TypeAlias = dict[str, Any]
@@ -32,6 +32,9 @@ HOTELS: Final = {
     "Rome": ("Albergo Trastevere", 110),
 }
 """A hotel and its price per night in euros."""
+
+AGENCIES: Final = ("Posada", "Nachtlager", "Sleepwell", "Tatami")
+"""They are asked for hotels, one after the other."""
 
 
 CALENDAR_KEY: Final = AuthConfig.model_validate(
@@ -57,9 +60,12 @@ async def get_weather(city: str) -> Json:
     return {"city": city, "celsius": TEMPERATURES[city][4], "sky": "clear" if city != "Oslo" else "light rain"}
 
 
-async def find_hotels(city: str, nights: int) -> Json:
+async def find_hotels(city: str, nights: int, tool_context: ToolContext) -> Json:
     """Finds a hotel in a city and its price in euros for so many nights."""
-    await asyncio.sleep(2 * PATIENCE)
+    for number, agency in enumerate(AGENCIES):
+        report_progress(tool_context, number, len(AGENCIES), f"Asking {agency}")
+        await asyncio.sleep(2 * PATIENCE / len(AGENCIES))
+    report_progress(tool_context, len(AGENCIES), len(AGENCIES))
     if city not in HOTELS:
         return {"error": f"No hotel is known in {city}."}
     name, price = HOTELS[city]

@@ -20,7 +20,7 @@ Where to change what:
 
 from stream_protocol.stream._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Conversion, Ending
 from stream_protocol.stream._converter import StreamProtocolConverter, call_ids, chunk_conversion, sse_conversion
-from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER
+from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER, PROGRESS_PART
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, AgentRunError, RunLimitError
 from stream_protocol.stream._function_responses import TOOL_FAILED_TEXT
 from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, ArtifactUrl, DataUrl

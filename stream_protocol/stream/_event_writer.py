@@ -38,7 +38,7 @@ from stream_protocol.adk import (
     read_complete,
 )
 from stream_protocol.stream._aggregates import NOTHING_STREAMED, Repetition, compare, is_aggregate
-from stream_protocol.stream._data_parts import write_actions, write_artifacts, write_output
+from stream_protocol.stream._data_parts import EventActions, write_artifacts, write_output
 from stream_protocol.stream._endings import RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
@@ -64,6 +64,7 @@ class EventWriter(Generic[T]):
     """Writes what events add to a response, and remembers what later events need."""
 
     __slots__ = (
+        "_actions",
         "_calls",
         "_complete_id",
         "_part_ids",
@@ -100,9 +101,16 @@ class EventWriter(Generic[T]):
         """The next part ids, by kind: ordinals in the message, so that the same events give the same bytes."""
         self.registry = CallRegistry(sink, call_ids, warn)
         self.steps = Steps(sink, self.registry)
-        self._calls = FunctionCalls(settings, self.registry, self.steps)
+        self._calls = FunctionCalls(sink, settings, self.registry, self.steps)
+        self._actions = EventActions(sink, settings, self.registry)
         self.responses = FunctionResponses(
-            sink, settings, registry=self.registry, steps=self.steps, warn=warn, begin_nested=begin_nested
+            sink,
+            settings,
+            registry=self.registry,
+            steps=self.steps,
+            actions=self._actions,
+            warn=warn,
+            begin_nested=begin_nested,
         )
         self._sources = Sources(sink)
         self.summary = RunSummary()
@@ -165,7 +173,7 @@ class EventWriter(Generic[T]):
         if nested is not None:
             self.responses.add_nested(nested)
         elif posted.kind == POSTED_WIDGETS:
-            write_actions(self._sink, said, self._settings)
+            self._actions.write_posted(said)
         else:
             self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
@@ -295,7 +303,7 @@ class EventWriter(Generic[T]):
             self._write_artifacts(speaker)
         self._complete_id = said.id
         if reports:
-            write_actions(self._sink, said, self._settings)
+            self._actions.write(said)
             if Source in reports and self._settings.options["send_sources"]:
                 self._sources.add(said)
         turn_ends = LiveTurnEnd in reports

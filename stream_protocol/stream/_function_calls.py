@@ -6,9 +6,10 @@ this form may continue the newest call that is still open. A model's own ids nev
 """
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stream_protocol.adk import (
+    NO_NOTE,
     REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
     Call,
@@ -18,12 +19,18 @@ from stream_protocol.adk import (
     ProviderCall,
     credential_input,
     gated_call,
+    noted_approval,
+    noted_title,
 )
+from stream_protocol.stream._data_parts import write_approval
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._speakers import Speaker, signature_metadata
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
-from stream_protocol.wire import is_too_large, json_value
+from stream_protocol.wire import Sink, is_too_large, json_value
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
 
 TOO_LARGE_INPUT = "The arguments are too large to be shown."
 """In place of arguments that would hold up all other chats of the server (see ``is_too_large``). The tool has them."""
@@ -35,18 +42,19 @@ _ADK_ID = "adk-"
 class FunctionCalls:
     """Finds or adds the tool call for a function call, and gives it its input."""
 
-    __slots__ = ("_event", "_mentioned", "_registry", "_settings", "_steps")
+    __slots__ = ("_event", "_mentioned", "_registry", "_settings", "_sink", "_steps")
 
-    def __init__(self, settings: Settings, registry: CallRegistry, steps: Steps) -> None:
+    def __init__(self, sink: Sink[Any], settings: Settings, registry: CallRegistry, steps: Steps) -> None:
+        self._sink = sink
         self._settings = settings
         self._registry = registry
         self._steps = steps
-        self._event: object = None
+        self._event: Event | None = None
         """The newest event with fragments of calls."""
         self._mentioned: list[ToolCall] = []
         """The calls that had a fragment in this event so far."""
 
-    def add_fragment(self, event: object, speaker: Speaker, fragment: CallPiece) -> None:
+    def add_fragment(self, event: "Event", speaker: Speaker, fragment: CallPiece) -> None:
         """Takes a streamed piece of a call."""
         if event is not self._event:
             self._event, self._mentioned = event, []
@@ -69,7 +77,7 @@ class FunctionCalls:
         if call.state is CallState.UNNAMED:
             name = fragment.name or call.guess_name(fragment, self._settings.options["tool_schemas"])
             if name:
-                self._announce(speaker, call, name)
+                self._announce(event, speaker, call, name)
 
     def add_complete(
         self,
@@ -90,7 +98,7 @@ class FunctionCalls:
             if call is not None and call.name == REQUEST_CONFIRMATION:
                 call.end_silently()  # it was streamed, as ADK itself never does
                 speaker.remove_call(call)
-            self._request_approval(speaker, adk_id or "", args)
+            self._request_approval(event, speaker, adk_id or "", args)
             return
         if kind is CallKind.CREDENTIAL:
             self._await_credential(args)
@@ -106,7 +114,7 @@ class FunctionCalls:
         speaker.remove_call(call)
         _sign(call, speaker, complete.signature)
         if call.state is CallState.UNNAMED:
-            self._announce(speaker, call, name, hidden=is_nested and kind is None)
+            self._announce(event, speaker, call, name, hidden=is_nested and kind is None)
         self._complete_input(call, args, by_client=kind is not None)
         if kind is not None:
             call.await_client()
@@ -115,10 +123,10 @@ class FunctionCalls:
         """Takes a call of a tool that the model's provider runs, such as code execution. It comes complete."""
         call = self._registry.new(provider_call.id, speaker.key, provider_call.name, provider_executed=True)
         call.sign(speaker.provider, None)
-        self._announce(speaker, call, provider_call.name)
+        self._announce(None, speaker, call, provider_call.name)
         self._complete_input(call, provider_call.input)
 
-    def _request_approval(self, speaker: Speaker, approval_id: str, args: dict[str, Any]) -> None:
+    def _request_approval(self, event: "Event", speaker: Speaker, approval_id: str, args: dict[str, Any]) -> None:
         """Takes ADK's ``adk_request_confirmation``: asks for approval of the call that it gates, and shows that first.
 
         A confirmation is never shown as a call of its own, neither its fragments nor one that the model made up.
@@ -130,11 +138,13 @@ class FunctionCalls:
         if not call.is_shown:
             call.reveal()
             call.sign(call.provider or speaker.provider, None)
-            self._show(speaker, call, call.name or original.get("name", ""))
+            self._show(event, speaker, call, call.name or original.get("name", ""))
         if call.state is CallState.INPUT_STREAMING:
             self._registry.known.complete(None, call.known, original.get("name", ""), original.get("args", {}))
             self._complete_input(call, original.get("args", {}))
-        self._registry.request_approval(approval_id, call)
+        note = noted_approval(event, original.get("id"))
+        self._registry.request_approval(approval_id, call, note if self._settings.client.major == 7 else NO_NOTE)
+        write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, said: EventFacts) -> None:
         """Makes the calls wait in whose place a node acts that asks somebody now: they have not ended.
@@ -154,18 +164,22 @@ class FunctionCalls:
         if call is not None and call.is_open:
             call.await_credential()
 
-    def _announce(self, speaker: Speaker, call: ToolCall, name: str, *, hidden: bool = False) -> None:
+    def _announce(
+        self, event: "Event | None", speaker: Speaker, call: ToolCall, name: str, *, hidden: bool = False
+    ) -> None:
         if hidden or name == REQUEST_CONFIRMATION or self._settings.hides(name):
             call.announce(name, hidden=True, dynamic=False, title=None)
         else:
-            self._show(speaker, call, name)
+            self._show(event, speaker, call, name)
 
-    def _show(self, speaker: Speaker, call: ToolCall, name: str) -> None:
+    def _show(self, event: "Event | None", speaker: Speaker, call: ToolCall, name: str) -> None:
         self._steps.begin_content(speaker, requests_credential=name == REQUEST_CREDENTIAL)
         self._steps.add_call(call)
         by_provider = call.provider_executed
         dynamic = by_provider or self._settings.is_dynamic(name)
         title = None if by_provider else self._settings.options["tool_titles"].get(name)
+        if title is None and event is not None:
+            title = noted_title(event, name)
         call.announce(name, hidden=False, dynamic=dynamic, title=title)
 
     def _complete_input(self, call: ToolCall, args: Any, *, by_client: bool = False) -> None:

@@ -27,7 +27,7 @@ from stream_protocol.adk import (
     raising_calls,
     unrepresentable_text,
 )
-from stream_protocol.stream._data_parts import write_actions, write_artifacts, write_confirmation, write_denial
+from stream_protocol.stream._data_parts import EventActions, write_artifacts, write_confirmation, write_denial
 from stream_protocol.stream._media import write_media
 from stream_protocol.stream._nested_messages import NestedConversion, NestedMessage
 from stream_protocol.stream._options import Settings
@@ -53,6 +53,7 @@ class FunctionResponses:
     """Finds the tool call that a response belongs to, and changes the call as the response says."""
 
     __slots__ = (
+        "_actions",
         "_begin_nested",
         "_inner",
         "_nested",
@@ -73,6 +74,7 @@ class FunctionResponses:
         *,
         registry: CallRegistry,
         steps: Steps,
+        actions: EventActions,
         warn: WarnOnce,
         begin_nested: Callable[[str], NestedConversion],
     ) -> None:
@@ -81,6 +83,7 @@ class FunctionResponses:
         self._settings = settings
         self._registry = registry
         self._steps = steps
+        self._actions = actions
         self._warn = warn
         self._raised: dict[ToolCall, None] = {}
         """The calls whose tools raised, as far as the events tell."""
@@ -181,7 +184,7 @@ class FunctionResponses:
             return False
         if (artifacts := said.report(Artifacts)) is not None:
             write_artifacts(self._sink, artifacts.saved, self._settings)
-        write_actions(self._sink, said, self._settings)
+        self._actions.write(said)
         if text := "".join(part.text for part in said.parts if isinstance(part, Text)):
             self._add_output(call, text, preliminary=True)
         elif (output := said.report(Output)) is not None:
@@ -248,8 +251,12 @@ class FunctionResponses:
             self._show_nested(call)
 
     def _show_nested(self, call: ToolCall) -> None:
-        if self._shows_nested and (message := self._nested[call].next_preliminary()) is not None:
+        if not self._shows_nested:
+            return
+        if (message := self._nested[call].next_preliminary()) is not None:
             call.write_preliminary(message)
+        for chunk in self._nested[call].take_transient():
+            self._sink.data(chunk["type"].removeprefix("data-"), chunk["data"], data_id=chunk.get("id"), transient=True)
 
     def _begin_message(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
         conversion = self._begin_nested(call.id)

@@ -46,7 +46,7 @@ class NestedConversion(Protocol):
 class NestedMessage:
     """The message of a nested agent so far."""
 
-    __slots__ = ("_answerable", "_conversion", "_has_begun_part", "_reducer", "_sending", "_unread")
+    __slots__ = ("_answerable", "_conversion", "_has_begun_part", "_reducer", "_sending", "_transient", "_unread")
 
     def __init__(
         self, conversion: NestedConversion, call_id: str, ai_sdk: AiSdkVersion, *, answerable: bool = False
@@ -60,6 +60,8 @@ class NestedMessage:
         self._unread: list[EventOrDict] = []
         self._has_begun_part = False
         """True if more than text has come since the newest preliminary output."""
+        self._transient: list[Any] = []
+        """Data that is no part of the message."""
 
     def add(self, event: "EventOrDict") -> None:
         """Takes the agent's next event. Nothing is computed before the message is needed."""
@@ -76,6 +78,11 @@ class NestedMessage:
         """Return the message as it is."""
         self._read()
         return self._sent()
+
+    def take_transient(self) -> list[Any]:
+        """Return and remove the data that is sent to the page and is no part of the message."""
+        taken, self._transient = self._transient, []
+        return taken
 
     def _sent(self) -> Any:
         self._sending.note_sent()
@@ -100,6 +107,9 @@ class NestedMessage:
 
     def _apply(self, chunks: Iterable[AnyChunk]) -> None:
         for chunk in chunks:
+            if chunk.get("transient"):
+                self._transient.append(chunk)
+                continue
             self._sending.count(chunk)
             self._has_begun_part = self._has_begun_part or chunk["type"] not in DELTA_KEYS
             with suppress(ClientStreamError):  # an `error` chunk: the tool's result says what failed

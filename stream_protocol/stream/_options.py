@@ -69,7 +69,8 @@ class ConverterOptions(TypedDict, total=False):
     """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``).
     For tools whose names the page can't know, such as those of an MCP server."""
     tool_titles: Mapping[str, str]
-    """Tool name -> the title that is displayed. Empty by default."""
+    """Tool name -> the title that is displayed. Empty by default. A tool that is not named here has the title that
+    ``for_users`` or its MCP server gives it, if a ``ChatService`` runs it."""
     tool_schemas: Mapping[str, Any]
     """Tool name -> JSON schema of its parameters. Empty by default. Only used to name a streamed call whose first
     fragments come without a name, if their paths fit exactly one tool."""

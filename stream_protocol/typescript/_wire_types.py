@@ -40,6 +40,14 @@ AdkAgent = TypedDict("AdkAgent", {"agent": str, "from": NotRequired[str]})
 AdkAgent.__doc__ = "The agent that speaks from here on, and the one that handed over."
 
 
+class AdkApproval(TypedDict):
+    """A tool's words about its approval, for clients whose `approval` has no `requestReason` and `descriptor`."""
+
+    toolCallId: str
+    reason: NotRequired[str]
+    descriptor: NotRequired[Any]
+
+
 class AdkArtifact(TypedDict):
     """A version of an artifact that was saved, and where the page can load it."""
 
@@ -79,6 +87,15 @@ class AdkOutput(TypedDict):
     output: Any
 
 
+class AdkProgress(TypedDict):
+    """The progress of a call: so much of the `total`, if that is known."""
+
+    toolCallId: str
+    progress: float
+    total: NotRequired[float]
+    message: NotRequired[str]
+
+
 class AdkUiWidget(TypedDict):
     """A widget that a tool rendered."""
 
@@ -89,12 +106,14 @@ class AdkUiWidget(TypedDict):
 
 DATA_PARTS: Final[dict[str, Any]] = {
     "adk-agent": AdkAgent,
+    "adk-approval": AdkApproval,
     "adk-artifact": AdkArtifact,
     "adk-confirmation": AdkConfirmation,
     "adk-data": Any,
     "adk-denial": AdkDenial,
     "adk-file": AdkFile,
     "adk-output": AdkOutput,
+    "adk-progress": AdkProgress,
     "adk-state": dict[str, Any],
     "adk-ui-widget": AdkUiWidget,
 }

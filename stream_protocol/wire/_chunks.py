@@ -163,6 +163,10 @@ class ToolApprovalRequestChunk(TypedDict):
     type: Literal["tool-approval-request"]
     approvalId: str
     toolCallId: str
+    reason: NotRequired[str]
+    """v7 only, since 7.0.82."""
+    approvalDescriptor: NotRequired[Any]
+    """Since 6.0.274 and 7.0.87."""
 
 
 class ToolOutputAvailableChunk(TypedDict):

@@ -34,6 +34,10 @@ class ClientVersion(NamedTuple):
             return False
         return key is None or self >= IGNORING_KEYS[self.major] or _is_since(self, KEY_VERSIONS.get((kind, key)))
 
+    def knows(self, kind: str, key: str) -> bool:
+        """Return True if the client reads this key of a chunk, and does not only ignore it."""
+        return _is_since(self, CHUNK_VERSIONS.get(kind)) and _is_since(self, KEY_VERSIONS.get((kind, key)))
+
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}.{self.patch}"
 

@@ -126,6 +126,8 @@ class Approval(TypedDict):
     id: str
     approved: NotRequired[bool]
     reason: NotRequired[str]
+    requestReason: NotRequired[str]
+    descriptor: NotRequired[Any]
 
 
 class ToolPart(TypedDict):
@@ -435,6 +437,7 @@ def _part(value: object, name: str) -> dict[str, Any]:
         _require_string(approval, f"The approval in {name.lower()}", "id")
         _check_optional(approval, f"The approval in {name.lower()}", "approved", bool)
         _check_optional(approval, f"The approval in {name.lower()}", "reason", str)
+        _check_optional(approval, f"The approval in {name.lower()}", "requestReason", str)
     return part
 
 

@@ -186,8 +186,15 @@ class Sink(ABC, Generic[T]):
             title=title,
         )
 
-    def tool_approval_request(self, approval_id: str, call_id: str) -> None:
-        self.emit({"type": "tool-approval-request", "approvalId": approval_id, "toolCallId": call_id})
+    def tool_approval_request(
+        self, approval_id: str, call_id: str, *, reason: str | None = None, descriptor: Any = None
+    ) -> None:
+        """``reason`` and ``descriptor`` only for clients that accept them."""
+        self._write(
+            {"type": "tool-approval-request", "approvalId": approval_id, "toolCallId": call_id},
+            reason=reason,
+            approvalDescriptor=descriptor,
+        )
 
     def tool_approval_response(self, approval_id: str, *, approved: bool, reason: str | None = None) -> None:
         """v7 only."""

@@ -18,6 +18,8 @@ CHUNKS = {
     "data-adk-file": "file_data",
     "data-adk-output": "workflow_fanout",
     "data-adk-state": "artifact_widget_and_state",
+    "data-adk-approval": "approval_with_reason",
+    "data-adk-progress": "tool_reports",
     "data-weather": "app_data",
     "abort": "abort_at_once",
     "error": "error_at_once",

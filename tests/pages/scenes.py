@@ -10,7 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools import AgentTool, BaseTool, FunctionTool, ToolContext, request_input
 from google.genai.types import Part
 
-from stream_protocol.agents import emit_data
+from stream_protocol.agents import emit_data, for_users, report_progress
 from stream_protocol.demo._chart import bar_chart
 from stream_protocol.demo._question import Question, read_question
 from stream_protocol.demo._tools import get_location, get_time_zone, set_theme
@@ -112,6 +112,12 @@ async def measure(tool_context: ToolContext, complete: bool) -> str:
     return "measured"
 
 
+@for_users(title="Lend a book", approval_reason=lambda args: f"{args['book']} leaves the house for a month.")
+def lend(book: str) -> str:
+    """Lends a book."""
+    return f"lent {book}"
+
+
 @dataclass
 class Scenes:
     """The agent's answers. ``go_on`` lets each unfinished story come to its end."""
@@ -141,9 +147,19 @@ class Scenes:
             mode="single_turn",
             tools=[gated],
         )
+
+        async def count_books(tool_context: ToolContext) -> str:
+            """Counts the books, and goes on when it is told."""
+            report_progress(tool_context, 12, 50, "Second shelf")
+            await self.told.wait()
+            report_progress(tool_context, 50, 50)
+            return "fifty"
+
         page_tools = [get_location, get_time_zone, set_theme]
         tools: list[BaseTool | Callable[..., Any]] = [
             gated,
+            FunctionTool(lend, require_confirmation=True),
+            count_books,
             AgentTool(researcher),
             draw,
             manual,
@@ -187,6 +203,10 @@ class Scenes:
                 return ["Paid."]
             case "pay":
                 return [Call("pay", {"amount": 5.0})]
+            case "lend":
+                return ["Lent."] if answers else [Call("lend", {"book": "Momo"})]
+            case "count":
+                return ["Fifty."] if answers else [Call("count_books", {})]
             case "draw":
                 return ["There."] if answers else [Call("draw", {})]
             case "wind":

@@ -38,6 +38,35 @@ def test_a_card_is_folded_when_it_is_done_and_opens_by_the_keyboard(page: Page) 
     expect(card.locator("[data-json]")).to_have_count(0)
 
 
+def test_a_tool_shows_how_far_it_is_while_it_runs(page: Page, scenes: Scenes, shots: Path) -> None:
+    say(page, "count")
+    card = tool(page, "count_books", "input-available")
+    bar = card.get_by_role("progressbar", name="Second shelf")
+    expect(bar).to_have_attribute("value", "12")
+    expect(bar).to_have_attribute("max", "50")
+    expect(card).to_contain_text("12 / 50")
+    page.screenshot(path=shots / "progress.png")
+    page.reload()
+    expect(card.get_by_role("progressbar", name="Second shelf")).to_be_visible()
+    scenes.go_on()
+    done = tool(page, "count_books", "output-available")
+    expect(done).to_be_visible()
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+    page.reload()
+    expect(done).to_be_visible()
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+
+
+def test_an_approval_says_why_the_tool_asks(page: Page, shots: Path) -> None:
+    say(page, "lend")
+    form = page.get_by_role("form", name="Approval")
+    expect(form).to_contain_text("guide wants to run Lend a book.")
+    expect(form).to_contain_text("Momo leaves the house for a month.")
+    page.screenshot(path=shots / "approval-reason.png")
+    press(page, "Approve")
+    expect(tool(page, "lend", "output-available")).to_be_visible()
+
+
 def test_an_approval_names_who_wants_what_and_a_denial_gives_its_reason(page: Page, shots: Path) -> None:
     say(page, "pay")
     form = page.get_by_role("form", name="Approval")

@@ -58,14 +58,16 @@ async def test_data_from_tools_and_callbacks_becomes_parts() -> None:
     def note(callback_context: CallbackContext) -> None:
         emit_data(callback_context, "done", {"ok": True})
 
-    model = ScriptedLlm(turns=[[Call("look", {"city": "Oslo"}), Call("look", {"city": "Rome"})], "Blue."])
+    model = ScriptedLlm(turns=[Call("look", {"city": "Oslo"}), Call("look", {"city": "Rome"}), "Blue."])
     app = create_app(LlmAgent(name="root", model=model, tools=[look], after_agent_callback=note))
     answer = await stream(app, chat(said("hi")))
     data = [chunk for chunk in answer if chunk["type"].startswith("data-")]
     assert data == [
+        {"type": "data-weather", "id": "w", "data": {"city": "Oslo", "sky": "?"}},
         {"type": "data-weather", "id": "w", "data": {"city": "Oslo", "sky": "blue"}},
         {"type": "data-log", "data": "looked"},
         {"type": "data-log", "data": "looked again"},
+        {"type": "data-weather", "id": "w", "data": {"city": "Rome", "sky": "?"}},
         {"type": "data-weather", "id": "w", "data": {"city": "Rome", "sky": "blue"}},
         {"type": "data-log", "data": "looked"},
         {"type": "data-log", "data": "looked again"},
@@ -110,7 +112,10 @@ async def test_a_declared_part_goes_as_its_model_writes_it() -> None:
 
     model = ScriptedLlm(turns=[Call("look", {}), "Done."])
     answer = await stream(create_app(LlmAgent(name="root", model=model, tools=[look])), chat(said("hi")))
-    assert [chunk["data"] for chunk in only(answer, "data-weather")] == [{"sky": "grey", "feelsLike": 1.0}]
+    assert [chunk["data"] for chunk in only(answer, "data-weather")] == [
+        {"sky": "blue", "feelsLike": None},
+        {"sky": "grey", "feelsLike": 1.0},
+    ]
     assert [chunk["data"] for chunk in only(answer, "data-seat")] == [{"row": 1}]
 
 

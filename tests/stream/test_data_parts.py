@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from google.adk.events import EventActions
+from google.adk.events import Event, EventActions
 from google.adk.events.ui_widget import UiWidget
 
-from tests.stream.building import event, fragment, text
+from tests.stream.building import call, event, fragment, response, results, text
 from tests.stream.running import body, message_of, only, run
 
 
@@ -88,4 +88,80 @@ def test_data_stands_beside_what_the_event_says() -> None:
     chunks = body([event(text("Saved."), actions=EventActions(artifact_delta={"a.txt": 1}))])
     assert [chunk["type"] for chunk in chunks if chunk["type"].startswith(("data-", "text-delta"))] == [
         *("text-delta", "data-adk-artifact")
+    ]
+
+
+# Posted while a tool runs
+
+
+def posted(actions: EventActions) -> Event:
+    return fragment(actions=actions, custom_metadata={"adk_ui_stream_posted": "widgets"})
+
+
+def own_widget(data: Any, widget_id: str = "w", **more: Any) -> UiWidget:
+    return UiWidget(id=widget_id, provider="adk_ui_stream", payload={"name": "note", "data": data, **more})
+
+
+def showing(*widgets: UiWidget) -> EventActions:
+    return EventActions(render_ui_widgets=[*widgets])
+
+
+def data_of(*events: Event) -> list[Any]:
+    return [chunk["data"] for chunk in only(body(events), "data-")]
+
+
+def test_what_was_posted_is_not_written_again_with_its_event() -> None:
+    assert data_of(posted(showing(own_widget(1))), event(actions=showing(own_widget(1)))) == [1]
+    assert data_of(posted(showing(own_widget(1))), event(actions=showing(own_widget(2)))) == [1, 2]
+    assert data_of(posted(showing(own_widget(1))), event(actions=showing(own_widget(1, "v")))) == [1, 1]
+
+
+def test_only_one_event_repeats_what_was_posted() -> None:
+    again = event(actions=showing(own_widget(1)))
+    assert data_of(posted(showing(own_widget(1))), again, again) == [1, 1]
+
+
+def test_of_several_widgets_with_the_posted_id_the_last_one_counts() -> None:
+    stored = event(actions=showing(own_widget(1), own_widget(2)))
+    assert data_of(posted(showing(own_widget(2))), stored) == [2]
+    assert data_of(posted(showing(own_widget(1))), stored) == [1, 2]
+
+
+def test_a_transient_part_is_not_taken_for_the_stored_one() -> None:
+    assert data_of(posted(showing(own_widget(1, transient=True))), event(actions=showing(own_widget(1)))) == [1, 1]
+
+
+def test_a_posted_event_ends_no_text_and_is_no_speech() -> None:
+    chunks = run([fragment(text("Hel")), posted(showing(own_widget(1))), fragment(text("lo")), event(text("Hello"))])
+    assert [chunk["type"] for chunk in chunks].count("text-start") == 1
+    assert [chunk["delta"] for chunk in chunks if chunk["type"] == "text-delta"] == ["Hel", "lo"]
+
+
+def progress(call_id: Any, data: Any) -> EventActions:
+    payload = {"name": "adk-progress", "id": call_id, "data": data}
+    return showing(UiWidget(id=f"adk-progress:{call_id}", provider="adk_ui_stream", payload=payload))
+
+
+def test_progress_is_that_of_a_call_under_the_clients_id() -> None:
+    events = [
+        event(call("work", {}, "c")),
+        posted(progress("c", {"progress": 1})),
+        results(response("work", {"result": "done"}, "c"), actions=progress("c", {"progress": 2})),
+    ]
+    taken = only(body(events, taken_ids=["c"]), "data-")
+    assert [(chunk["id"], chunk["data"]) for chunk in taken] == [
+        ("c.2", {"toolCallId": "c.2", "progress": 1}),
+        ("c.2", {"toolCallId": "c.2", "progress": 2}),
+    ]
+
+
+@pytest.mark.parametrize(("call_id", "data"), [("other", {"progress": 1}), (None, {"progress": 1}), ("c", 1)])
+def test_progress_of_no_call_is_left_out(call_id: Any, data: Any) -> None:
+    assert data_of(event(call("work", {}, "c")), posted(progress(call_id, data))) == []
+
+
+def test_progress_that_came_before_its_call_comes_with_the_event() -> None:
+    done = results(response("work", {"result": "done"}, "c"), actions=progress("c", {"progress": 1}))
+    assert data_of(posted(progress("c", {"progress": 1})), event(call("work", {}, "c")), done) == [
+        {"toolCallId": "c", "progress": 1}
     ]

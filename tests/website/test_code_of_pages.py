@@ -165,12 +165,33 @@ async def test_the_readmes_app_answers() -> None:
 
 
 async def test_a_tool_waits_for_its_approval() -> None:
-    app = app_of(block("docs/approvals.md", "require_confirmation"), [Call("pay", {"amount": 5})], ["Paid."])
+    app = app_of(block("docs/approvals.md", "FunctionTool\n\n\ndef pay"), [Call("pay", {"amount": 5})], ["Paid."])
     asked = await posted(app, BODY)
     (request,) = only(asked, "tool-approval-request")
     assert only(asked, "tool-output-available") == []
     ran = await posted(app, answered(asked[0]["messageId"], approval(request, approved=True)))
     assert [chunk["output"] for chunk in only(ran, "tool-output-available")] == [{"paid": 5}]
+
+
+async def test_a_tool_says_why_it_asks() -> None:
+    app = app_of(block("docs/approvals.md", "for_users"), [Call("pay", {"amount": 5})], ["Paid."])
+    (part,) = only(await posted(app, BODY), "data-adk-approval")
+    assert part["data"]["reason"] == "Transfers 5 € from your account."
+    assert part["data"]["descriptor"] == {"risk": "high"}
+
+
+async def test_a_tool_reports_its_progress() -> None:
+    app = app_of(block("docs/tool-progress.md", "def index_files"), [Call("index_files", {"folder": "a"})], ["Done."])
+    answer = await posted(app, BODY)
+    (call,) = only(answer, "tool-input-available")
+    last = only(answer, "data-adk-progress")[-1]
+    assert last["data"] == {"toolCallId": call["toolCallId"], "progress": 50, "total": 50}
+
+
+def test_a_toolset_takes_the_progress_of_its_server() -> None:
+    """``tests/conformance/test_progress_against_client.py`` runs such a toolset before a server."""
+    scope = run(block("docs/tool-progress.md", "progress_callback=mcp_progress"))
+    assert scope["root_agent"].tools == [scope["toolset"]]
 
 
 async def test_a_client_tool_waits_for_the_page() -> None:

@@ -8,12 +8,14 @@ export type ChatMessage = UIMessage<ChatMetadata, ChatDataParts, ChatTools>;
 /** The parts `data-…` of a message. */
 export type ChatDataParts = {
   "adk-agent": AdkAgent;
+  "adk-approval": AdkApproval;
   "adk-artifact": AdkArtifact;
   "adk-confirmation": AdkConfirmation;
   "adk-data": unknown;
   "adk-denial": AdkDenial;
   "adk-file": AdkFile;
   "adk-output": AdkOutput;
+  "adk-progress": AdkProgress;
   "adk-state": { [key: string]: unknown };
   "adk-ui-widget": AdkUiWidget;
   "shopping-list": ShoppingList;
@@ -61,6 +63,13 @@ export type AdkAgent = {
   from?: string;
 };
 
+/** A tool's words about its approval, for clients whose `approval` has no `requestReason` and `descriptor`. */
+export type AdkApproval = {
+  toolCallId: string;
+  reason?: string;
+  descriptor?: unknown;
+};
+
 /** A version of an artifact that was saved, and where the page can load it. */
 export type AdkArtifact = {
   filename: string;
@@ -93,6 +102,14 @@ export type AdkOutput = {
   author?: string;
   node?: string;
   output: unknown;
+};
+
+/** The progress of a call: so much of the `total`, if that is known. */
+export type AdkProgress = {
+  toolCallId: string;
+  progress: number;
+  total?: number;
+  message?: string;
 };
 
 /** A widget that a tool rendered. */

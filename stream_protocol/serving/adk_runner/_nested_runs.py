@@ -64,15 +64,20 @@ class NestedCall:
 
     def post(self, event: Event) -> None:
         """Posts an event from inside the call."""
-        self._post(event)
+        self.outer.post(self._inside(event))
+
+    def post_newest(self, key: str, make: Callable[[], Event]) -> None:
+        """Posts an event of which only the newest counts."""
+        self.outer.post_newest(f"{self._call_id} {key}", lambda: self._inside(make()))
 
     def add(self, event: Event) -> None:
         """Takes an event of the agent, as the app's plugins leave it: posts it, and keeps it if it is complete."""
         if event.partial:
-            self._post(event.model_copy())
+            self.post(event.model_copy())
             return
         plain = _to_json(event)
-        self._post(plain)
+        if plain is not None:
+            self.outer.post(self._inside(plain))
         size = len(orjson.dumps(plain))
         if plain is None or self._omitted or self._size + size > MAX_KEPT:
             self._omitted += 1
@@ -97,19 +102,15 @@ class NestedCall:
             nested = {**metadata.get(NESTED_EVENTS, {}), self._call_id: kept}
             response.custom_metadata = {**metadata, NESTED_EVENTS: nested}
 
-    def _post(self, event: Event | dict[str, Any] | None) -> None:
-        if event is not None:
-            self.outer.post(
-                Event(
-                    author=self._author,
-                    invocation_id=self._invocation_id,
-                    partial=True,
-                    custom_metadata={
-                        POSTED_KEY: POSTED_NESTED,
-                        NESTED_EVENT: {"call_id": self._call_id, "event": event},
-                    },
-                )
-            )
+    def _inside(self, event: Event | dict[str, Any]) -> Event:
+        """The event that carries one from inside the call."""
+        carried = {"call_id": self._call_id, "event": event}
+        return Event(
+            author=self._author,
+            invocation_id=self._invocation_id,
+            partial=True,
+            custom_metadata={POSTED_KEY: POSTED_NESTED, NESTED_EVENT: carried},
+        )
 
 
 def current_nested_call() -> NestedCall | None:
@@ -130,7 +131,9 @@ class NestedRuns:
         """A tool is about to run, in the task of its call."""
         channel, call_id = run_channel(), context.function_call_id
         # The agents of its subclasses run in the outer session.
-        if type(tool) is not AgentTool or channel is None or not call_id or not self._nests(tool.name):
+        if type(tool) is not AgentTool or not tool.include_plugins or not self._nests(tool.name):
+            return
+        if channel is None or not call_id:
             return
         call = NestedCall(call_id, context, channel)
         if call.depth <= MAX_DEPTH:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.plugins import BasePlugin
 
+from stream_protocol.adk import CARDS_KEY, REQUEST_CONFIRMATION, gated_call
+from stream_protocol.agents import approval_note, declared_title, enter_call
 from stream_protocol.serving.adk_runner._nested_runs import NestedRuns
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.errors import Quoting
@@ -16,8 +18,10 @@ from stream_protocol.session import make_storable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.events import Event
+    from google.adk.models import LlmRequest
     from google.adk.runners import Runner
     from google.adk.tools import BaseTool, ToolContext
 
@@ -37,6 +41,10 @@ class RunPlugin(BasePlugin):
         """Invocation and id of each call whose tool raised. An app's callback may have answered it since."""
         self._state_writers: dict[str, set[str]] = {}
         """State key -> the ids of the calls that wrote it."""
+        self._titles: dict[str, str] = {}
+        """Tool -> its title for users."""
+        self._approvals: dict[str, dict[str, Any]] = {}
+        """Id of a call that has begun -> the note about its approval."""
 
     def raised_in(self, invocation_id: str) -> frozenset[str]:
         """Return the ids of the calls of this invocation whose tools raised."""
@@ -46,10 +54,19 @@ class RunPlugin(BasePlugin):
         """Begins to watch a run inside a tool call."""
         self._nested.begin_run(invocation_context)
 
+    async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+        """Notes the titles of the tools that the model may call."""
+        for name, tool in llm_request.tools_dict.items():
+            if (title := declared_title(tool)) is not None:
+                self._titles[name] = title
+
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> None:
-        """Notes the call in which an agent begins to run."""
+        """Notes that the call begins: for what the tool sends while it runs, and for what it says if it asks first."""
+        enter_call(tool_context)
+        if tool_context.function_call_id and (note := approval_note(tool, tool_args).to_json()):
+            self._approvals[tool_context.function_call_id] = note
         self._nested.begin_call(tool, tool_context)
 
     async def on_tool_error_callback(
@@ -69,12 +86,30 @@ class RunPlugin(BasePlugin):
             self._state_writers.setdefault(key, set()).add(tool_context.function_call_id or "")
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
-        """Makes a complete event storable, before ADK stores and yields it."""
+        """Notes on the event what its cards need. Makes a complete event storable, before ADK stores and yields it."""
+        if (self._titles or self._approvals) and (cards := self._cards(event)):
+            event.custom_metadata = {**(event.custom_metadata or {}), CARDS_KEY: cards}
         if event.partial:
             return
         for problem in await run_off_loop(lambda: make_storable(event, self._state_writers), events=[event]):
             logger.error("%s", Quoting(problem, "A tool or an agent gave a value that is not JSON."))
         self._nested.keep_events(event)
+
+    def _cards(self, event: Event) -> dict[str, dict[str, Any]]:
+        titles: dict[str, str] = {}
+        approvals: dict[str, dict[str, Any]] = {}
+        for call in event.get_function_calls():
+            if call.name in self._titles:
+                titles[call.name] = self._titles[call.name]
+            if call.name == REQUEST_CONFIRMATION:
+                asking = gated_call(call.args or {})
+                name, call_id = asking.get("name"), asking.get("id")
+                if call_id in self._approvals:
+                    approvals[call_id] = self._approvals[call_id]
+                if name in self._titles:  # the call may never have been shown before
+                    titles[name] = self._titles[name]
+        cards: dict[str, dict[str, Any]] = {"titles": titles, "approvals": approvals}
+        return {key: notes for key, notes in cards.items() if notes}
 
 
 def with_plugin(runner: Runner, plugin: BasePlugin) -> Runner:

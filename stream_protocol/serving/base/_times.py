@@ -16,6 +16,8 @@ class ServiceTimes:
     """A stopped run may take so long to end by itself before its task is cancelled."""
     first_reader: float = 5.0
     """The least time that a run waits for its first reader: the HTTP response of the request that started it."""
+    progress: float = 0.2
+    """Between two reports of one call's progress that are sent. The newest one waits."""
     reader_check: float = 1.0
     """The least time between two checks whether somebody reads a run through another worker."""
     completing: float = 0.5

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
-from stream_protocol.adk import read
+from stream_protocol.adk import is_fragment, read
 from stream_protocol.agents import open_channel
 from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, TurnRecorders
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
@@ -197,10 +197,10 @@ class Run:
         if self.log.closed:
             self._stop_agent()
         self._start_timer("time", self._limits.run_timeout, self._expire)
-        posts = RunPosts(self._add_posted)
+        posts = RunPosts(self._add_posted, pause=self._times.progress)
         try:
             with open_channel(posts):
-                await self._read(events)
+                await self._read(events, posts)
             self._end(self._finish)
         except NOT_FAILURES:
             raise
@@ -238,9 +238,11 @@ class Run:
         can_go_on = self._can_be_recovered and (self.is_open or self._is_recovered) and not self.log.closed
         return can_go_on and is_of_session_store(error) and is_unreachable(error)
 
-    async def _read(self, events: AsyncGenerator[Event]) -> None:
+    async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
         async with aclosing(events):
             async for event in events:
+                if not is_fragment(event):
+                    posts.write_waiting()
                 self._feed(event)
                 if not self._lease.held and not await self._lease.confirm():
                     raise LeaseLostError  # a complete call may have come, whose tool would start next

@@ -18,24 +18,60 @@ class RunPosts:
 
     Each thread's events keep their order. Those of a tool come before its result. After ``close`` they are dropped:
     tasks and threads that outlive the run keep nothing of it in memory.
+
+    ``pause``: the seconds between two events that ``post_newest`` writes for one key.
     """
 
-    def __init__(self, write: Callable[[Event], object]) -> None:
+    def __init__(self, write: Callable[[Event], object], *, pause: float) -> None:
         self._write: Callable[[Event], object] | None = write
+        self._pause = pause
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        self._lock = threading.Lock()
+        self._newest: dict[str, Callable[[], Event] | None] = {}
+        """For each key that was written a short time ago: what makes the event to be written next, if there is one."""
 
     def post(self, event: Event) -> None:
         """Writes the event: at once on the event loop, else as soon as the loop gets to it."""
-        if threading.get_ident() == self._thread:
-            self._take(event)
-        elif self._write is not None:
-            with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(self._take, event)
+        self._call(lambda: self._take(event))
+
+    def post_newest(self, key: str, make: Callable[[], Event]) -> None:
+        """Writes the event as ``post``, or when the pause after the key's last one is over, unless it is replaced."""
+        with self._lock:
+            is_first = key not in self._newest
+            self._newest[key] = make
+        if is_first:
+            self._call(lambda: self._write_newest(key))
+
+    def write_waiting(self) -> None:
+        """Writes the events that wait for the end of their pause. To be called on the event loop."""
+        if self._newest:
+            with self._lock:
+                waiting = [make for make in self._newest.values() if make is not None]
+                self._newest = dict.fromkeys(self._newest)
+            for make in waiting:
+                self._take(make())
 
     def close(self) -> None:
         """Drops all later events."""
         self._write = None
+        self._newest.clear()
+
+    def _call(self, action: Callable[[], object]) -> None:
+        if threading.get_ident() == self._thread:
+            _ = action()
+        elif self._write is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(action)
+
+    def _write_newest(self, key: str) -> None:
+        with self._lock:
+            make = self._newest.pop(key, None)
+            if make is not None and self._write is not None:
+                self._newest[key] = None
+        if make is not None and self._write is not None:
+            self._loop.call_later(self._pause, self._write_newest, key)
+            self._take(make())
 
     def _take(self, event: Event) -> None:
         if self._write is not None:

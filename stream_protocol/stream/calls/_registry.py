@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from stream_protocol.adk import CallIds, KnownCall, KnownCalls, SpeakerKey
+from stream_protocol.adk import NO_NOTE, ApprovalNote, CallIds, KnownCall, KnownCalls, SpeakerKey
 from stream_protocol.stream.calls._call_states import CallState
 from stream_protocol.stream.calls._tool_call import ToolCall
 from stream_protocol.wire import Sink
@@ -79,10 +79,10 @@ class CallRegistry:
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
         return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
-    def request_approval(self, approval_id: str, call: ToolCall) -> None:
+    def request_approval(self, approval_id: str, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
         """Asks for approval of the call, which may have looked settled."""
         was_settled = call.is_settled
-        call.request_approval(approval_id)
+        call.request_approval(approval_id, note)
         if was_settled:  # it is the newest again
             self._unsettled = [*(one for one in self._unsettled if one is not call), call]
         self.known.request_approval(approval_id, call.known)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stream_protocol.adk import REQUEST_CREDENTIAL, CallPiece, KnownCall
+from stream_protocol.adk import NO_NOTE, REQUEST_CREDENTIAL, ApprovalNote, CallPiece, KnownCall
 from stream_protocol.stream.calls._argument_paths import ToolGuess
 from stream_protocol.stream.calls._call_states import (
     APPROVAL_REQUESTED,
@@ -228,9 +228,10 @@ class ToolCall:
             self.approval_id = None  # of an older request, which is answered
         self.state, self.gated = state, gated
 
-    def request_approval(self, approval_id: str) -> None:
+    def request_approval(self, approval_id: str, note: ApprovalNote = NO_NOTE) -> None:
+        """Asks for approval. ``note``: what the client can take of what the tool says about it."""
         state = self._next("request approval")
-        self._sink.tool_approval_request(approval_id, self.id)
+        self._sink.tool_approval_request(approval_id, self.id, reason=note.reason, descriptor=note.descriptor)
         self.state, self.approval_id, self.approved = state, approval_id, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:

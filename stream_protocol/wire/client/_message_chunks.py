@@ -2,8 +2,8 @@
 
 The chunks are valid for every client of the major version. So keys that only later clients accept are left out: the
 metadata of a result, ``toolMetadata``, ``inputEncoding`` and ``citations``. Of an approval only its id and its answer
-remain. No chunk can express a file's name, a text without a ``state`` (it becomes ``done``), or a part of an unknown
-type.
+remain, and for v7 what the tool says about it. No chunk can express a file's name, a text without a ``state`` (it
+becomes ``done``), or a part of an unknown type.
 
 For v6 no chunk can express an answered approval. It is left out: the part is ``input-available`` where it was
 ``approval-responded``, and a result or a denial comes without it. A new request would show the buttons again.
@@ -17,7 +17,7 @@ from stream_protocol.wire._arguments import check_choice, check_mapping
 from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk
 from stream_protocol.wire._errors import StreamProtocolError
 from stream_protocol.wire._json_values import json_value
-from stream_protocol.wire._messages import ToolPart, UIMessage, is_tool_part, tool_name
+from stream_protocol.wire._messages import Approval, ToolPart, UIMessage, is_tool_part, tool_name
 from stream_protocol.wire._sinks import ChunkSink, DeltaWriter
 
 
@@ -156,7 +156,10 @@ def _approval(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> bool:
     approval = part.get("approval")
     if approval is None or (ai_sdk == 6 and "approved" in approval):
         return False
-    sink.tool_approval_request(approval["id"], part["toolCallId"])
+    asked: Approval = approval if ai_sdk == 7 else {"id": approval["id"]}
+    sink.tool_approval_request(
+        approval["id"], part["toolCallId"], reason=asked.get("requestReason"), descriptor=asked.get("descriptor")
+    )
     if "approved" in approval:
         sink.tool_approval_response(approval["id"], approved=approval["approved"], reason=approval.get("reason"))
     return True

@@ -46,22 +46,42 @@ export type Confirmation = { toolCallId: string; hint?: string; payload?: unknow
 
 export const CONFIRMATION = "data-adk-confirmation";
 
-/** What the tool of this call has said, if it has asked by itself. */
-export function confirmationOf(message: ChatMessage, toolCallId: string): Confirmation | undefined {
+/** How far a tool is that still runs. */
+export type Progress = { progress: number; total?: number; message?: string };
+
+export const PROGRESS = "data-adk-progress";
+
+/** What a tool says to those who are asked, where the approval itself has no place for it. */
+export const APPROVAL = "data-adk-approval";
+
+/** The data that the message has about a call, in parts of this type. */
+function dataOf<T>(message: ChatMessage, type: string, toolCallId: string): T | undefined {
   return message.parts
     .filter(isDataUIPart)
-    .filter((part) => part.type === CONFIRMATION)
-    .map((part) => part.data as Confirmation)
-    .find((confirmation) => confirmation.toolCallId === toolCallId);
+    .filter((part) => part.type === type)
+    .map((part) => part.data as T & { toolCallId: string })
+    .find((data) => data.toolCallId === toolCallId);
+}
+
+/** What the tool of this call has said, if it has asked by itself. */
+export function confirmationOf(message: ChatMessage, toolCallId: string): Confirmation | undefined {
+  return dataOf<Confirmation>(message, CONFIRMATION, toolCallId);
+}
+
+/** What the tool of this call has reported last. */
+export function progressOf(message: ChatMessage, toolCallId: string): Progress | undefined {
+  return dataOf<Progress>(message, PROGRESS, toolCallId);
+}
+
+/** Why the tool of this call asks for approval: in the approval from `ai` 7 on, before that in a part of its own. */
+export function approvalReasonOf(message: ChatMessage, call: { toolCallId: string; approval?: object }): string | undefined {
+  const approval: { requestReason?: string } = call.approval ?? {};
+  return approval.requestReason ?? dataOf<{ reason?: string }>(message, APPROVAL, call.toolCallId)?.reason;
 }
 
 /** What the tool of a denied call has returned, if it ran to hear that. */
 export function denialOf(message: ChatMessage, toolCallId: string): unknown {
-  return message.parts
-    .filter(isDataUIPart)
-    .filter((part) => part.type === "data-adk-denial")
-    .map((part) => part.data as { toolCallId: string; output: unknown })
-    .find((denial) => denial.toolCallId === toolCallId)?.output;
+  return dataOf<{ output: unknown }>(message, "data-adk-denial", toolCallId)?.output;
 }
 
 /** What an agent does that runs as a tool. At its end it has what the calling agent reads as the result. */

@@ -1,5 +1,14 @@
 import { getToolName, isDataUIPart, isToolUIPart, type TextUIPart } from "ai";
-import { type ChatMessage, type ChatPart, callerOf, confirmationOf, denialOf, speakerOf } from "../chat/message-types";
+import {
+  approvalReasonOf,
+  type ChatMessage,
+  type ChatPart,
+  callerOf,
+  confirmationOf,
+  denialOf,
+  progressOf,
+  speakerOf,
+} from "../chat/message-types";
 import { gatedByCredential } from "../tools/Credential";
 import { type Answers, ToolCard } from "../tools/ToolCard";
 import { Data } from "./data/Data";
@@ -20,8 +29,19 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
     const gated = gatedByCredential(message.parts).has(part.toolCallId);
     const name = part.title ?? TITLES[getToolName(part)] ?? getToolName(part);
     const caller = callerOf(message, part) ?? root ?? agent;
-    const denial = denialOf(message, part.toolCallId);
-    return <ToolCard part={part} name={name} confirmation={confirmation} denial={denial} gated={gated} agent={caller} {...answers} />;
+    return (
+      <ToolCard
+        part={part}
+        name={name}
+        confirmation={confirmation}
+        reason={approvalReasonOf(message, part)}
+        progress={progressOf(message, part.toolCallId)}
+        denial={denialOf(message, part.toolCallId)}
+        gated={gated}
+        agent={caller}
+        {...answers}
+      />
+    );
   }
   if (isDataUIPart(part)) return <Data type={part.type} data={part.data} />;
   switch (part.type) {

@@ -18,11 +18,13 @@ type ApprovalProps = {
   /** What the call would get. */
   input: unknown;
   confirmation: Confirmation | undefined;
+  /** Why the tool asks, as it declares it for its users. */
+  reason: string | undefined;
   onApproval: OnApproval;
 };
 
 /** Who wants to run what, with which values: approve, or deny with a reason. A tool may ask for a payload. */
-export function Approval({ id, agent, tool, input, confirmation, onApproval }: ApprovalProps) {
+export function Approval({ id, agent, tool, input, confirmation, reason: why, onApproval }: ApprovalProps) {
   const [denying, setDenying] = useDraft(`${id} denying`, () => false);
   const [reason, setReason] = useDraft(`${id} reason`, () => "");
   const asked = confirmation?.payload;
@@ -34,10 +36,15 @@ export function Approval({ id, agent, tool, input, confirmation, onApproval }: A
   };
   return (
     // Enter in the field for the reason denies: nothing but its button approves.
-    <Pending label="Approval" question={confirmation?.hint} onSubmit={() => denying && deny()}>
+    <Pending label="Approval" question={confirmation?.hint ?? why} onSubmit={() => denying && deny()}>
       <p className="-order-1">
         <bdi className="font-semibold">{agent ?? "The agent"}</bdi> wants to run <bdi className="font-semibold">{tool}</bdi>.
       </p>
+      {confirmation?.hint !== undefined && why !== undefined && (
+        <p dir="auto" className="whitespace-pre-wrap text-muted-foreground wrap-anywhere">
+          {why}
+        </p>
+      )}
       <Values input={input} />
       {denying ? (
         <>

@@ -1,7 +1,7 @@
 import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
 import { Wrench } from "lucide-react";
 import { useState } from "react";
-import { callsInside, type Confirmation, nestedMessageOf } from "../chat/message-types";
+import { callsInside, type Confirmation, nestedMessageOf, type Progress as Reported } from "../chat/message-types";
 import { Collapsible } from "../ui/collapsible";
 import { useSeconds } from "../ui/use-seconds";
 import { Answer, type OnOutput } from "./Answer";
@@ -10,6 +10,7 @@ import { CREDENTIAL } from "./Credential";
 import { Json } from "./Json";
 import { Nested } from "./Nested";
 import { Output } from "./Output";
+import { Progress } from "./Progress";
 import { isObject } from "./schema";
 import { ToolState } from "./ToolState";
 
@@ -33,6 +34,10 @@ type ToolCardProps = Answers & {
   part: ToolPart;
   name: string;
   confirmation: Confirmation | undefined;
+  /** Why the tool asks for approval. */
+  reason: string | undefined;
+  /** How far the tool is. */
+  progress: Reported | undefined;
   /** What the tool returned although it was denied. */
   denial: unknown;
   /** It waits for a credential, which is another call's output. */
@@ -42,7 +47,7 @@ type ToolCardProps = Answers & {
 };
 
 /** A call: it is open while it runs, fails or asks, then folded, unless the reader says otherwise. */
-export function ToolCard({ part, name, confirmation, denial, gated, agent, ...answers }: ToolCardProps) {
+export function ToolCard({ part, name, confirmation, reason, progress, denial, gated, agent, ...answers }: ToolCardProps) {
   const { answerable, passed, onApproval, onOutput } = answers;
   const [chosen, choose] = useState<boolean>();
   const waits = part.state === "input-available" && !part.providerExecuted && answerable;
@@ -91,6 +96,7 @@ export function ToolCard({ part, name, confirmation, denial, gated, agent, ...an
           )}
         </div>
       </Collapsible>
+      {progress !== undefined && isRunning(part, passed) && <Progress {...progress} />}
       {part.state === "approval-requested" && answerable && (
         <Approval
           id={part.approval.id}
@@ -98,6 +104,7 @@ export function ToolCard({ part, name, confirmation, denial, gated, agent, ...an
           tool={name}
           input={part.input}
           confirmation={confirmation}
+          reason={reason}
           onApproval={onApproval}
         />
       )}
@@ -117,6 +124,11 @@ function asksSomebody(part: ToolPart, asked: ToolPart[] | undefined): boolean {
   const inside = callsInside([part]);
   const waiting = asked?.filter(({ state }) => state === "approval-requested" || state === "input-available");
   return waiting?.some(({ toolCallId }) => inside.has(toolCallId)) ?? false;
+}
+
+/** Its tool has begun, and has not ended. */
+function isRunning(part: ToolPart, passed: boolean): boolean {
+  return ["input-available", "approval-responded", "output-available"].includes(part.state) && !isOver(part, passed);
 }
 
 /** What tells two calls of one tool apart while they are folded: the first value that goes into each. */

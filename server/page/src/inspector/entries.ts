@@ -38,6 +38,7 @@ export type AdkEvent = {
   errorCode?: string;
   errorMessage?: string;
   actions?: Record<string, unknown>;
+  customMetadata?: Record<string, unknown>;
 };
 
 /** One row: a turn, an event or the end of a response, with the chunks that it became. */
@@ -72,7 +73,8 @@ function takes({ entry: row, chunks }: Row, entry: Entry): boolean {
 }
 
 /** What an event says or does, in a few words. */
-export function kindOf({ partial, content, errorCode, actions = {} }: AdkEvent): string {
+export function kindOf({ partial, content, errorCode, actions = {}, customMetadata = {} }: AdkEvent): string {
+  if (customMetadata["adk_ui_stream_posted"] !== undefined) return "data of a running tool";
   const kinds = (content?.parts ?? []).map((part) => kindOfPart(part, partial === true));
   if (errorCode) kinds.push(`error ${errorCode}`);
   if (typeof actions.transferToAgent === "string") kinds.push(`transfer to ${actions.transferToAgent}`);

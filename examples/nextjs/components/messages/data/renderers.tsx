@@ -1,5 +1,5 @@
 import type { DataPart } from "../../chat/host";
-import { CONFIRMATION } from "../../chat/message-types";
+import { APPROVAL, CONFIRMATION, PROGRESS } from "../../chat/message-types";
 import { Artifact, StoredFile } from "./Artifact";
 import { Output } from "./Output";
 import { Transfer } from "./Transfer";
@@ -11,7 +11,9 @@ export const RENDERERS: Record<string, DataPart> = {
   "data-adk-denial": Nothing, // its call's card says it
   "data-adk-file": StoredFile,
   "data-adk-output": Output,
+  [APPROVAL]: Nothing,
   [CONFIRMATION]: Nothing,
+  [PROGRESS]: Nothing,
 };
 
 function Nothing() {

@@ -1,0 +1,49 @@
+"""Notes on events about the cards of tools: what the tools declare for their users.
+
+Whoever runs the agent knows the tools, and writes the notes on the events before they are stored. So every reader of
+the events has them.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+CARDS_KEY: Final = "adk_ui_stream_cards"
+"""The key of the notes in ``custom_metadata``: ``{"titles": {TOOL: TITLE}, "approvals": {CALL_ID: NOTE}}``."""
+
+
+class ApprovalNote(NamedTuple):
+    """What a tool says to those who are asked to approve a call of it."""
+
+    reason: str | None = None
+    descriptor: Any = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The note without what it lacks."""
+        return {key: value for key, value in self._asdict().items() if value is not None}
+
+
+NO_NOTE: Final = ApprovalNote()
+
+
+def noted_title(event: "Event", tool: str) -> str | None:
+    """Return the title of this tool, if a note on the event has it."""
+    title = _note(event, "titles").get(tool)
+    return title if isinstance(title, str) else None
+
+
+def noted_approval(event: "Event", call_id: str | None) -> ApprovalNote:
+    """Return the note about the approval of this call; an empty one if there is none."""
+    note = _note(event, "approvals").get(call_id)
+    if not isinstance(note, dict):
+        return NO_NOTE
+    reason = note.get("reason")
+    return ApprovalNote(reason if isinstance(reason, str) else None, note.get("descriptor"))
+
+
+def _note(event: "Event", key: str) -> Mapping[Any, Any]:
+    notes = (event.custom_metadata or {}).get(CARDS_KEY)
+    found = notes.get(key) if isinstance(notes, dict) else None
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,188 @@
+"""``emit_data`` and ``report_progress``: what tools and callbacks send to the page, while they run."""
+
+import math
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from uuid import uuid4
+
+from google.adk.agents.context import Context
+from google.adk.events import Event, EventActions
+from google.adk.events.ui_widget import UiWidget
+
+from stream_protocol.adk import POSTED_WIDGETS
+from stream_protocol.agents._agent_helpers import DataPart, check_part_name
+from stream_protocol.agents._run_channel import CallScope, posted_event, scope_of
+from stream_protocol.stream import DATA_WIDGET_PROVIDER, PROGRESS_PART
+from stream_protocol.wire import InvalidArgumentError, argument_error, check_flag, check_text, json_value
+
+if TYPE_CHECKING:
+    from google.adk.tools.mcp_tool.mcp_tool import ProgressFnT  # loads the extra
+
+T = TypeVar("T")
+
+_STORING: Final = Lock()
+"""Tools inside an ``AgentTool`` may store with one call, from several threads."""
+
+
+@overload
+def emit_data(
+    context: Context,
+    name: DataPart[T],
+    data: T | Mapping[str, Any],
+    *,
+    id: str | None = None,
+    transient: bool = False,
+) -> None: ...
+@overload
+def emit_data(context: Context, name: str, data: Any, *, id: str | None = None, transient: bool = False) -> None: ...
+def emit_data(
+    context: Context,
+    name: str | DataPart[Any],
+    data: Any,
+    *,
+    id: str | None = None,  # noqa: A002 - the part's key
+    transient: bool = False,
+) -> None:
+    """Sends a part ``data-<name>`` to the page: from a tool at once, from a callback with the agent's next event.
+
+    ``name``: a name, or what ``data_part`` declared, whose model the data must fit. A later call with the same name and
+    ``id`` replaces the data of the part; without ``id`` each call makes a new part. Any thread may call it.
+
+    ADK stores the part with the event of the tool or of the callback, in its own field for UI widgets, so history has
+    it, too. A part from inside an ``AgentTool`` is stored with the event of that tool. Without a service, the part
+    comes with that event.
+
+    ``transient``: the part is sent at once and not stored. The page gets it through ``onData`` alone, as the AI SDK
+    defines it. Without a service nobody gets it.
+
+    Raises ``StreamProtocolError`` for a name with other characters than letters, digits, ``_`` and ``-``, and for one
+    that begins with ``adk-``. Raises ``ValueError`` for data that is not JSON, or not of the part's model.
+    """
+    _check_context("context", context, "the context of a tool or a callback")
+    check_text("id", id, or_none=True)
+    check_flag("transient", transient)
+    if isinstance(name, DataPart):
+        data = name.to_json(data)
+        name = name.name
+    else:
+        check_part_name(name)
+    payload: dict[str, Any] = {"name": name, "data": json_value(data)}
+    if id is not None:
+        payload["id"] = id
+    if transient:
+        payload["transient"] = True
+    widget = _widget(f"{name}:{id}" if id is not None else str(uuid4()), payload)
+    scope = scope_of(context)
+    storing = context if scope is None else scope.shown or context
+    if not transient:
+        _store(storing, widget)
+    if scope is not None and (transient or storing.function_call_id):
+        scope.channel.post(_posted(context, widget))
+
+
+def report_progress(
+    tool_context: Context, progress: float, total: float | None = None, message: str | None = None
+) -> None:
+    """Shows on the card of the tool's call how far the tool is. Any thread may call it, as often as it likes.
+
+    ``progress``: a number that grows. ``total``: its last value, if that is known. ``message``: what the tool does now.
+    The page gets a part ``data-adk-progress`` whose id is that of the call. Some reports a second are sent, and the
+    last one always. That one is stored with the tool's event, so history has it, too. Inside an ``AgentTool`` the
+    report shows on the card of that tool.
+
+    Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are negative
+    or not finite.
+    """
+    _check_context("tool_context", tool_context, "the context of a tool")
+    data = _progress_data(progress, total, message)
+    send = _progress_sender(tool_context)
+    if send is None:
+        raise argument_error("tool_context", "the context of a tool", tool_context)
+    send(data)
+
+
+def mcp_progress(
+    tool_name: str,
+    *,
+    callback_context: Context | None = None,
+    **_: Any,
+) -> "ProgressFnT | None":
+    """Shows the progress of an MCP server's tools: ``McpToolset(…, progress_callback=mcp_progress)``.
+
+    ADK calls it for each call of a tool, and the server's progress notifications become those of ``report_progress``.
+    Returns ``None`` outside a call. Raises ``StreamProtocolError`` for other arguments than ADK's.
+    """
+    check_text("tool_name", tool_name)
+    if callback_context is None:
+        return None
+    _check_context("callback_context", callback_context, "the context of a tool")
+    send = _progress_sender(callback_context)
+    if send is None:
+        return None
+
+    async def on_progress(progress: float, total: float | None = None, message: str | None = None) -> None:
+        with suppress(InvalidArgumentError):  # a server may send anything
+            send(_progress_data(progress, total, message))
+
+    return on_progress
+
+
+def _progress_data(progress: float, total: float | None, message: str | None) -> dict[str, Any]:
+    _check_number("progress", progress)
+    if total is not None:
+        _check_number("total", total)
+    check_text("message", message, or_none=True)
+    data = {"progress": progress, "total": total, "message": message}
+    return {key: json_value(value) for key, value in data.items() if value is not None}
+
+
+def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
+    """Return what sends the progress of this call, from anywhere; ``None`` if the context is not that of a call.
+
+    A notification of an MCP server comes in a task of the server's session, which may belong to another run.
+    """
+    scope = scope_of(context)
+    shown = context if scope is None else scope.shown or context
+    call_id = shown.function_call_id
+    return partial(_send_progress, scope, shown, call_id) if call_id else None
+
+
+def _send_progress(scope: CallScope | None, shown: Context, call_id: str, data: dict[str, Any]) -> None:
+    widget = _widget(f"{PROGRESS_PART}:{call_id}", {"name": PROGRESS_PART, "id": call_id, "data": data})
+    _store(shown, widget)
+    if scope is not None:
+        scope.channel.post_newest(call_id, lambda: _posted(shown, widget))
+
+
+def _check_number(name: str, value: object) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+        raise argument_error(name, "a finite number from 0", value)
+
+
+def _check_context(name: str, context: object, expected: str) -> None:
+    if not hasattr(context, "render_ui_widget"):
+        raise argument_error(name, expected, context)
+
+
+def _widget(widget_id: str, payload: dict[str, Any]) -> UiWidget:
+    return UiWidget(id=widget_id, provider=DATA_WIDGET_PROVIDER, payload=payload)
+
+
+def _posted(context: Context, widget: UiWidget) -> Event:
+    return posted_event(context, POSTED_WIDGETS, EventActions(render_ui_widgets=[widget]))
+
+
+def _store(context: Context, widget: UiWidget) -> None:
+    """Has ADK store the widget with the next event of this context."""
+    with _STORING:
+        widgets = context.actions.render_ui_widgets or []
+        place = next((place for place, one in enumerate(widgets) if one.id == widget.id), None)
+        if place is None:
+            context.render_ui_widget(widget)
+        else:  # ADK refuses a second widget of the same id in one event; here it replaces the first
+            widgets[place] = widget
+    # After an agent callback without a result, ADK yields an event only for a changed state. It stores no `temp:` keys.
+    context.state["temp:adk_ui_stream"] = True

@@ -1,0 +1,38 @@
+"""An MCP server whose tools report their progress and wait. As a program it talks over its stdin and stdout."""
+
+import os
+from typing import Final
+
+import httpx
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.types import ToolAnnotations
+
+RELEASE: Final = "RELEASED_AT"
+"""Name of the environment variable with the URL that answers when the tool may go on."""
+
+
+def reporting_server(released_at: str) -> MCPServer:
+    server = MCPServer("reports", log_level="ERROR")
+
+    async def wait() -> None:
+        async with httpx.AsyncClient(timeout=60) as http:
+            await http.get(released_at)
+
+    @server.tool(title="Index the library")
+    async def index(context: Context) -> str:
+        """Indexes."""
+        await context.report_progress(1, 3, "first shelf")
+        await wait()
+        await context.report_progress(3, 3, "last shelf")
+        return "indexed"
+
+    @server.tool(annotations=ToolAnnotations(title="Count the books"))
+    async def count() -> str:
+        """Counts."""
+        return "three"
+
+    return server
+
+
+if __name__ == "__main__":
+    reporting_server(os.environ[RELEASE]).run()

@@ -1,0 +1,192 @@
+"""The real clients see what a tool reports while it runs: each tool waits until they have seen it."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.tools import ToolContext
+from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams, StreamableHTTPConnectionParams
+from mcp import StdioServerParameters
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+
+from stream_protocol.agents import emit_data, mcp_progress, report_progress
+from stream_protocol.serving import ChatService, create_app
+from stream_protocol.testing import Call, ScriptedLlm
+from stream_protocol.wire import AiSdkVersion
+from tests.conformance.fixtures import VERSIONS
+from tests.conformance.node_scripts import run_script
+from tests.conformance.reporting_server import RELEASE, reporting_server
+from tests.processes import ROOT
+from tests.served import served
+from tests.serving.support import HANG
+
+pytestmark = pytest.mark.node
+
+ABOUT_GOOGLES_CLOUD = "ignore:.*:UserWarning"
+
+
+class Door:
+    """What a tool waits for: the client opens it when it has seen something."""
+
+    def __init__(self) -> None:
+        self._openings = threading.Semaphore(0)
+
+    def wait(self) -> None:
+        assert self._openings.acquire(timeout=HANG)
+
+    async def opened(self, _request: Request) -> Response:
+        await asyncio.to_thread(self.wait)
+        return Response(status_code=204)
+
+    async def open(self, _request: Request) -> Response:
+        self._openings.release()
+        return Response(status_code=204)
+
+
+@contextmanager
+def app_of(tools: Callable[[str], list[Any]], door: Door, ai_sdk: AiSdkVersion, tool: str) -> Iterator[str]:
+    """The address of an app whose agent calls the tool. ``tools``: makes its tools, with the URL of the open door."""
+    services: list[ChatService] = []
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        for service in services:
+            await service.aclose()
+
+    doors = Starlette(routes=[Route("/opened", door.opened)])
+    with served(doors) as behind:
+        model = ScriptedLlm(turns=[Call(tool, {}), "Done."])
+        service = ChatService(LlmAgent(name="root", model=model, tools=tools(f"{behind}/opened")), ai_sdk=ai_sdk)
+        services.append(service)
+        routes: list[Any] = [
+            Route("/release", door.open, methods=["POST"]),
+            Mount("/", create_app(service, page=False)),
+        ]
+        with served(Starlette(routes=routes, lifespan=lifespan)) as url:
+            yield url
+
+
+def watched(
+    tools: Callable[[str], list[Any]], door: Door, ai_sdk: AiSdkVersion, tool: str, sees: list[str]
+) -> dict[str, Any]:
+    with app_of(tools, door, ai_sdk, tool) as url:
+        [told] = run_script("watch-tools.mjs", [{"ai": ai_sdk, "url": url, "sees": sees}])
+    assert told["error"] is None
+    assert told["first"] == told["stored"]
+    assert told["second"][-1] == told["stored"][-1]
+    report: dict[str, Any] = told
+    return report
+
+
+def card(message: dict[str, Any], tool: str) -> dict[str, Any]:
+    [found] = [part for part in message["parts"] if part["type"] == f"tool-{tool}"]
+    card: dict[str, Any] = found
+    return card
+
+
+def data(message: dict[str, Any], name: str) -> list[Any]:
+    return [part["data"] for part in message["parts"] if part["type"] == f"data-{name}"]
+
+
+@pytest.mark.parametrize("ai_sdk", VERSIONS, ids=["ai@6", "ai@7"])
+@pytest.mark.parametrize("is_async", [False, True], ids=["a synchronous tool", "an asynchronous tool"])
+def test_a_running_tool_is_seen(ai_sdk: AiSdkVersion, is_async: bool) -> None:
+    door = Door()
+
+    def begin(tool_context: ToolContext) -> None:
+        emit_data(tool_context, "toast", "It begins.", transient=True)
+        report_progress(tool_context, 1, 2, "half")
+
+    def end(tool_context: ToolContext) -> str:
+        emit_data(tool_context, "found", {"books": 3})
+        report_progress(tool_context, 2, 2)
+        return "worked"
+
+    def work(tool_context: ToolContext) -> str:
+        """Works."""
+        begin(tool_context)
+        door.wait()
+        return end(tool_context)
+
+    async def work_async(tool_context: ToolContext) -> str:
+        """Works."""
+        begin(tool_context)
+        await asyncio.to_thread(door.wait)
+        return end(tool_context)
+
+    work_async.__name__ = "work"
+    told = watched(lambda _: [work_async if is_async else work], door, ai_sdk, "work", ["data-adk-progress"])
+    (then,) = told["seen"]
+    call_id = card(then["first"], "work")["toolCallId"]
+    for page in ("first", "second"):
+        assert card(then[page], "work")["state"] == "input-available"
+        assert data(then[page], "adk-progress") == [
+            {"toolCallId": call_id, "progress": 1, "total": 2, "message": "half"}
+        ]
+    assert {"type": "data-toast", "data": "It begins.", "transient": True} in then["heard"]
+    last = told["first"][-1]
+    assert card(last, "work")["output"] == {"result": "worked"}
+    assert data(last, "adk-progress") == [{"toolCallId": call_id, "progress": 2, "total": 2}]
+    assert data(last, "found") == [{"books": 3}]
+    assert data(last, "toast") == []
+
+
+@contextmanager
+def over_stdio(door: Door, ai_sdk: AiSdkVersion) -> Iterator[dict[str, Any]]:
+    def tools(released_at: str) -> list[Any]:
+        program = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "tests.conformance.reporting_server"],
+            cwd=ROOT,
+            env={RELEASE: released_at},
+        )
+        connection = StdioConnectionParams(server_params=program, timeout=60)
+        return [McpToolset(connection_params=connection, progress_callback=mcp_progress)]
+
+    yield watched(tools, door, ai_sdk, "index", ["data-adk-progress"])
+
+
+@contextmanager
+def over_http(door: Door, ai_sdk: AiSdkVersion) -> Iterator[dict[str, Any]]:
+    with served(Starlette(routes=[Route("/opened", door.opened)])) as behind:
+        server = reporting_server(f"{behind}/opened")
+        inner = server.streamable_http_app()
+
+        @asynccontextmanager
+        async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+            async with server.session_manager.run():
+                yield
+
+        with served(Starlette(routes=[Mount("/", inner)], lifespan=lifespan)) as url:
+            connection = StreamableHTTPConnectionParams(url=f"{url}/mcp", timeout=60)
+
+            def tools(_released_at: str) -> list[Any]:
+                return [McpToolset(connection_params=connection, progress_callback=mcp_progress)]
+
+            yield watched(tools, door, ai_sdk, "index", ["data-adk-progress"])
+
+
+@pytest.mark.filterwarnings(ABOUT_GOOGLES_CLOUD)
+@pytest.mark.parametrize("ai_sdk", VERSIONS, ids=["ai@6", "ai@7"])
+@pytest.mark.parametrize("transport", [over_stdio, over_http], ids=["stdio", "HTTP"])
+def test_an_mcp_servers_tool_is_seen(transport: Any, ai_sdk: AiSdkVersion) -> None:
+    with transport(Door(), ai_sdk) as told:
+        (then,) = told["seen"]
+        call = card(then["first"], "index")
+        assert call["state"] == "input-available"
+        assert data(then["first"], "adk-progress") == [
+            {"toolCallId": call["toolCallId"], "progress": 1, "total": 3, "message": "first shelf"}
+        ]
+        assert data(told["first"][-1], "adk-progress") == [
+            {"toolCallId": call["toolCallId"], "progress": 3, "total": 3, "message": "last shelf"}
+        ]
+        assert card(told["first"][-1], "index")["state"] == "output-available"
