@@ -130,7 +130,9 @@ class NestedRuns:
         """A tool is about to run, in the task of its call."""
         channel, call_id = run_channel(), context.function_call_id
         # The agents of its subclasses run in the outer session.
-        if type(tool) is not AgentTool or channel is None or not call_id or not self._nests(tool.name):
+        if type(tool) is not AgentTool or not tool.include_plugins or not self._nests(tool.name):
+            return
+        if channel is None or not call_id:
             return
         call = NestedCall(call_id, context, channel)
         if call.depth <= MAX_DEPTH:
