@@ -30,11 +30,14 @@ UNCOUNTED: Final = {
     "release",
     "samples",
     "servers",
+    "simulation",
     "soak",
 }
 """Folders with tests of the whole program. `make suite NAME=coverage` leaves them out: each line has unit tests."""
 
 SLOW: Final = {
+    "backend_check/test_demo.py",
+    "backend_check/test_run_checks.py",
     "cli/test_record_command.py",
     "recording/test_numbers.py",
     "recording/test_order_of_questions.py",

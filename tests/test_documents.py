@@ -24,6 +24,7 @@ _INSTALL: Final = (
     "asks a package index; what it installs is what every test runs, and `serve agent` is run for the quick start"
 )
 _EXAMPLE: Final = "`npm ci` is `make setup-frontends`; tests/frontends builds the example, starts it, and drives it"
+_CHECK: Final = "tests/cli/test_check_backend.py runs such commands against servers"
 _HELP: Final = "generated; tests/cli/test_reference.py runs the examples of each command"
 _FRAGMENT: Final = "lines of a component; tests/frontends drives the examples, which have them"
 _PROJECT: Final = "tests/cli/test_init_command.py and tests/release run it in a project that `init` has made"
@@ -40,6 +41,11 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/authentication.md", "--user-header"): "tests/frontends/test_documents.py runs the one of docs/operations.md",
     ("docs/attachments.md", "useRef"): _FRAGMENT,
     ("docs/attachments.md", "video/mp4"): _FRAGMENT,
+    ("docs/backends.md", "make setup"): "asks package indexes; what it has found is in the page",
+    ("docs/check-backend.md", "/api/chat\n"): _CHECK,
+    ("docs/check-backend.md", "as clients of"): "an excerpt; tests/cli/test_check_backend.py reads such output",
+    ("docs/check-backend.md", "--prompts prompts.toml\n"): _CHECK,
+    ("docs/check-backend.md", "report.json"): _CHECK,
     ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
     ("docs/cli.md", "adk-ui-stream check"): _HELP,
     ("docs/cli.md", "adk-ui-stream demo"): _HELP,

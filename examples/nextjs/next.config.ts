@@ -9,5 +9,7 @@ const HEADERS = [
 
 export default {
   reactStrictMode: true,
+  cacheComponents: true,
+  partialPrefetching: true,
   headers: async () => [{ source: "/:path*", headers: HEADERS }],
 } satisfies NextConfig;

@@ -176,7 +176,7 @@ class AgentSpeech(NamedTuple):
 
 
 class UserSpeechEnd(NamedTuple):
-    """The user has finished speaking in a live run. The words came before."""
+    """The user has finished speaking in a live run. The transcription came before."""
 
 
 class LiveTurnEnd(NamedTuple):
@@ -318,7 +318,7 @@ class EventFacts(NamedTuple):
 
     @property
     def is_user_message(self) -> bool:
-        """True for words or files of the user's, and not only an answer to one of the agent's calls. Up to ADK 1.x one
+        """True for a text or files of the user, and not only an answer to one of the agent's calls. Up to ADK 1.x one
         event could be both."""
         if not self.by_user or not self.parts:
             return False

@@ -5,7 +5,7 @@ keeps the task, as it stood then, in the event's metadata. The events alone diff
 
 * What a peer says while it works comes as thoughts. If the peer is an ADK agent too, these are its own events, and the
   task tells which of their texts are thoughts.
-* An ADK peer says its last words twice: then, and in the artifact or the message with which the task ends or pauses.
+* An ADK peer sends its last text twice: then, and in the artifact or the message with which the task ends or pauses.
 * The last update of an artifact that came in pieces has the last piece alone, and no other event is stored.
 * Nothing says which responses of an ADK peer's tools are placeholders, until somebody approves or signs in.
 * A task that failed looks like an answer.
@@ -57,8 +57,8 @@ def relay_marks(events: "Iterable[Event]") -> "Iterator[Event]":
     """Events to append, so that a peer gets no events that were stored here in its agent's name and that it never sent.
 
     ADK and we close the calls that a stopped run left open. ADK sends a peer all events stored since the newest one
-    that it made of the peer's answers. An ADK peer refuses results beside the user's words. Each of the returned events
-    looks as if ADK had made it of such an answer, without content.
+    that it made of the peer's answers. An ADK peer refuses results beside the user's message. Each of the returned
+    events looks as if ADK had made it of such an answer, without content.
     """
     newest: dict[str, Event] = {}
     unsaid: dict[str, Event] = {}
@@ -199,7 +199,7 @@ def _grounding(event: "Event", grounding: Any) -> Any:
 
 
 def _with_sign_in_as_text(event: "Event", parts: "list[Part]") -> "Event":
-    """The event with the peer's words in place of a call for them. The user answers by a message: ADK sends that."""
+    """The event with the peer's text in place of a call for them. The user answers by a message: ADK sends that."""
     asked = [part.function_call for part in parts if part.function_call and part.function_call.name == _SIGN_IN]
     if not asked:
         return event

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MAX_MESSAGE: Final = 500
+"""The most characters of a message about progress: it may come from a foreign server, and is stored."""
+
 _STORING: Final = Lock()
 """Tools inside an ``AgentTool`` may store with one call, from several threads."""
 
@@ -88,13 +91,15 @@ def report_progress(
 ) -> None:
     """Shows on the card of the tool's call how far the tool is. Any thread may call it, as often as it likes.
 
-    ``progress``: a number that grows. ``total``: its last value, if that is known. ``message``: what the tool does now.
+    ``progress``: a number that grows. ``total``: its last value, if that is known. ``message``: what the tool does now,
+    in up to 500 characters. A longer one is cut.
+
     The page gets a part ``data-adk-progress`` whose id is that of the call. Some reports a second are sent, and the
     last one always. That one is stored with the tool's event, so history has it, too. Inside an ``AgentTool`` the
     report shows on the card of that tool.
 
-    Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are negative
-    or not finite.
+    Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are negative or
+    not finite.
     """
     _check_context("tool_context", tool_context, "the context of a tool")
     data = _progress_data(progress, total, message)
@@ -135,6 +140,8 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
     if total is not None:
         _check_number("total", total)
     check_text("message", message, or_none=True)
+    if message is not None and len(message) > MAX_MESSAGE:
+        message = f"{message[: MAX_MESSAGE - 1]}…"
     data = {"progress": progress, "total": total, "message": message}
     return {key: json_value(value) for key, value in data.items() if value is not None}
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from stream_protocol.check._continued_message import ContinuedMessage, call_of_approval, has_call, has_ended
+from stream_protocol.check._input_text import InputTexts
 from stream_protocol.check._problem_texts import chunk_type, schema_problem
 from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import (
@@ -79,6 +80,7 @@ class ResponseChecker:
         self._failed = False
         self.is_shown = False
         """True if the client has put the message into its list. An empty response without an id is not put there."""
+        self._inputs = InputTexts()
         self._empty_steps = 0
         """Steps at the end of the message that the client has not stored yet: it stores them with the next change."""
         self._continue(continued)
@@ -131,6 +133,7 @@ class ResponseChecker:
         yield from self._check_after_terminal(chunk)
         self._try_last_message(chunk)
         yield from self._check_order(chunk)
+        self._inputs.note(chunk)
         self._note_call(chunk)
         yield from self._apply(chunk)
 
@@ -264,7 +267,11 @@ class ResponseChecker:
             self._ended_before.remove(call_id)
         elif part is None:
             return
-        elif part["state"] == "input-streaming" and kind == "tool-output-available":
+        elif (
+            part["state"] == "input-streaming"
+            and kind == "tool-output-available"
+            and not self._inputs.is_whole(call_id)
+        ):
             yield Problem(Rule.INPUT_INCOMPLETE, f"{kind} for call {short_json(call_id)}, whose input is not complete.")
         elif has_ended(part) and not (part["state"] == "output-error" and kind == "tool-output-error"):
             # The AI SDK's own v6 server sends both for an invalid call.

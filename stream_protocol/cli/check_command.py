@@ -1,4 +1,6 @@
-"""``adk-ui-stream check``: exit code 0 for a valid stream, 1 for an invalid one, 2 for a file that is not a stream."""
+"""``adk-ui-stream check``: exit code 0 for a valid stream or server, 1 for an invalid one, 2 for a file that is not a
+stream or a server that cannot be reached.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,69 @@ _EXAMPLES: Final = {
     "A stream that was captured with curl": "adk-ui-stream check capture.sse",
     "The stream of recorded ADK events, for a client with `ai` 7": "adk-ui-stream check weather.jsonl --ai-sdk 7",
     "One session of a store": "adk-ui-stream check sessions.db --session c1",
+    "A running server, in any language": "adk-ui-stream check --url http://localhost:8000/api/chat",
+    "In CI, with prompts for its agent": (
+        "adk-ui-stream check --url http://localhost:8000/api/chat --prompts prompts.toml --profile chat --json"
+    ),
 }
 
 
-@click.command(cls=DocumentedCommand, short_help="Check a stream against the AI SDK's protocol.", examples=_EXAMPLES)
-@click.argument("file", type=FILE)
+@click.command(
+    cls=DocumentedCommand,
+    short_help="Check a stream or a running server against the AI SDK's protocol.",
+    examples=_EXAMPLES,
+    sections={"--session": "A file", "--url": "A server", "--ai-sdk": "Both"},
+)
+@click.argument("file", type=FILE, required=False)
 @click.option("--session", metavar="ID", help="Session to use, in a store or an evalset with several.")
+@click.option("--url", metavar="URL", help="Address of the chat: a server that `useChat` posts to.")
+@click.option("--prompts", type=FILE, help="TOML file with prompts, routes and headers of the server.")
+@click.option(
+    "--profile",
+    "profiles",
+    type=click.Choice(["stream", "chat", "tools", "durable"]),
+    multiple=True,
+    help="Only the checks of this profile, which the server must offer; repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check only for this major version of `ai`.")
-def check(file: str, *, session: str | None, ai_sdk: str | None) -> None:
+def check(
+    file: str | None,
+    *,
+    session: str | None,
+    url: str | None,
+    prompts: str | None,
+    profiles: tuple[str, ...],
+    as_json: bool,
+    ai_sdk: str | None,
+) -> None:
     """Check whether FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, chunks on lines, or ADK
     events in any form that `replay` reads.
+
+    Or check a running server with --url, as clients use it: see docs/check-backend.md. Each run sends about a hundred
+    requests, and models cost money.
     """
+    if url is None and file is None:
+        raise click.UsageError("Missing argument 'FILE' or option '--url'.")
+    if url is not None and file is not None:
+        raise click.UsageError("FILE and --url exclude each other.")
+    if url is not None:
+        if session is not None:
+            raise click.UsageError("--session is an option for FILE.")
+        from stream_protocol.cli._check_backend import check_backend
+        from stream_protocol.wire import AI_SDK_VERSIONS
+
+        versions = AI_SDK_VERSIONS if ai_sdk is None else (major_version(ai_sdk),)
+        claimed = [*dict.fromkeys(profiles)]
+        passed = check_backend(url, prompts=prompts, claimed=claimed, versions=versions, as_json=as_json)
+        sys.exit(0 if passed else 1)
+    if prompts is not None or profiles or as_json:
+        raise click.UsageError("--prompts, --profile and --json are options for --url.")
+    assert file is not None
+    _check_file(file, session=session, ai_sdk=ai_sdk)
+
+
+def _check_file(file: str, *, session: str | None, ai_sdk: str | None) -> None:
     from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
 
     versions = ALL_VERSIONS if ai_sdk is None else (major_version(ai_sdk),)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import keyword
 import os
 import re
 import shutil
 import tempfile
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
@@ -25,6 +27,10 @@ _NOT_COPIED: Final = ("__pycache__", "node_modules", ".next", "next-env.d.ts", "
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _TAKEN: Final = frozenset({"main", "page", "tests", "user"})
 """Other names in the project, and the name that ADK reserves for the user's events."""
+
+_DISTRIBUTION: Final = "adk-ui-stream"
+_REQUIREMENT: Final = re.compile(rb"^adk-ui-stream\b.*$", re.MULTILINE)
+"""The line in the template's requirements.txt, which asks an index."""
 
 _PAGE_SECTION: Final = b"\n## The page\n"
 
@@ -106,3 +112,23 @@ def _write_project(folder: Path, package: str, *, with_page: bool) -> None:
             content = content.partition(_PAGE_SECTION)[0]
         file.write_bytes(content)
     (folder / "my_package").rename(folder / package)
+    if (source := _installed_from()) is not None:
+        file = folder / "requirements.txt"
+        line = f"{_DISTRIBUTION} @ {source}".encode()
+        file.write_bytes(_REQUIREMENT.sub(lambda _: line, file.read_bytes()))
+
+
+def _installed_from() -> str | None:
+    """Return the URL that pip installed this package from, such as that of a clone. None if it came from an index.
+
+    The project requires the same: so its ``pip install`` works before the package is on an index, too.
+    """
+    try:
+        text = distribution(_DISTRIBUTION).read_text("direct_url.json")
+    except PackageNotFoundError:
+        return None
+    if text is None:
+        return None
+    direct = json.loads(text)
+    vcs = direct.get("vcs_info")
+    return f"{vcs['vcs']}+{direct['url']}@{vcs['commit_id']}" if vcs else str(direct["url"])

@@ -17,7 +17,7 @@ MAX_TEXT: Final = 2000
 """The most characters of answers that a test compares. A longer conversation is compared up to this length."""
 
 MAX_NAME: Final = 40
-"""The most characters of a name that is made from the user's first words."""
+"""The most characters of a name that is made from the user's first message."""
 
 _TEST: Final = '''\
 """Put the recording beside this file, at recordings/{name}.jsonl, and run pytest.
@@ -42,7 +42,7 @@ def test_{name}(adk_recording):
 
 
 def test_name(messages: Sequence[UIMessage]) -> str:
-    """A name for a test and its recording: the user's first words, or ``chat``."""
+    """A name for a test and its recording: the user's first message, or ``chat``."""
     said = next((part["text"] for part in _parts(messages, "user") if part.get("type") == "text"), "")
     words = re.sub(r"[^a-z0-9]+", "_", said.lower()).strip("_")
     return words[:MAX_NAME].rstrip("_") or "chat"

@@ -130,7 +130,8 @@ _EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "mess
 
 
 def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
-    """Return True if a replay of the turn shows something. The user's words do, and so does a turn recorded as one."""
+    """Return True if a replay of the turn shows something. The user's message does, and so does a turn recorded as
+    one."""
     conversion = chunk_conversion(head.past, head.message_id, Settings(send_state=True))
     for item in items:
         if not isinstance(item, TimedEvent) or _has_words(item.event):

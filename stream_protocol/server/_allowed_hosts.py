@@ -61,7 +61,7 @@ def exposure_warning(listener: socket.socket) -> str | None:
         return None
     host, port = listener.getsockname()[:2]
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return f"whoever reaches {address} is one and the same user, who reads, continues and deletes all chats"
+    return f"everybody who reaches {address} is one and the same user, who reads, continues and deletes all chats"
 
 
 class AllowedHosts:

@@ -46,8 +46,8 @@ async def tune_gc() -> None:
 
 async def _run_once() -> None:
     service = ChatService(LlmAgent(name=NAME, model=_StartupModel(), tools=[_tool]), run_log=MemoryRunLog())
-    words = {"id": "1", "role": "user", "parts": [{"type": "text", "text": "Hello."}]}
-    request = parse_chat_request({"id": NAME, "messages": [words]})
+    message = {"id": "1", "role": "user", "parts": [{"type": "text", "text": "Hello."}]}
+    request = parse_chat_request({"id": NAME, "messages": [message]})
     async for _ in await service.respond(request, user_id=NAME):
         pass
     await service.history(NAME, user_id=NAME)

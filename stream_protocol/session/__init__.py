@@ -7,7 +7,7 @@ Pure: no I/O, no clock. Read first the package ``transcript``: ``_transcript_rea
 Where to change what:
 
 - ``_planning``: decides what a request may do; matches approvals and answers with what waits for them; 409.
-- ``_taken_back``: new words: what an edit, another answer or a shortened history takes back.
+- ``_taken_back``: a new message: what an edit, another answer or a shortened history takes back.
 - ``_stored_responses``: retries: decides whether they get the stored response.
 - ``_turns``: the results of planning.
 - ``_submitted_answers``: matches answers with open calls.

@@ -44,7 +44,7 @@ class RestoredHistory:
 def restore_client_history(
     request: ChatRequest, *, agent: str, agents: Collection[str] = (), mode: Literal["client", "text"] = "client"
 ) -> RestoredHistory:
-    """The chat before the last message, and that message's turn: the user's words, or the outputs of client tools.
+    """The chat before the last message, and that message's turn: the user's text, or the outputs of client tools.
 
     ``agent`` and ``agents``: as for ``messages_to_events``. Raises ``ChatRequestError`` for a request that is refused.
     """

@@ -25,7 +25,7 @@ def idempotency_key(request: ChatRequest) -> str:
     """A SHA-256 digest as hexadecimal text; equal for requests that must not be run twice.
 
     It covers what ``plan`` reads: ``ChatRequest.target``. Of a user's message: its parts, its id, and the denials that
-    came with it. With the id, the same words sent again are another turn. The rest of the history is left out: the
+    came with it. With the id, the same text sent again is another turn. The rest of the history is left out: the
     first request with this id has already rewound the chat. Of an assistant's message: the answers in its tool parts
     and their payloads. The rest of that message may differ between two tabs. Raises ``ChatRequestError`` (422) for
     invalid payloads.

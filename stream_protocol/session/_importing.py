@@ -55,7 +55,7 @@ RESERVED: Final = "adk_"
 """Prefix of the calls that ADK makes up."""
 
 NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve or reject."
-"""ADK's own words, so that the model reads what it would read in ADK's own history."""
+"""ADK's own sentence, so that the model reads what it would read in ADK's own history."""
 
 
 def messages_to_events(

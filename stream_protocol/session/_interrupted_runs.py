@@ -62,7 +62,7 @@ def tool_failure_events(transcript: Transcript, call_ids: Collection[str], *, ru
     """Return the events to append after a run in which the tools of these calls raised. ADK stores nothing for them.
 
     ``transcript``: of all of the session. A call that has a response since, of an app's callback, gets none.
-    ``run_failed``: whether the run ended in that. The events say so then, in the words of ADK's own event.
+    ``run_failed``: whether the run ended in that. The events say so then, as ADK's own event does.
     """
     exchange = transcript.current
     newest = {call.call.id: call for call in exchange.calls if call.call.id in call_ids} if exchange is not None else {}

@@ -1,6 +1,6 @@
 """Plans the answer to a request, from the request and the stored events alone.
 
-Of a client's messages, only the newest words or answers count. If the last message is the user's, it begins a new
+Of a client's messages, only the newest message or answers count. If the last message is the user's, it begins a new
 exchange. Then the answers in the message before it count only if they just inform the agent. Otherwise the request
 carries answers to calls of the assistant message that it continues. An answer counts only for a call that is pending in
 the *stored* events of the current exchange. Arguments and earlier outputs are never read from a client.
@@ -59,7 +59,7 @@ def plan(
     ``resumed_agent``: maps the name of the agent that made a call to the agent that ADK resumes with the answer.
     Default: the same agent. ``chat_was_busy``: another run of the chat was active when the request came. An equal
     stored request then makes this one a retry. In an idle chat, two more conditions apply. The client says that the
-    words are new, and the stored response is useful: it is complete, or more was said after it. A client that does not
+    message is new, and the stored response is useful: it is complete, or more was said after it. A client that does not
     say so may send the same bytes because the user wants another answer. ``history_cut``: what to do when the client
     sends fewer messages than are stored. ``known_key``: the idempotency key of the request, if it is known. ``said``:
     the texts and files of a message that is not stored, if an earlier plan has found them. The links in the message may

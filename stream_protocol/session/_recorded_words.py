@@ -1,4 +1,4 @@
-"""The words and files of a message as a record of its run holds them, so that another worker can read them again.
+"""The texts and files of a message as a record of its run holds them, so that another worker can read them again.
 
 A record never holds the bytes of a file. It names the place where they can be read: an artifact and its version, or the
 part of a message.

@@ -35,7 +35,7 @@ class RunInput:
 
 
 def run_inputs(turn: NewUserTurn | AnsweredCalls, idempotency_key: str | None = None) -> list[RunInput]:
-    """The user's words and files, or the answers to the agent's calls: ADK does not take both at once.
+    """The user's text and files, or the answers to the agent's calls: ADK does not take both at once.
 
     Answers are for one run, or for several, one after the other: ADK resumes one agent in a run. ``idempotency_key``:
     as for ``run_config_for_turn``.
@@ -125,9 +125,9 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
 
 def events_before_words(turn: NewUserTurn) -> list[Event]:
-    """The events to append before the user's words: the answers that came with them, then the agent's rejections.
+    """The events to append before the user's message: the answers that came with them, then the agent's rejections.
 
-    They belong to the message of the calls, so the response to the words shows nothing of them.
+    They belong to the message of the calls, so the response to the message shows nothing of them.
     """
     answers = [_answer_event(answer, answer.event) for answer in turn.answers if answer.event is not None]
     for answer, event in zip(turn.answers, answers, strict=True):

@@ -46,7 +46,7 @@ class RunOutput:
 
     def not_shown_again(self) -> list[Event]:
         """Return the earlier executions' events that this execution's response did not show, without the user's events.
-        The client has the user's words, and some agents announce them under other ids."""
+        The client has the user's message, and some agents announce it under other ids."""
         shown = {*self._shown}
         return [one for one in self._shown_earlier.values() if one.id not in shown and not is_user_event(one)]
 

@@ -56,7 +56,7 @@ def repeated_words(key: str, exchange: Exchange) -> NothingToRun | None:
 def superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """The stored response to an equal request whose message other words of the user follow; ``None`` if there is none.
+    """The stored response to an equal request whose message another one of the user follows; ``None`` if there is none.
 
     A page that lost its connection repeats a request that was accepted, whatever the user has said elsewhere since.
     """

@@ -42,7 +42,7 @@ class SubmittedAnswer:
     """The output of the part, as it came."""
     is_approval: bool = False
     reason: str | None = None
-    """Why the user approved or denied, in the user's words."""
+    """Why the user approved or denied, as the user wrote it."""
     awaits_response: bool
     """True if the client has received nothing yet of the response to the answer."""
 
@@ -126,7 +126,7 @@ def answers_with_words(message: UIMessage, exchange: Exchange | None) -> Iterato
     tell the agent something. Denials count, and so do results of client tools and inputs. Approvals and credentials do
     not: the call would run, and the user has gone on without it. Answers to calls that are not pending are left out.
 
-    An agent behind A2A cannot take an answer together with words.
+    An agent behind A2A cannot take an answer together with a message.
     """
     calls, budget = calls_by_page_id(exchange), Budget()
     for answer in submitted_answers(message, exchange):

@@ -1,4 +1,4 @@
-"""The user's words: which stored messages they take back, as an edit does, and the turn that they begin.
+"""The user's new message: which stored messages it takes back, as an edit does, and the turn that it begins.
 
 A message that is sent again, or answered anew, takes back what is stored from there on. Some kits edit in another way:
 they send the messages before the edited one, and a new message in its place. A tab that is behind sends the same, so it
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest, UIMessage
 
 HistoryCut: TypeAlias = Literal["append", "rewind"]
-"""The handling of new words from a client that sends fewer messages than are stored. ``"append"``: append the words,
-and lose nothing. ``"rewind"``: take back everything stored after the last message that the client has."""
+"""The handling of a new message from a client that sends fewer messages than are stored. ``"append"``: append the
+message, and lose nothing. ``"rewind"``: take back everything stored after the last message that the client has."""
 
 
 def plan_again(request: ChatRequest, message: UIMessage, transcript: Transcript, exchange: Exchange) -> NewUserTurn:
@@ -70,8 +70,8 @@ def _first_cut_off(request: ChatRequest, transcript: Transcript) -> Exchange | N
     no user message before them are the first ones of the chat. If there are earlier user messages and none is stored,
     the history is not this server's. Then nobody can say where it was cut.
 
-    Raises ``ChatRequestError`` (409) if the client has a message that was taken back. The words that follow it belong
-    to another branch, which the agent does not know any more.
+    Raises ``ChatRequestError`` (409) if the client has a message that was taken back. The messages that follow it
+    belong to another branch, which the agent does not know any more.
     """
     if not request.has_history:
         return None
@@ -96,7 +96,7 @@ def _invocation_to_rewind(exchange: Exchange, transcript: Transcript) -> str:
 def _new_user_turn(
     request: ChatRequest, said: Iterable[TextOrFile], transcript: Transcript, *, taken_back: Exchange | None
 ) -> NewUserTurn:
-    """The turn of these words. ``taken_back``: the exchange that is rewound first, with all later ones."""
+    """The turn of this message. ``taken_back``: the exchange that is rewound first, with all later ones."""
     rewind_before = _invocation_to_rewind(taken_back, transcript) if taken_back is not None else None
     parts = tuple(said)
     if not parts:

@@ -1,4 +1,4 @@
-"""The possible results of planning: words of the user, answers to calls, or nothing that must be run."""
+"""The possible results of planning: a message of the user, answers to calls, or nothing that must be run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class NewUserTurn:
     """The invocation to rewind first, with everything after it. Either the message was sent before and is answered
     anew, or the client has cut its history there."""
     answers: tuple[CallAnswer, ...] = ()
-    """Answers that came with the words, from the message before them: denials, and outputs. Nothing runs on them."""
+    """Answers that came with the message, from the message before them: denials, and outputs. Nothing runs on them."""
     rejections: tuple[CallAnswer, ...] = ()
     """The agent's answers to the calls that were denied."""
     reasons: dict[str, str] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class NothingToRun:
     past: tuple[Event, ...]
     """The events of the message that the client has seen."""
     events: tuple[Event, ...] = ()
-    """The stored events that followed the repeated words or answers; empty while answers are still missing."""
+    """The stored events that followed the repeated message or answers; empty while answers are still missing."""
     is_interrupted: bool = False
     """True if no response followed: the run broke off, or a worker that was cut off still runs it."""
     repeats: Literal["words", "answers"] | None = field(default=None, compare=False)

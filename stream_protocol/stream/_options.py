@@ -39,12 +39,11 @@ class ConverterOptions(TypedDict, total=False):
     """Keyword options of the converter and of all functions over it."""
 
     ai_sdk: AiSdkOption
-    """Version of the client's ``ai`` package: 6, 7, or a full version such as ``"7.0.120"``. 6 by default: v7 clients
-    accept the same chunks. 7 adds chunks on which a v6 client fails (the answer to an approval request). 7 stands for
-    7.0.32: chunks and keys that only later clients know need a full version. The protocol does not negotiate it."""
+    """Version of the client's ``ai`` package: 6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also
+    accepts a stream for 6. 7 adds chunks on which a v6 client fails, such as the answer to an approval request. 7
+    stands for 7.0.32: what only later clients know needs a full version."""
     send_reasoning: bool
-    """Send the model's thoughts as ``reasoning-*``. True by default: Gemini has them off unless it is asked, and
-    who asks wants to see them."""
+    """Send the model's thoughts as ``reasoning-*``. True by default: Gemini sends none unless the agent asks."""
     send_sources: bool
     """Send grounding and citations as ``source-*``. True by default: users can check an answer. Google's terms for
     Grounding with Google Search also require Search Suggestions, which no chunk carries."""
@@ -52,13 +51,11 @@ class ConverterOptions(TypedDict, total=False):
     """Send session state changes as ``data-adk-state``. False by default: state is the app's, not the browser's."""
     hidden_tools: ToolSelection
     """Tools whose calls are not shown, besides ADK's control tools. None by default. An approval request of a hidden
-    tool is still shown, with its call: somebody has to answer it.
+    tool is still shown, with its call.
 
-    Calls that delegate to a task-mode agent are hidden, too, where they can be recognized. ``ChatService`` knows the
-    agent; a history, a recording and a finished list contain the events after the call. In a live run the call is
-    recognized only after it has been sent, and a part can't be taken back. So give a converter of a live run the names
-    of these tools: ``stream_protocol.serving.task_agent_tools(agent)`` finds them. Otherwise such a call has the
-    preliminary output ``{"agent": NAME}``, and keeps it if the agent is not done within the message."""
+    ``ChatService``, histories and recordings also hide calls that delegate to a task-mode agent. A converter of a live
+    run recognizes such a call too late. So name these tools: ``stream_protocol.serving.task_agent_tools(agent)`` finds
+    them. Otherwise such a call is shown with the preliminary output ``{"agent": NAME}``."""
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
     """Shows the work of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the
     message (``"flat"``), or not at all (``"hidden"``). A mapping says it for tools by name; the others are nested.
@@ -67,7 +64,7 @@ class ConverterOptions(TypedDict, total=False):
     have the message so far. The final one has what the model reads as the tool's result in ``metadata.result``."""
     dynamic_tools: ToolSelection
     """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``).
-    For tools whose names the page can't know, such as those of an MCP server."""
+    For tools whose names the frontend can't know, such as those of an MCP server."""
     tool_titles: Mapping[str, str]
     """Tool name -> the title that is displayed. Empty by default. A tool that is not named here has the title that
     ``for_users`` or its MCP server gives it, if a ``ChatService`` runs it."""
@@ -75,17 +72,17 @@ class ConverterOptions(TypedDict, total=False):
     """Tool name -> JSON schema of its parameters. Empty by default. Only used to name a streamed call whose first
     fragments come without a name, if their paths fit exactly one tool."""
     artifact_url: ArtifactUrl | None
-    """Name and version of an artifact -> where the page can load it. The chat routes set it. With it, a file that was
-    saved as an artifact is sent as that URL, not as base64, and ``data-adk-artifact`` has a ``url``. Only a complete
-    event says what was saved: so a streamed file, and all that is streamed after it, waits for that event."""
+    """Name and version of an artifact -> the URL from which a browser loads it. The chat routes set it. A file that was
+    saved as an artifact is then sent as that URL, not as Base64, and ``data-adk-artifact`` has a ``url``. A streamed
+    file, and all that follows it, waits for the complete event, which says what was saved."""
     transform: Transform | None
     """Called with every chunk on its way out; returns the chunk, several, or ``None`` to drop it. It
     slows the ``*_sse`` functions down: each chunk is then built as a dictionary first."""
     on_error: Callable[[BaseException], str]
-    """Error -> the text that the client sees. By default "An error occurred." for all: messages of providers and tools
-    hold keys, URLs and prompts. Only a ``RunLimitError`` says what it is. ``explain_error`` of
-    ``stream_protocol.serving`` tells a developer the cause. A failure that an event reported is an ``AgentRunError``
-    with its ``code``. A call whose tool raised says "The tool failed.", whatever the text of the error is."""
+    """Error -> the text that the client sees. By default "An error occurred.", because messages of providers and tools
+    contain keys, URLs and prompts. Only a ``RunLimitError`` is explained. ``explain_error`` of
+    ``stream_protocol.serving`` returns the cause, for developers. A failure that an event reported is an
+    ``AgentRunError`` with its ``code``. A call whose tool raised always says "The tool failed."."""
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
     """Default metadata of the message (``usage``, ``modelId``) -> what is sent on ``finish``. By default it is sent as
     it is."""

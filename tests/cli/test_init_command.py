@@ -1,8 +1,10 @@
 """``adk-ui-stream init``: the new project runs without changes."""
 
 import importlib
+import json
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from packaging.requirements import Requirement
 
-from stream_protocol.cli import main
+from stream_protocol.cli import init_command, main
 from stream_protocol.cli.init_command import TEMPLATE
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Turn
@@ -115,7 +117,7 @@ def test_the_page_is_the_example_of_a_next_app(folder: Path) -> None:
         name: text.replace("adk-ui-stream-nextjs", "my-shop-page").replace("my_package", "my_shop")
         for name, text in ours.items()
     } == theirs
-    assert {"package.json", "package-lock.json", "app/page.tsx", "README.md"} <= theirs.keys()
+    assert {"package.json", "package-lock.json", "app/route.ts", "README.md"} <= theirs.keys()
 
 
 @pytest.fixture
@@ -170,8 +172,44 @@ def test_no_name_of_the_template_is_left(folder: Path) -> None:
     assert init("shop").exit_code == 0
     texts = [path.read_bytes() for path in (folder / "shop").rglob("*") if path.is_file()]
     assert [text for text in texts if re.search(rb"my[-_](project|package)|adk-ui-stream-nextjs", text)] == []
-    requirements = map(Requirement, (folder / "shop" / "requirements.txt").read_text().splitlines())
+    requirements = map(Requirement, (TEMPLATE / "requirements.txt").read_text().splitlines())
     assert [each.specifier.contains(VERSION) for each in requirements if each.name == "adk-ui-stream"] == [True]
+
+
+INSTALLED = {
+    "an index": (None, "adk-ui-stream~=0.1.0"),
+    "a clone": (
+        {"url": "file:///home/ann/a%20clone", "dir_info": {"editable": True}},
+        "adk-ui-stream @ file:///home/ann/a%20clone",
+    ),
+    "a wheel": (
+        {"url": "file:///tmp/adk_ui_stream-0.1.0-py3-none-any.whl", "archive_info": {}},
+        "adk-ui-stream @ file:///tmp/adk_ui_stream-0.1.0-py3-none-any.whl",
+    ),
+    "a repository": (
+        {"url": "https://git.example/it.git", "vcs_info": {"vcs": "git", "commit_id": "1a2b"}},
+        "adk-ui-stream @ git+https://git.example/it.git@1a2b",
+    ),
+}
+
+
+@batch(case=INSTALLED)
+def test_the_project_requires_the_package_from_where_it_was_installed(
+    case: tuple[dict[str, Any] | None, str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, requirement = case
+
+    class Installed:
+        def read_text(self, name: str) -> str | None:
+            assert name == "direct_url.json"
+            return None if source is None else json.dumps(source)
+
+    monkeypatch.setattr(init_command, "distribution", lambda name: Installed())
+    assert init("shop", "--page", "none").exit_code == 0
+    lines = (folder / "shop" / "requirements.txt").read_text().splitlines()
+    assert lines == [requirement, "httpx", "pytest>=9,<10"]
+    assert [Requirement(line).name for line in lines] == ["adk-ui-stream", "httpx", "pytest"]
+    shutil.rmtree("shop")
 
 
 def commands(readme: Path, mark: str) -> list[str]:

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from google.adk.events import Event
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
+from stream_protocol.backend_check import Result
 from stream_protocol.cli import main
 from stream_protocol.cli.init_command import TEMPLATE
 from stream_protocol.recording import load_recording, replay
@@ -57,6 +58,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
     def nothing(**_: object) -> None:
         pass
+
+    async def no_results(*_: object, **__: object) -> list[Result]:
+        return []
+
+    (tmp_path / "prompts.toml").write_text('text = "Hello"\n')
+    monkeypatch.setattr("stream_protocol.cli._check_backend.run_checks", no_results)
 
     for module in ("_serve_agent", "_serve_recordings"):
         monkeypatch.setattr(f"stream_protocol.cli.{module}.run_server", close)

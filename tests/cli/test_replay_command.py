@@ -88,7 +88,7 @@ def test_a_terminal_gets_the_transcript_in_colours_and_a_pipe_the_stream(file: s
     assert run(file).stdout.startswith('data: {"type":"start"')
 
 
-def test_a_transcript_of_a_request_that_is_none_of_ours_has_the_words_of_the_events(tmp_path: Path) -> None:
+def test_a_transcript_of_a_request_that_is_none_of_ours_has_the_texts_of_the_events(tmp_path: Path) -> None:
     recorded = [{"turn": {"messageId": "m1", "request": {"prompt": "hi"}}}, *({"event": each} for each in TURNS[0])]
     file = written(tmp_path, {"adk_ui_stream_recording": 1}, *recorded)
     assert run(file, "--to", "text").stdout.startswith("You\n  hi\n\nroot\n")

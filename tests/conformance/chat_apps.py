@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 
 from stream_protocol.serving.http._request_body import MAX_BODY_BYTES
 from stream_protocol.serving.http._routes import chat_routes
-from tests.serving.watched import WatchedService
+from tests.serving.instrumented import InstrumentedService
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class ChatApp:
     """An app with its own service. ``ran``: the records of its tools. ``go_on``: lets a waiting model continue.
     ``max_body_bytes``: a larger request is refused."""
 
-    service: WatchedService
+    service: InstrumentedService
     ran: Sequence[str] = field(default_factory=list)
     go_on: Callable[[], None] = lambda: None
     max_body_bytes: int = MAX_BODY_BYTES

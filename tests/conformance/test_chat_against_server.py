@@ -23,7 +23,7 @@ from tests.conformance.visits.kits import ELEMENTS, TEMPLATE
 from tests.conformance.visits.visit import Step, Visit
 from tests.documents import block
 from tests.served import served
-from tests.serving.watched import WatchedService
+from tests.serving.instrumented import InstrumentedService
 
 pytestmark = pytest.mark.node
 
@@ -84,7 +84,7 @@ def chat_app(visit: Visit, tool_agent: ToolAgent, ai_sdk: AiSdkVersion) -> ChatA
     config = None if visit.streams else RunConfig(streaming_mode=StreamingMode.NONE)
     # Without a reader a run ends at once: so "stop" on the page is one for the agent, too.
     grace = 0 if visit.leaving_stops else None
-    service = WatchedService(
+    service = InstrumentedService(
         tool_agent.agent,
         ai_sdk=ai_sdk,
         run_config=config,

@@ -10,7 +10,7 @@ from tests.conformance.tool_agent import ToolAgent
 from tests.conformance.visits.visit import WHERE, approve, deny, pay, text
 from tests.documents import block
 from tests.served import served
-from tests.serving.watched import WatchedService
+from tests.serving.instrumented import InstrumentedService
 
 pytestmark = pytest.mark.node
 
@@ -55,7 +55,9 @@ def visits() -> tuple[list[Seen], list[Seen]]:
     options = [{"transport": block("docs/large-chats.md", "prepareSendMessagesRequest")}, {}]
     visitors = [{"ai": ai_sdk, **transport} for transport in options for ai_sdk in (6, 7)]
     agents = [ToolAgent(TURNS if "transport" in visitor else TURNS[:1]) for visitor in visitors]
-    apps = [ChatApp(WatchedService(tool_agent.agent), tool_agent.ran, max_body_bytes=LIMIT) for tool_agent in agents]
+    apps = [
+        ChatApp(InstrumentedService(tool_agent.agent), tool_agent.ran, max_body_bytes=LIMIT) for tool_agent in agents
+    ]
     with served(combined_app(apps)) as url:
         asked = [
             {**visitor, "url": f"{url}/{number}", "steps": STEPS if "transport" in visitor else STEPS[:2]}

@@ -18,7 +18,7 @@ from stream_protocol import ChatRequest
 from stream_protocol.serving.run_logs import RunHandle
 from stream_protocol.testing import Call
 from tests.conformance.model_wires import WIRES, Broken, Said
-from tests.serving.watched import WatchedService, let_time_out
+from tests.serving.instrumented import InstrumentedService, let_time_out
 
 pytestmark = [
     pytest.mark.samples,
@@ -50,10 +50,10 @@ class Chat:
     mode: StreamingMode
     digging: asyncio.Event = field(default_factory=asyncio.Event)
     """A tool has begun that does not end by itself."""
-    service: WatchedService = field(init=False)
+    service: InstrumentedService = field(init=False)
 
     def __post_init__(self) -> None:
-        self.service = WatchedService(self.runner, run_config=RunConfig(streaming_mode=self.mode))
+        self.service = InstrumentedService(self.runner, run_config=RunConfig(streaming_mode=self.mode))
 
     async def dig(self) -> str:
         """Takes for ever."""

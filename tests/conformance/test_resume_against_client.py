@@ -23,7 +23,7 @@ from tests.comparable_messages import comparable
 from tests.conformance.fixtures import VERSIONS
 from tests.conformance.node_scripts import run_script
 from tests.served import served
-from tests.serving.watched import WatchedService
+from tests.serving.instrumented import InstrumentedService
 
 pytestmark = pytest.mark.node
 
@@ -124,7 +124,7 @@ class SceneApps:
             return f"paid {to}"
 
         tools: list[Any] = [write, FunctionTool(pay, require_confirmation=True), LongRunningFunctionTool(where)]
-        service = WatchedService(LlmAgent(name="root", model=model, tools=tools), ai_sdk=ai_sdk)
+        service = InstrumentedService(LlmAgent(name="root", model=model, tools=tools), ai_sdk=ai_sdk)
         self._services.append(service)
 
         async def gate(_request: Request) -> JSONResponse:

@@ -124,7 +124,7 @@ async def test_a_scene_without_a_city_asks_for_one(words: str) -> None:
     assert "Which city?" in told(await Chat().say(words))
 
 
-async def test_other_words_get_an_answer_and_attachments_are_named() -> None:
+async def test_other_messages_get_an_answer_and_attachments_are_named() -> None:
     image = types.Part.from_bytes(data=b"abc", mime_type="image/png")
     answer = told(await Chat().send(types.Part(text="What is this?"), image))
     assert "`image/png`, 3 bytes" in answer

@@ -96,7 +96,7 @@ async def test_what_earlier_executions_have_stored_stays_on_the_page_and_in_the_
     assert shared.ran == {"quick": 1, "look": 1}
 
 
-async def test_the_next_words_are_answered_with_all_that_was_stored(shared: SharedState) -> None:
+async def test_the_next_messages_are_answered_with_all_that_was_stored(shared: SharedState) -> None:
     async with shared.service(talking(shared), launched=False) as service:
         page = Page(create_app(service, identify=lambda _: USER))
         _ = await begin(service)

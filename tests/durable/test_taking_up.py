@@ -140,7 +140,7 @@ async def test_a_run_of_which_a_newer_release_has_noted_more_is_left_alone(share
     assert shared.asked == 1
 
 
-async def test_new_words_are_answered_in_place_of_a_run_that_was_left(shared: SharedState) -> None:
+async def test_new_messages_are_answered_in_place_of_a_run_that_was_left(shared: SharedState) -> None:
     agent = shared.agent(["Hello ", Wait(Gate(shared)), "there."])
     async with shared.service(agent) as service:
         _ = await begin(service)

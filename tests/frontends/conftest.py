@@ -22,7 +22,8 @@ class OpenChat(Protocol):
 
 @pytest.fixture(scope="class")
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
-    with serving_scripted_chats(history_cut=request.cls.history_cut) as backend:
+    kind = request.cls
+    with serving_scripted_chats(history_cut=kind.history_cut, ai_sdk=kind.frontend.ai) as backend:
         yield backend
 
 

@@ -18,6 +18,7 @@ from stream_protocol.demo._question import Question, read_question
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.session import HistoryCut
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
+from stream_protocol.wire import AiSdkVersion
 from tests.frontends.foreign_site import naming
 from tests.served import served
 
@@ -143,8 +144,8 @@ class Backend:
 
 
 @contextmanager
-def serving_scripted_chats(*, history_cut: HistoryCut = "append") -> Iterator[Backend]:
-    """Serves the agent with the default options, or with those of a kit's guide."""
+def serving_scripted_chats(*, history_cut: HistoryCut = "append", ai_sdk: AiSdkVersion = 7) -> Iterator[Backend]:
+    """Serves the agent with the options of a new project, or with those of a kit's guide."""
     script = Script()
     agent = LlmAgent(
         name="guide",
@@ -156,6 +157,6 @@ def serving_scripted_chats(*, history_cut: HistoryCut = "append") -> Iterator[Ba
             request_input,
         ],
     )
-    with served(create_app(ChatService(agent, history_cut=history_cut), page=False)) as url:
+    with served(create_app(ChatService(agent, history_cut=history_cut, ai_sdk=ai_sdk), page=False)) as url:
         yield Backend(url, script)
         script.go_on()

@@ -166,6 +166,40 @@ class TestPages:
             expect(tab.get_by_text(f"You said: {words}")).to_be_visible()
         expect(tab.locator("form p")).to_have_count(4)
 
+    def test_the_page_of_the_quick_start_shows_that_the_server_is_down_and_tries_again(self, tab: Page) -> None:
+        tab.route(f"{SERVER}/**", lambda route: route.abort("connectionrefused"), times=1)
+        tab.goto(PAGE)
+        tab.get_by_role("textbox").fill("Hi")
+        tab.get_by_role("textbox").press("Enter")
+        alert = tab.get_by_role("alert").filter(has_text="Failed to fetch")
+        expect(alert).to_be_visible()
+        tab.get_by_role("button", name="Retry").click()
+        expect(tab.get_by_text("You said: Hi")).to_be_visible()
+        expect(alert).to_have_count(0)
+
+    def test_the_page_of_durable_runs_tries_again_after_a_failure(self, tab: Page) -> None:
+        tab.goto(f"{PAGE}/chat/failing")
+        tab.get_by_label("Message").fill("fail on the page")
+        tab.get_by_label("Message").press("Enter")
+        expect(tab.get_by_role("alert").filter(has_text="An error occurred.")).to_be_visible()
+        tab.get_by_role("button", name="Retry").click()
+        expect(tab.get_by_text("You said: fail on the page")).to_be_visible()
+
+    def test_the_page_of_durable_runs_reconnects_after_a_cut(self, tab: Page, backend: Backend) -> None:
+        def cut(route: Route) -> None:
+            with httpx.stream("POST", f"{backend.url}/api/chat", json=route.request.post_data_json, timeout=HANG):
+                route.abort("connectionreset")
+
+        tab.route("**/api/chat", cut, times=1)
+        tab.goto(f"{PAGE}/chat/cut")
+        tab.get_by_label("Message").fill("story")
+        tab.get_by_label("Message").press("Enter")
+        tab.get_by_role("button", name="Reconnect").click()
+        expect(tab.get_by_text(STORY[0])).to_be_visible()
+        backend.script.go_on()
+        expect(tab.get_by_text(STORY[1])).to_be_visible()
+        expect(tab.get_by_role("alert").filter(has_text="fetch")).to_have_count(0)
+
     def test_the_page_may_use_every_route(self, tab: Page) -> None:
         tab.goto(PAGE)
         for method, path, status in (

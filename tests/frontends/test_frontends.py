@@ -89,7 +89,7 @@ class Scenarios:
             pytest.skip(self.cannot[row.args[0]])
 
     @pytest.mark.action("send")
-    def test_words_are_answered_and_the_field_keeps_the_focus(self, chat: ChatPage) -> None:
+    def test_messages_are_answered_and_the_field_keeps_the_focus(self, chat: ChatPage) -> None:
         chat.say("hello")
         expect(chat.answer).to_contain_text("You said: hello")
         expect(chat.field).to_be_focused()
@@ -102,7 +102,7 @@ class Scenarios:
         assert len(chat.expect_agreement()) == 4
 
     @pytest.mark.action("stop, then send")
-    def test_words_after_a_stop_that_only_leaves_are_answered(self, chat: ChatPage) -> None:
+    def test_messages_after_a_stop_that_only_leaves_are_answered(self, chat: ChatPage) -> None:
         chat.tab.route("**/stop", lambda route: route.fulfill(status=202))  # the Stop of every kit: `stop()`, no more
         chat.say("story")
         expect(chat.answer).to_contain_text(STORY[0])
@@ -198,7 +198,7 @@ class Scenarios:
         chat.expect_agreement()
 
     @pytest.mark.action("type past an approval")
-    def test_words_past_an_approval_close_it(self, chat: ChatPage) -> None:
+    def test_messages_past_an_approval_close_it(self, chat: ChatPage) -> None:
         chat.say("pay")
         expect(chat.tool("pay")).to_have_attribute("data-state", "approval-requested")
         chat.expect_agreement()
@@ -318,11 +318,11 @@ class WholeApps(Scenarios):
 
 
 class TestReact(Scenarios):
-    frontend = Frontend("react", 6)
+    frontend = Frontend("react", 7)
 
 
-class TestReactV7(Scenarios):
-    frontend = Frontend("react", 7, "ai-v7/react")
+class TestReactV6(Scenarios):
+    frontend = Frontend("react", 6, "ai-v6/react")
 
 
 class NextApp(WholeApps):
@@ -331,11 +331,11 @@ class NextApp(WholeApps):
 
 
 class TestNextjs(NextApp):
-    frontend = Frontend("nextjs", 6)
+    frontend = Frontend("nextjs", 7)
     file_size = 12 * 2**20
     """Bytes: more than a proxy of Next.js lets through."""
 
-    def test_a_call_that_later_words_passed_over_no_longer_waits(self, chat: ChatPage) -> None:
+    def test_a_call_that_later_messages_passed_over_no_longer_waits(self, chat: ChatPage) -> None:
         chat.say("pay")
         expect(chat.tool("pay")).to_contain_text("needs approval")
         chat.expect_status("ready")
@@ -367,7 +367,7 @@ class TestNextjs(NextApp):
         expect(chat.answer).to_contain_text("A good choice.")
         chat.expect_agreement()
 
-    def test_words_in_mid_answer_end_it_and_are_answered(self, chat: ChatPage) -> None:
+    def test_messages_in_mid_answer_end_it_and_are_answered(self, chat: ChatPage) -> None:
         chat.say("story")
         expect(chat.answer).to_contain_text(STORY[0])
         chat.say("hello")
@@ -517,10 +517,10 @@ class TestNextjs(NextApp):
 class TestNextjsDevelopment:
     """The example as a developer runs it: its policy leaves room for the tools of Next.js."""
 
-    frontend = Frontend("nextjs", 6, developing=True)
+    frontend = Frontend("nextjs", 7, developing=True)
     history_cut: HistoryCut = "append"
 
-    def test_words_are_answered_a_tool_of_the_page_runs_and_nothing_elsewhere_is_fetched(
+    def test_messages_are_answered_a_tool_of_the_page_runs_and_nothing_elsewhere_is_fetched(
         self, chat: ChatPage, foreign_site: ForeignSite
     ) -> None:
         chat.say("time")
@@ -533,8 +533,8 @@ class TestNextjsDevelopment:
         assert foreign_site.asked == []
 
 
-class TestNextjsV7(NextApp):
-    frontend = Frontend("nextjs", 7, "ai-v7/react")
+class TestNextjsV6(NextApp):
+    frontend = Frontend("nextjs", 6, "ai-v6/react")
 
 
 class TestAssistantUi(WholeApps):
@@ -575,16 +575,16 @@ class TestAssistantUiV6(WholeApps):
 
 
 class TestVue(WholeApps):
-    frontend = Frontend("vue", 6)
+    frontend = Frontend("vue", 7)
 
 
-class TestVueV7(WholeApps):
-    frontend = Frontend("vue", 7, "ai-v7/vue")
+class TestVueV6(WholeApps):
+    frontend = Frontend("vue", 6, "ai-v6/vue")
 
 
 class TestSvelte(WholeApps):
-    frontend = Frontend("svelte", 6)
+    frontend = Frontend("svelte", 7)
 
 
-class TestSvelteV7(WholeApps):
-    frontend = Frontend("svelte", 7, "ai-v7/svelte")
+class TestSvelteV6(WholeApps):
+    frontend = Frontend("svelte", 6, "ai-v6/svelte")

@@ -41,16 +41,16 @@ def ai_sdk(request: pytest.FixtureRequest) -> AiSdkVersion:
 
 
 @pytest.fixture(scope="session")
-def page_v7(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page_v6(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built once for all workers, by the first one that needs it."""
     mine = tmp_path_factory.getbasetemp()
     shared = mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
-    with (shared / "page-v7.lock").open("w") as lock:
+    with (shared / "page-v6.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        built = shared / "page-v7" / "page"
+        built = shared / "page-v6" / "page"
         if not built.is_dir():
             built.parent.mkdir()
-            build_demo_page(built.parent, packages="ai-v7/react")
+            build_demo_page(built.parent, packages="ai-v6/react")
     return built
 
 
@@ -68,7 +68,7 @@ def scenes() -> Scenes:
 @pytest.fixture(scope="module")
 def url(scenes: Scenes, ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of the page."""
-    page: Path = PAGE if ai_sdk == 6 else request.getfixturevalue("page_v7")
+    page: Path = PAGE if ai_sdk == 7 else request.getfixturevalue("page_v6")
     service = ChatService(scenes.agent(), ai_sdk=ai_sdk, on_error=explain_error)
     app = with_page(create_app(service, suggestions=SUGGESTIONS), page)
     with served(Starlette(routes=[Mount(PATH, app)])) as address:

@@ -204,7 +204,7 @@ def test_a_tool_of_the_page_whose_answer_is_refused_answers_again_by_a_click(bro
         assert len(seen) == 3
 
 
-def test_what_later_words_passed_over_is_neither_running_nor_waiting(page: Page) -> None:
+def test_what_later_messages_passed_over_is_neither_running_nor_waiting(page: Page) -> None:
     for words, name in (("form", INPUT), ("pay", "pay")):
         say(page, words)
         card = page.locator(f'[data-tool="{name}"]')

@@ -181,7 +181,7 @@ def test_escape_stops_the_answer_and_one_that_closes_a_menu_does_not(page: Page)
     expect(field(page)).to_be_focused()
 
 
-def test_words_are_taken_in_the_middle_of_an_answer_and_end_it(page: Page, shots: Path) -> None:
+def test_messages_are_taken_in_the_middle_of_an_answer_and_end_it(page: Page, shots: Path) -> None:
     page.set_viewport_size({"width": 1100, "height": 400})
     say(page, "story\n" + "\n".join("of a long question" for _ in range(40)))
     expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)

@@ -83,7 +83,7 @@ def answer(request: Any) -> Any:
 @pytest.fixture(scope="module")
 def url(ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a page whose server has an inspector."""
-    built: Path = PAGE if ai_sdk == 6 else request.getfixturevalue("page_v7")
+    built: Path = PAGE if ai_sdk == 7 else request.getfixturevalue("page_v6")
     tools: list[Any] = [look_up, seat, FunctionTool(pay, require_confirmation=True)]
     inspector = Inspector()
     service = ChatService(

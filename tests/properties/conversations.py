@@ -42,8 +42,8 @@ from tests.comparable_messages import comparable
 from tests.readings import messages_of, recordings
 from tests.recording.recordings import turns as turns_of
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService, let_time_out
 from tests.serving.support import begin, chunks
-from tests.serving.watched import WatchedService, let_time_out
 from tests.stream_order import outcomes
 
 MAX_ACTIONS = 6
@@ -256,7 +256,7 @@ class Chat:
         artifacts = InMemoryArtifactService()
         app = App(name="root", root_agent=self._agent(), events_compaction_config=self._compaction())
         self.workers = [
-            WatchedService(
+            InstrumentedService(
                 Runner(app=app, session_service=store, artifact_service=artifacts),
                 ai_sdk=about.ai_sdk,
                 run_config=RunConfig(streaming_mode=about.mode),

@@ -25,7 +25,7 @@ from stream_protocol.wire import AiSdkVersion
 from tests.examples import examples
 from tests.properties.conversations import explode, look, pay, pay_if_small, report, where
 from tests.serving.eager_page import PREDICATES, EagerPage
-from tests.serving.watched import WatchedService
+from tests.serving.instrumented import InstrumentedService
 
 pytestmark = pytest.mark.filterwarnings(r"ignore:\[EXPERIMENTAL\]:UserWarning")  # of ADK's resumable apps
 
@@ -89,7 +89,7 @@ def errors(page: EagerPage) -> list[Finding]:
     ]
 
 
-async def converse(script: list[Any], actions: list[str], page: EagerPage, service: WatchedService) -> None:
+async def converse(script: list[Any], actions: list[str], page: EagerPage, service: InstrumentedService) -> None:
     try:
         for action in actions:
             page.posts = page.rounds = 0
@@ -130,6 +130,6 @@ def test_a_page_posts_once_for_what_its_user_does_and_once_for_what_it_answers_i
     left = iter(script)
     agent = LlmAgent(name="root", model=ScriptedLlm(respond=lambda _: next(left, "Well.")), tools=tools)
     app = App(name="root", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=resumable))
-    service = WatchedService(app, ai_sdk=ai_sdk)
+    service = InstrumentedService(app, ai_sdk=ai_sdk)
     page = EagerPage(create_app(service), ai_sdk, sends, answers)
     asyncio.run(converse(script, actions, page, service))

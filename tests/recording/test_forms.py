@@ -54,7 +54,7 @@ def test_every_form_of_a_conversation_gives_the_same_message(form: str, written:
 
 
 @pytest.mark.parametrize("form", WITH_USER)
-def test_the_user_is_heard_where_the_form_has_the_users_words(form: str, written: Path) -> None:
+def test_the_user_is_heard_where_the_form_has_the_users_messages(form: str, written: Path) -> None:
     user, _ = messages(load_recording(written / form, session=SESSIONS.get(form)))
     assert (user["role"], user["parts"]) == ("user", [{"type": "text", "text": WORDS}])
 
@@ -187,7 +187,7 @@ def test_an_evalset_that_somebody_wrote_needs_no_ids_and_no_times(tmp_path: Path
     assert shown == [{"celsius": 18}, "I looked.", "Mild."]
 
 
-def test_an_evalset_of_calls_results_and_words_has_them_all(tmp_path: Path) -> None:
+def test_an_evalset_of_calls_results_and_texts_has_them_all(tmp_path: Path) -> None:
     """As ADK up to 1.17 makes them, and people write them."""
     calls = [{"id": "a", "name": "get_weather", "args": {"city": "Oslo"}}, {"name": "get_weather", "args": {}}]
     results = [{"id": "a", "name": "get_weather", "response": {"celsius": 18}}]

@@ -165,6 +165,6 @@ def test_one_of_several_sessions_must_be_chosen(file: Path) -> None:
         load_recording(file)
 
 
-def test_the_users_words_alone_are_something(file: Path) -> None:
+def test_the_users_messages_alone_are_something(file: Path) -> None:
     file.write_text(lines(HI))
     assert next(one["role"] for one in replay_messages(load_recording(file).stream_turns())) == "user"

@@ -116,7 +116,7 @@ ODD: Final[dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("request_", ODD.values(), ids=ODD)
-def test_what_is_odd_in_a_request_is_no_words_of_the_user(request_: Any, tmp_path: Path) -> None:
+def test_what_is_odd_in_a_request_is_no_message_of_the_user(request_: Any, tmp_path: Path) -> None:
     answer = {"content": {"role": "model", "parts": [{"text": "Hi."}]}}
     recorded = {"llm_request": request_, "llm_responses": [answer]}
     (tmp_path / "file").write_text(json.dumps({"recordings": [{"llm_recording": recorded}]}))

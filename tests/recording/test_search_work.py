@@ -215,7 +215,7 @@ async def test_what_ordinary_tools_return_is_recorded_whole(tmp_path: Path) -> N
     assert [chunk["output"]["r"] for chunk in turn.chunks if "output" in chunk] == [page, rows, json.dumps(rows)]
 
 
-async def test_files_and_words_of_any_size_are_recorded_whole(tmp_path: Path) -> None:
+async def test_files_and_texts_of_any_size_are_recorded_whole(tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
     words, file = "a=b&" * 2_000_000, bytes(range(256)) * 20_000
     url = f"data:application/pdf;base64,{b64encode(file).decode()}"

@@ -199,7 +199,7 @@ def folded(events: Iterable[Event]) -> dict[str, Any]:
     return messages
 
 
-def test_words_that_come_with_answers_break_no_replay() -> None:
+def test_messages_that_come_with_answers_break_no_replay() -> None:
     answers = [response("L", "ask", x=1), response("B", "adk_request_confirmation", confirmed=True)]
     events = [
         event("root", call("L", "look"), call("A")),

@@ -50,7 +50,7 @@ async def test_turns_that_were_taken_back_stay_away(tmp_path: Path) -> None:
     assert list(check_file(path)) == []
 
 
-async def test_a_call_that_new_words_superseded_is_closed(tmp_path: Path) -> None:
+async def test_a_call_that_new_messages_superseded_is_closed(tmp_path: Path) -> None:
     path = await stored(tmp_path, [[Call("where", {"question": "?"})], ["Well."]], ["say", "say"])
     (part,) = [part for message in printed(path) for part in message["parts"] if "toolCallId" in part]
     assert (part["state"], part["errorText"]) == ("output-error", "The user went on without an answer.")

@@ -40,7 +40,7 @@ async def refusal(app: ASGIApp, body: Mapping[str, Any]) -> str:
     return response.text
 
 
-async def test_the_words_of_a_recording_are_answered_as_they_were(app: ASGIApp) -> None:
+async def test_the_messages_of_a_recording_are_answered_as_they_were(app: ASGIApp) -> None:
     first = await stream(app, chat(said("hi"), chat_id="two_turns"))
     assert first[0] == {"type": "start", "messageId": "e-0001"}
     second = await stream(app, chat(said("hi"), shown("e-0001"), said("hi again", "u2"), chat_id="two_turns"))
@@ -80,7 +80,7 @@ async def test_chats_beside_each_other_have_nothing_in_common(app: ASGIApp) -> N
     assert len(messages) == 2
 
 
-async def test_a_chat_of_another_name_plays_the_recording_that_holds_its_words(app: ASGIApp) -> None:
+async def test_a_chat_of_another_name_plays_the_recording_that_holds_its_messages(app: ASGIApp) -> None:
     assert only(await stream(app, chat(said("weather?"))), "tool-input-start")
     assert (await stream(app, chat(said("hi"), chat_id="c2")))[0]["messageId"] == "e-0001"
 
@@ -100,7 +100,9 @@ async def test_so_it_is_for_a_client_that_sends_only_its_last_message(app: ASGIA
     assert [message["id"] for message in messages] == ["u1", "e-0001", "u2", "e-0005"]
 
 
-async def test_words_that_were_recorded_twice_get_their_second_answer_when_they_are_regenerated(tmp_path: Path) -> None:
+async def test_messages_that_were_recorded_twice_get_their_second_answer_when_they_are_regenerated(
+    tmp_path: Path,
+) -> None:
     write_events(
         tmp_path / "a.jsonl",
         *(
@@ -284,7 +286,7 @@ async def test_files_are_compared_by_what_they_hold(tmp_path: Path) -> None:
     assert "first difference at messages[-1].parts[1].url" in await refusal(app, chat(look(b"other")))
 
 
-async def test_a_recording_without_the_users_words_answers_any(tmp_path: Path) -> None:
+async def test_a_recording_without_the_users_messages_answers_any(tmp_path: Path) -> None:
     write_events(tmp_path / "a.jsonl", spoken(types.Part(text="Hello."), author="root"))
     assert text(await stream(replay_app(tmp_path), chat(said("whatever")))) == "Hello."
 

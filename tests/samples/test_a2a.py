@@ -30,8 +30,8 @@ from tests.conformance.chat_apps import shown as shown_parts
 from tests.conformance.node_scripts import run_script
 from tests.conformance.tool_agent import ToolAgent
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import begin, chat, chunks, client, post, said, text
-from tests.serving.watched import WatchedService
 from tests.stream.running import would_send
 
 pytestmark = [
@@ -367,7 +367,7 @@ class Seen:
     end: str
 
 
-class WatchedPage(Page):
+class InstrumentedPage(Page):
     """A page that knows how its last response ended."""
 
     end = ""
@@ -384,14 +384,14 @@ async def hold(
     async with talk.peer() as remote:
         config = RunConfig(streaming_mode=mode)
         service = ChatService(talk.agent(remote), ai_sdk=ai_sdk, run_config=config, **options)
-        page = WatchedPage(Starlette(routes=chat_routes(service)), ai_sdk=ai_sdk)
+        page = InstrumentedPage(Starlette(routes=chat_routes(service)), ai_sdk=ai_sdk)
         try:
             return [await _step(page, act) for act, _ in talk.steps]
         finally:
             await service.aclose()
 
 
-async def _step(page: WatchedPage, act: Act) -> Seen:
+async def _step(page: InstrumentedPage, act: Act) -> Seen:
     if isinstance(act, str):
         await page.send(act)
     else:
@@ -473,7 +473,7 @@ async def test_a_stopped_chat_shows_what_it_showed_and_the_peer_is_told_only_wha
     far = ToolAgent([["I dig. ", Call("dig")], "Whole."])
     far.agent.name = NAME
     async with peer(far.agent) as remote:
-        service = WatchedService(remote)
+        service = InstrumentedService(remote)
         app = create_app(service)
         async with begin(app, chat(said("hi"))) as exchange, client(app) as http:
             await exchange.status()

@@ -18,7 +18,7 @@ from tests.samples.agents import SAMPLES
 from tests.samples.sample import Sample, Turn
 from tests.samples.services import services
 from tests.served import served
-from tests.serving.watched import WatchedService
+from tests.serving.instrumented import InstrumentedService
 
 pytestmark = [
     pytest.mark.node,
@@ -105,7 +105,7 @@ def visits(request: pytest.FixtureRequest) -> dict[str, Visit]:
     """All samples, visited by one version of the client in one process."""
     ai_sdk: AiSdkVersion = request.param
     with services() as at:
-        app = combined_app(ChatApp(WatchedService(sample.build(at), ai_sdk=ai_sdk)) for sample in SAMPLES.values())
+        app = combined_app(ChatApp(InstrumentedService(sample.build(at), ai_sdk=ai_sdk)) for sample in SAMPLES.values())
         app.add_middleware(Named)
         with served(app) as url, logged() as log:
             asked = [

@@ -197,7 +197,7 @@ async def test_what_follows_a_broken_answer_is_a_turn_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("quoting", [True, False])
-def test_the_words_of_a_provider_are_found_in_what_its_adapter_gives(*, quoting: bool) -> None:
+def test_the_message_of_a_provider_is_found_in_what_its_adapter_gives(*, quoting: bool) -> None:
     explain: Callable[[str], str] = lambda message: explain_error(AgentRunError("OTHER", message), quoting=quoting)  # noqa: E731
     told = "boom" if quoting else "OTHER"
     for message in ("boom", FAILED_EVENT, '{"message": "boom"}', '{"error": {"message": "boom"}}'):

@@ -109,7 +109,7 @@ async def test_a_sign_in_has_one_without_the_credential(caplog: pytest.LogCaptur
     assert "hunter2" not in caplog.text + repr(audited_page.records)
 
 
-async def test_a_denial_that_comes_with_words_has_one() -> None:
+async def test_a_denial_that_comes_with_a_message_has_one() -> None:
     audited_page = AuditedPage(PAY, "As you like.")
     await audited_page.send("pay")
     audited_page.approve(False, "too much")
@@ -117,7 +117,7 @@ async def test_a_denial_that_comes_with_words_has_one() -> None:
     assert await audited_page.seen() == [("deny", None, "pay")]
 
 
-async def test_a_denial_with_words_that_are_refused_has_one_and_words_alone_have_none() -> None:
+async def test_a_denial_with_messages_that_are_refused_has_one_and_messages_alone_have_none() -> None:
     audited_page = AuditedPage(PAY, "Well.")
     await audited_page.send("pay")
     audited_page.approve(False)
@@ -198,7 +198,7 @@ async def test_stops_and_deletions_have_one_also_of_chats_that_are_not_the_users
     assert [record.user_id for record in audited_page.records] == ["eve", "eve", "ann", "ann"]
 
 
-async def test_new_words_that_interrupt_a_run_are_a_stop() -> None:
+async def test_new_messages_that_interrupt_a_run_are_a_stop() -> None:
     audited_page = AuditedPage(["Half ", Wait(asyncio.Event())], "Whole.")
     async with begin(audited_page.app, chat(said("hi"))) as run:
         await run.status()

@@ -14,9 +14,9 @@ from stream_protocol.serving.run_logs import MemoryRunLog, RunInfo, RunLogError
 from stream_protocol.session import DETAILS_PREFIX
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import begin, chat, client, said, why
 from tests.serving.test_chat_list import app_for, delete, say, talking, titles
-from tests.serving.watched import WatchedService
 
 NO_SUCH_CHAT = (404, "There is no such chat.")
 
@@ -103,7 +103,7 @@ async def test_a_change_that_is_no_json_is_refused() -> None:
 async def test_a_change_while_a_run_goes_on_harms_neither_of_them(sessions: BaseSessionService) -> None:
     gate = asyncio.Event()
     model = ScriptedLlm(turns=[["Well. ", Wait(gate), "Done."], "Again."])
-    service = WatchedService(LlmAgent(name="root", model=model), session_service=sessions)
+    service = InstrumentedService(LlmAgent(name="root", model=model), session_service=sessions)
     app, elsewhere = app_for(service), app_for(talking(sessions))
     async with begin(app, chat(said("hi"))) as exchange, client(app) as http, client(elsewhere) as other:
         await exchange.status()
@@ -125,7 +125,9 @@ async def test_a_change_while_a_run_goes_on_harms_neither_of_them(sessions: Base
         assert await listed(http) == []
 
 
-async def test_a_title_that_the_user_gave_outlives_an_edit_of_the_words_before_it(sessions: BaseSessionService) -> None:
+async def test_a_title_that_the_user_gave_outlives_an_edit_of_the_messages_before_it(
+    sessions: BaseSessionService,
+) -> None:
     app = app_for(talking(sessions))
     page = Page(app)
     async with client(app) as http:

@@ -18,8 +18,8 @@ from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import begin, chat, client, said, why
-from tests.serving.watched import WatchedService
 
 
 def app_for(service: ChatService) -> Starlette:
@@ -231,7 +231,7 @@ def talking_in_memory() -> ChatService:
 
 async def test_what_runs_in_a_chat_is_stopped_before_it_is_deleted(sessions: BaseSessionService) -> None:
     model = ScriptedLlm(turns=[["Well. ", Wait(asyncio.Event())]])
-    service = WatchedService(LlmAgent(name="root", model=model), session_service=sessions)
+    service = InstrumentedService(LlmAgent(name="root", model=model), session_service=sessions)
     app = app_for(service)
     async with begin(app, chat(said("hi"))) as exchange, client(app) as http:
         await exchange.status()

@@ -276,6 +276,16 @@ async def test_parallel_calls_have_a_progress_each() -> None:
     assert len(sent(answer)) == 2
 
 
+async def test_a_long_message_is_cut() -> None:
+    def work(tool_context: ToolContext) -> str:
+        """Works."""
+        report_progress(tool_context, 1, message="m" * 10_000)
+        return "worked"
+
+    (part,) = sent(await stream(create_app(agent(work)), chat(said("hi"))))
+    assert part["data"]["message"] == "m" * 499 + "…"
+
+
 async def test_a_hidden_call_has_no_card_for_its_progress() -> None:
     def work(tool_context: ToolContext) -> str:
         """Works."""

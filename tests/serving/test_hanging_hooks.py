@@ -17,9 +17,9 @@ from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.redis_server import RedisServer
 from tests.serving.fake_engine import FakeEngine
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.run_logs.redis_workers import Worker, fleet
 from tests.serving.support import HANG, begin, chat, client, post, said, soon, stream, text, why
-from tests.serving.watched import WatchedService
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -30,8 +30,8 @@ PATIENCE = 1.0
 """Seconds, where a thread or another process has work to do before the limit is over."""
 
 
-def service_for(*turns: Any, **options: Any) -> WatchedService:
-    return WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=list(turns))), **options)
+def service_for(*turns: Any, **options: Any) -> InstrumentedService:
+    return InstrumentedService(LlmAgent(name="root", model=ScriptedLlm(turns=list(turns))), **options)
 
 
 def said_by(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -145,7 +145,7 @@ class Store(InMemorySessionService):
 async def test_a_store_that_hangs_when_a_stopped_run_is_stored_frees_the_chat(caplog: pytest.LogCaptureFixture) -> None:
     store, told = Store(), list[str]()
     model = ScriptedLlm(turns=[["Half. ", Wait(asyncio.Event())], "Whole."])
-    service = WatchedService(
+    service = InstrumentedService(
         LlmAgent(name="root", model=model),
         session_service=store,
         limits=ServiceLimits(hook_timeout=LIMIT),

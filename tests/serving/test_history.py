@@ -21,8 +21,8 @@ from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait, token_usag
 from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import begin, chunks, client, soon
-from tests.serving.watched import WatchedService
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -211,7 +211,7 @@ async def stop_at(page: Page, text: str, kind: str, ready: asyncio.Event | None 
 
 
 def stoppable(target: Any, ai_sdk: AiSdkVersion) -> Page:
-    service = WatchedService(target, ai_sdk=ai_sdk)
+    service = InstrumentedService(target, ai_sdk=ai_sdk)
     app = create_app(service)
     app.state.service = service
     return Page(app, ai_sdk=ai_sdk)
@@ -378,7 +378,7 @@ class HeldService(InMemorySessionService):
         self.asked.clear()
 
 
-async def test_the_finished_answer_keeps_its_metadata_until_the_next_words_are_stored() -> None:
+async def test_the_finished_answer_keeps_its_metadata_until_the_next_messages_are_stored() -> None:
     store = HeldService()
     turns = (["It rains.", token_usage(prompt=3, answer=2)], ["Dry.", token_usage(prompt=5, answer=1)])
     page = page_for(agent(*turns), session_service=store, limits=ServiceLimits(stop_timeout=0.2))

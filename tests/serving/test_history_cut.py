@@ -16,8 +16,8 @@ from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import begin, chat, chunks, post, said, stream, text
-from tests.serving.watched import WatchedService
 
 
 class CuttingPage(Page):
@@ -26,7 +26,7 @@ class CuttingPage(Page):
     def __init__(self, *turns: Any, history_cut: Any = "rewind", **options: Any) -> None:
         self.model = ScriptedLlm(turns=turns)
         agent = LlmAgent(name="root", model=self.model)
-        self.service = WatchedService(agent, history_cut=history_cut, **options)
+        self.service = InstrumentedService(agent, history_cut=history_cut, **options)
         super().__init__(create_app(self.service))
 
     async def cut(self, index: int, words: str) -> None:
@@ -108,7 +108,7 @@ async def test_a_cut_interrupts_the_run_that_it_takes_back(leaves: bool) -> None
     assert page.asked() == ["a", "1", "new"]
 
 
-async def test_words_after_a_stop_take_nothing_back() -> None:
+async def test_messages_after_a_stop_take_nothing_back() -> None:
     """The page has the shown part of the answer, or nothing of it."""
     page = CuttingPage("1", HALF, HALF, "4")
     await page.send("a")

@@ -16,6 +16,7 @@ from stream_protocol.serving import MemoryRunLog, ServiceLimits, create_app
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import (
     Exchange,
     answered,
@@ -31,7 +32,6 @@ from tests.serving.support import (
     text,
     types,
 )
-from tests.serving.watched import WatchedService
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -58,7 +58,7 @@ class SlowToolsApp:
             FunctionTool(self.pay, require_confirmation=True),
             LongRunningFunctionTool(where),
         ]
-        self.service = WatchedService(LlmAgent(name="root", model=self.model, tools=tools), **options)
+        self.service = InstrumentedService(LlmAgent(name="root", model=self.model, tools=tools), **options)
         self.app = create_app(self.service)
 
     async def dig(self) -> str:
@@ -137,7 +137,7 @@ async def test_a_run_that_an_approval_began_is_interrupted_too_and_its_call_is_c
     assert await slow_app.stored() == ["pay", "output-error", "wait", "Never mind."]
 
 
-async def test_words_that_come_at_once_are_all_stored_and_the_last_to_claim_the_chat_are_answered() -> None:
+async def test_messages_that_come_at_once_are_all_stored_and_the_last_to_claim_the_chat_are_answered() -> None:
     slow_app = SlowToolsApp(*["Well."] * 4)
     tabs = await asyncio.gather(*(stream(slow_app.app, chat(said(f"hi {n}", f"u{n}"))) for n in range(4)))
     assert sorted(types(tab)[-1] for tab in tabs) == ["abort", "abort", "abort", "finish"]
@@ -162,7 +162,7 @@ class SlowSessions(InMemorySessionService):
         return await super().get_session(**whose)
 
 
-async def test_words_that_are_interrupted_before_their_run_has_begun_are_stored() -> None:
+async def test_messages_that_are_interrupted_before_their_run_has_begun_are_stored() -> None:
     sessions = SlowSessions()
     slow_app = SlowToolsApp("Well.", session_service=sessions)
     first = asyncio.create_task(post(slow_app.app, chat(said("one"))))
@@ -219,7 +219,7 @@ async def test_a_store_that_does_not_answer_interrupts_nothing() -> None:
         await first.until("finish")
 
 
-async def test_a_retry_joins_its_run_and_one_of_interrupted_words_gets_their_end_and_disturbs_nobody() -> None:
+async def test_a_retry_joins_its_run_and_one_of_interrupted_messages_gets_their_end_and_disturbs_nobody() -> None:
     go_on = asyncio.Event()
     slow_app = SlowToolsApp(HALF, ["Whole ", Wait(go_on), "now."])
     async with begin(slow_app.app, chat(said("hi"))) as first:
@@ -239,7 +239,7 @@ async def test_a_retry_joins_its_run_and_one_of_interrupted_words_gets_their_end
     assert await slow_app.stored() == ["hi", "Half ", "and?", "Whole now."]
 
 
-async def test_a_retry_of_words_that_were_asked_for_an_approval_gets_the_question() -> None:
+async def test_a_retry_of_messages_that_were_asked_for_an_approval_gets_the_question() -> None:
     slow_app = SlowToolsApp(Call("pay", {"amount": 5}), "Paid.")
     asked = await stream(slow_app.app, chat(said("pay")))
     (request,) = only(asked, "tool-approval-request")
@@ -340,7 +340,7 @@ async def test_an_answer_whose_call_is_closed_while_it_waits_gets_409(end: str) 
     assert (await post(slow_app.app, answer)).status_code == 409
 
 
-async def test_words_that_are_stopped_while_they_wait_are_stored_and_nobody_answers_them() -> None:
+async def test_messages_that_are_stopped_while_they_wait_are_stored_and_nobody_answers_them() -> None:
     slow_app = SlowToolsApp(Call("stubborn", {}), "Whole.")
     async with begin(slow_app.app, chat(said("hi"))) as first:
         await first.status()
@@ -356,7 +356,7 @@ async def test_words_that_are_stopped_while_they_wait_are_stored_and_nobody_answ
     assert text(await stream(slow_app.app, chat(said("hi"), said("and?", "u2"), said("now?", "u3")))) == "Whole."
 
 
-async def test_a_stop_reaches_the_words_that_wait_at_another_worker() -> None:
+async def test_a_stop_reaches_the_messages_that_wait_at_another_worker() -> None:
     log, sessions = MemoryRunLog(), InMemorySessionService()
     first = SlowToolsApp(Call("stubborn", {}), run_log=log, session_service=sessions)
     second = SlowToolsApp("Whole.", run_log=log, session_service=sessions)
@@ -424,7 +424,7 @@ def test_what_a_busy_chat_does_is_one_of_two_things() -> None:
         SlowToolsApp("Never.", on_busy="queue")
 
 
-async def test_a_page_that_is_reloaded_while_its_words_wait_finds_them_and_their_run() -> None:
+async def test_a_page_that_is_reloaded_while_its_messages_wait_finds_them_and_their_run() -> None:
     go_on = asyncio.Event()
     slow_app = SlowToolsApp(Call("stubborn"), ["Once ", Wait(go_on), "more."])
     async with begin(slow_app.app, chat(said("hi"))) as first:

@@ -17,8 +17,8 @@ from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import begin, client, post, soon
-from tests.serving.watched import WatchedService
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -45,7 +45,7 @@ class Chat:
 
     def __init__(self, *turns: Any, tools: Any = TOOLS, **options: Any) -> None:
         self.model = ScriptedLlm(turns=turns)
-        self.service = WatchedService(LlmAgent(name="root", model=self.model, tools=list(tools)), **options)
+        self.service = InstrumentedService(LlmAgent(name="root", model=self.model, tools=list(tools)), **options)
         self.app = create_app(self.service)
         self.page = Page(self.app)
 

@@ -41,6 +41,7 @@ from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import (
     HANG,
     Exchange,
@@ -58,7 +59,6 @@ from tests.serving.support import (
     types,
     why,
 )
-from tests.serving.watched import WatchedService
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -70,10 +70,10 @@ OWN = (429, "Too many of your messages are being answered at once. Wait for an a
 ALL = (503, "The server is busy with other chats. Try again in a moment.", "5")
 
 
-def service_of(*turns: Any, tools: Any = (), slots: int | None = None, **options: Any) -> WatchedService:
+def service_of(*turns: Any, tools: Any = (), slots: int | None = None, **options: Any) -> InstrumentedService:
     """``slots``: runs of a user."""
     options.setdefault("limits", ServiceLimits(max_runs_per_user=slots))
-    return WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=list(tools)), **options)
+    return InstrumentedService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=list(tools)), **options)
 
 
 def told(response: httpx.Response) -> tuple[int, str, str | None]:
@@ -395,7 +395,7 @@ async def test_of_two_who_come_at_once_one_has_the_last_slot() -> None:
     assert [(await task).status_code for task in waiting] == [200]
 
 
-async def test_new_words_take_over_the_slot_of_the_run_that_they_interrupt() -> None:
+async def test_new_messages_take_over_the_slot_of_the_run_that_they_interrupt() -> None:
     service = service_of(HALF, "Whole.", slots=1)
     app = create_app(service)
     async with running(app, words("a")) as (first,):
@@ -405,7 +405,7 @@ async def test_new_words_take_over_the_slot_of_the_run_that_they_interrupt() -> 
         await first.until("abort")
 
 
-async def test_words_that_are_refused_interrupt_nothing() -> None:
+async def test_messages_that_are_refused_interrupt_nothing() -> None:
     """The run is another worker's: its slot is not this one's to take over."""
     log, sessions = MemoryRunLog(), InMemorySessionService()
     one = service_of(HALF, run_log=log, session_service=sessions)
@@ -514,23 +514,23 @@ class Sessions(InMemorySessionService):
         return await super().create_session(**about)
 
 
-async def refuse_plan(service: WatchedService, _sessions: Sessions) -> None:
+async def refuse_plan(service: InstrumentedService, _sessions: Sessions) -> None:
     output = {"type": "tool-x", "toolCallId": "x", "state": "output-available", "input": {}, "output": 1}
     assert (await post(create_app(service), answered("m1", output, chat_id="a"))).status_code in (409, 422)
 
 
-async def fail_to_store(service: WatchedService, sessions: Sessions) -> None:
+async def fail_to_store(service: InstrumentedService, sessions: Sessions) -> None:
     sessions.fails = True
     assert (await post(create_app(service), words("a"))).status_code == 503
     sessions.fails = False
 
 
-async def fail_to_claim(service: WatchedService, _sessions: Sessions) -> None:
+async def fail_to_claim(service: InstrumentedService, _sessions: Sessions) -> None:
     with mock.patch.object(service.runs, "claim", side_effect=RunLogError("Redis is gone")):
         assert (await post(create_app(service), words("a"))).status_code == 503
 
 
-async def cancel_request(service: WatchedService, sessions: Sessions) -> None:
+async def cancel_request(service: InstrumentedService, sessions: Sessions) -> None:
     sessions.holds = asyncio.Event()
     request = parse_chat_request(words("a"))
     task = asyncio.create_task(service.respond(request, user_id="local"))
@@ -541,7 +541,7 @@ async def cancel_request(service: WatchedService, sessions: Sessions) -> None:
     sessions.holds = None
 
 
-async def leave_early(service: WatchedService, _sessions: Sessions) -> None:
+async def leave_early(service: InstrumentedService, _sessions: Sessions) -> None:
     async with running(create_app(service), words("a")) as (exchange,):
         exchange.leave()
         await exchange.gone()
@@ -549,27 +549,27 @@ async def leave_early(service: WatchedService, _sessions: Sessions) -> None:
     await service.runs.free()
 
 
-async def lose_lease(service: WatchedService, _sessions: Sessions) -> None:
+async def lose_lease(service: InstrumentedService, _sessions: Sessions) -> None:
     async with running(create_app(service), words("a")) as (exchange,):
         service.runs.run.lease_lost()
         await exchange.until("error")
     await service.runs.free()
 
 
-async def fail_in_run(service: WatchedService, _sessions: Sessions) -> None:
+async def fail_in_run(service: InstrumentedService, _sessions: Sessions) -> None:
     broken = LlmAgent(name="root", model=ScriptedLlm(respond=lambda _: OSError("no model")))
     app = create_app(service, prepare=lambda *_: RunOverrides(agent=broken))
     assert types(await stream(app, words("a", "again", "u2")))[-1] == "error"
 
 
-async def interrupt_twice(service: WatchedService, _sessions: Sessions) -> None:
+async def interrupt_twice(service: InstrumentedService, _sessions: Sessions) -> None:
     app = create_app(service)
     async with running(app, words("a")), running(app, words("a", "and?", "u2")):
         await service.stop("a", user_id="local")
     await service.runs.free()
 
 
-ENDS: list[Callable[[WatchedService, Sessions], Any]] = [
+ENDS: list[Callable[[InstrumentedService, Sessions], Any]] = [
     refuse_plan,
     fail_to_store,
     fail_to_claim,
@@ -582,10 +582,10 @@ ENDS: list[Callable[[WatchedService, Sessions], Any]] = [
 
 
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
-async def test_the_slot_is_given_back(end: Callable[[WatchedService, Sessions], Any]) -> None:
+async def test_the_slot_is_given_back(end: Callable[[InstrumentedService, Sessions], Any]) -> None:
     sessions = Sessions()
     model = ScriptedLlm(respond=lambda request: ["Whole."] if "Last" in str(request.contents) else HALF)
-    service = WatchedService(
+    service = InstrumentedService(
         LlmAgent(name="root", model=model), session_service=sessions, limits=ServiceLimits(max_runs=1)
     )
     for _ in range(2):
@@ -654,7 +654,7 @@ async def test_an_answer_that_waits_takes_no_slot_and_is_refused_in_its_response
     busy_chat = BusyChat(HALF, "I dug.", "Oslo, then.", run_log=log, session_service=sessions)
     agent: Any = busy_chat.service.runner.agent
     limits = ServiceLimits(max_runs_per_user=1, stop_timeout=0.01)
-    full = WatchedService(agent, run_log=log, session_service=sessions, limits=limits)
+    full = InstrumentedService(agent, run_log=log, session_service=sessions, limits=limits)
     async with busy_chat.ask() as answer, running(create_app(full), words("b")):
         async with begin(create_app(full), answer("Oslo")) as waiting:
             assert await waiting.status() == 200
@@ -750,7 +750,7 @@ async def test_a_run_that_says_too_much_ends_in_one_plain_error_and_the_chat_goe
     make: Callable[[], BaseAgent],
 ) -> None:
     agent: list[BaseAgent] = [make()]
-    service = WatchedService(agent[0], limits=ServiceLimits(max_chunks=50))
+    service = InstrumentedService(agent[0], limits=ServiceLimits(max_chunks=50))
     app = create_app(service, prepare=lambda *_: RunOverrides(agent=agent[-1]))
     response = chunks((await post(app, words("c1"))).text)
     assert response[-1] == {
@@ -795,7 +795,7 @@ async def test_a_run_that_asks_its_models_too_often_ends_in_one_plain_error_and_
 ) -> None:
     config = default_run_config().model_copy(update={"max_llm_calls": 3})
     agent: list[Any] = [make()]
-    service = WatchedService(agent[0], run_config=config)
+    service = InstrumentedService(agent[0], run_config=config)
     app = create_app(service, prepare=lambda *_: RunOverrides(agent=agent[-1]))
     response = chunks((await post(app, words("c1"))).text)
     assert only(response, "error") == [

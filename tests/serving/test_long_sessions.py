@@ -34,8 +34,8 @@ from stream_protocol.serving.runs._on_finish import notify
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import encode_sse
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import stream
-from tests.serving.watched import WatchedService
 
 KEY: Final[dict[str, Any]] = {"app_name": "app", "user_id": "ann"}
 
@@ -210,7 +210,7 @@ async def test_what_we_read_of_a_session_in_memory_is_not_copied_and_never_chang
     tools: list[Any] = [FunctionTool(pay, require_confirmation=True), LongRunningFunctionTool(where)]
     store = MemorySessionService()
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=tools)
-    service = WatchedService(agent, session_service=store, message_metadata=lambda *_: {"a": []})
+    service = InstrumentedService(agent, session_service=store, message_metadata=lambda *_: {"a": []})
     page = Page(create_app(service))
 
     async def approve() -> None:
@@ -268,7 +268,7 @@ async def test_what_follows_from_large_events_is_made_beside_the_loop() -> None:
 
     model = ScriptedLlm(turns=[Call("fetch"), Call("pay"), "Paid."])
     root = LlmAgent(name="root", model=model, tools=[fetch, FunctionTool(pay, require_confirmation=True)])
-    service = WatchedService(root, hidden_tools=hidden)
+    service = InstrumentedService(root, hidden_tools=hidden)
     page = Page(create_app(service))
     await page.send("hi")
     await service.runs.free()

@@ -16,8 +16,8 @@ from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 from stream_protocol.wire.client import parse_sse
 from tests.serving.fake_engine import FakeEngine
+from tests.serving.instrumented import InstrumentedLease, InstrumentedService
 from tests.serving.support import begin, chat, said, soon
-from tests.serving.watched import WatchedLease, WatchedService
 
 
 async def test_it_stores_nothing_about_the_calls_that_another_worker_goes_on_with() -> None:
@@ -27,7 +27,7 @@ async def test_it_stores_nothing_about_the_calls_that_another_worker_goes_on_wit
         return "dug"
 
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", Call("dig", {})]]), tools=[dig])
-    service = WatchedService(agent, engine=FakeEngine())
+    service = InstrumentedService(agent, engine=FakeEngine())
     async with begin(create_app(service), chat(said("hi"))) as exchange:
         assert await exchange.status() == 200
         await exchange.until("tool-input-available")
@@ -88,7 +88,7 @@ async def test_a_store_that_refuses_what_it_appends_then_does_not_end_the_respon
         return "dug"
 
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", Call("dig", {})]]), tools=[dig])
-    service = WatchedService(agent, session_service=sessions, run_log=log, engine=FakeEngine())
+    service = InstrumentedService(agent, session_service=sessions, run_log=log, engine=FakeEngine())
     response = await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
     read: list[bytes] = []
     async for piece in response:
@@ -118,20 +118,20 @@ async def test_a_worker_that_was_paused_while_it_read_the_session_stores_no_end(
                 await self.answers.wait()
             return found
 
-    async def is_lost(_lease: WatchedLease) -> bool:
+    async def is_lost(_lease: InstrumentedLease) -> bool:
         return False
 
     sessions = Paused()
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", Wait(3600)]]))
-    service = WatchedService(agent, session_service=sessions, engine=FakeEngine())
+    service = InstrumentedService(agent, session_service=sessions, engine=FakeEngine())
     events = await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
     while b"text-delta" not in await anext(events):
         pass
     sessions.answers.clear()
     service.runs.run.stop()
     await soon(sessions.is_asked)
-    monkeypatch.setattr(WatchedLease, "held", False)
-    monkeypatch.setattr(WatchedLease, "confirm", is_lost)
+    monkeypatch.setattr(InstrumentedLease, "held", False)
+    monkeypatch.setattr(InstrumentedLease, "confirm", is_lost)
     sessions.answers.set()
     await service.runs.free()
     session = await sessions.get_session(app_name="root", user_id="local", session_id="c1")
@@ -140,16 +140,16 @@ async def test_a_worker_that_was_paused_while_it_read_the_session_stores_no_end(
 
 
 async def test_a_deletion_that_has_lost_the_chat_meanwhile_deletes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def is_lost(_lease: WatchedLease) -> bool:
+    async def is_lost(_lease: InstrumentedLease) -> bool:
         return False
 
-    service = WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hi."])))
+    service = InstrumentedService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hi."])))
     async for _ in await service.respond(parse_chat_request(chat(said("hi"))), user_id="local"):
         pass
     await service.runs.free()
     with monkeypatch.context() as paused:
-        paused.setattr(WatchedLease, "held", False)
-        paused.setattr(WatchedLease, "confirm", is_lost)
+        paused.setattr(InstrumentedLease, "held", False)
+        paused.setattr(InstrumentedLease, "confirm", is_lost)
         with pytest.raises(ChatRequestError) as refused:
             await service.delete("c1", user_id="local")
     assert refused.value.status == 503

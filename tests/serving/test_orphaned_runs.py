@@ -31,9 +31,9 @@ from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
 from stream_protocol.wire import ChatRequestError, encode_sse, parse_chat_request
 from stream_protocol.wire.client import parse_sse, reduce_chunks
 from tests.comparable_messages import comparable
+from tests.serving.instrumented import InstrumentedLog, InstrumentedService, let_time_out
 from tests.serving.keeping_engine import KeepingEngine, KeptRun, StoredRuns
 from tests.serving.support import HANG, answered, chat, said, soon
-from tests.serving.watched import WatchedLog, WatchedService, let_time_out
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -90,7 +90,7 @@ class GatedWorkers:
         """A worker, until it ends in order; see ``Worker.crash``."""
         engine = KeepingEngine(self.kept, version=version)
         agent = agent or LlmAgent(name="root", model=ScriptedLlm(respond=self._respond))
-        service = WatchedService(
+        service = InstrumentedService(
             agent, session_service=self.sessions, run_log=self.log, engine=engine, times=self.times
         )
         worker = Worker(self, service, engine)
@@ -111,7 +111,7 @@ class GatedWorkers:
 
 
 class Worker:
-    def __init__(self, gated: GatedWorkers, service: WatchedService, engine: KeepingEngine) -> None:
+    def __init__(self, gated: GatedWorkers, service: InstrumentedService, engine: KeepingEngine) -> None:
         self.service = service
         self.engine = engine
         self._office = gated
@@ -407,7 +407,7 @@ async def test_a_run_that_is_stopped_again_keeps_its_chat_until_it_is_forgotten(
         assert not gated.kept.runs
 
 
-async def test_a_run_that_later_words_have_replaced_is_not_recovered() -> None:
+async def test_a_run_that_later_messages_have_replaced_is_not_recovered() -> None:
     gated = GatedWorkers()
     await crash_with(gated, 1, "c1")
     kept = dict(gated.kept.runs)
@@ -481,7 +481,7 @@ async def test_a_stop_reaches_a_run_that_another_worker_recovers_meanwhile() -> 
             assert await other.text("c1") in {"go to c1", "Hello "}
 
 
-async def test_words_that_are_stopped_before_they_are_stored_are_not_accepted_by_a_retry_either() -> None:
+async def test_messages_that_are_stopped_before_they_are_stored_are_not_accepted_by_a_retry_either() -> None:
     gated = GatedWorkers()
     async with gated.worker() as worker, gated.worker() as other:
         gated.sessions.stores.clear()
@@ -501,7 +501,7 @@ async def test_words_that_are_stopped_before_they_are_stored_are_not_accepted_by
 
 
 @pytest.mark.parametrize("error", [ConnectionError("away"), OSError("no space left")], ids=["away", "full"])
-async def test_a_request_whose_words_are_not_stored_is_refused_and_not_left(error: Exception) -> None:
+async def test_a_request_whose_messages_are_not_stored_is_refused_and_not_left(error: Exception) -> None:
     gated = GatedWorkers()
     async with gated.worker() as worker:
         gated.sessions.error = error
@@ -514,7 +514,7 @@ async def test_a_request_whose_words_are_not_stored_is_refused_and_not_left(erro
         assert not gated.kept.runs
 
 
-async def test_words_that_a_dead_worker_had_not_stored_are_awaited() -> None:
+async def test_messages_that_a_dead_worker_had_not_stored_are_awaited() -> None:
     gated = GatedWorkers()
     gated.gate("c1").set()
     async with gated.worker(launched=False) as worker:
@@ -538,7 +538,7 @@ async def test_words_that_a_dead_worker_had_not_stored_are_awaited() -> None:
     assert gated.asked["c1"] == 1
 
 
-async def test_histories_that_wait_for_such_words_do_not_keep_others_waiting() -> None:
+async def test_histories_that_wait_for_such_messages_do_not_keep_others_waiting() -> None:
     gated, waiting = GatedWorkers(), [f"c{number}" for number in range(READS_PER_USER)]
     for chat_id in ("whole", *waiting):
         gated.gate(chat_id).set()
@@ -770,7 +770,7 @@ async def test_a_run_that_was_stopped_is_ended_and_not_executed_again() -> None:
         {"type": "abort"},
     ]
 
-    class Log(WatchedLog):
+    class Log(InstrumentedLog):
         async def written(self, chat: str, run_id: str) -> list[bytes]:
             return [encode_sse(chunk) for chunk in shown]
 
@@ -816,7 +816,7 @@ async def test_a_page_that_comes_back_sees_what_is_stored_before_the_run_is_stop
         assert await worker.text("c1") == "Well. "
 
 
-async def test_a_retry_of_an_answer_waits_for_later_words_that_are_not_stored_yet() -> None:
+async def test_a_retry_of_an_answer_waits_for_later_messages_that_are_not_stored_yet() -> None:
     gated = GatedWorkers()
 
     def respond(request: LlmRequest) -> Turn:
@@ -987,7 +987,7 @@ async def test_a_run_that_has_finished_and_could_not_be_forgotten_is_not_execute
     assert asked["c1"] == 1
 
 
-async def test_a_failure_before_the_words_are_stored_leaves_nothing_to_end() -> None:
+async def test_a_failure_before_the_messages_are_stored_leaves_nothing_to_end() -> None:
     """The request was refused. The message starts a new run when it is sent again."""
     gated = GatedWorkers()
     async with gated.worker(launched=False) as worker:

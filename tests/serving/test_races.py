@@ -12,8 +12,8 @@ from stream_protocol.serving import ServiceLimits, create_app
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import ScriptedLlm, Wait
 from stream_protocol.testing.run_log_conformance import eventually
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import HANG, begin, chat, chunks, client, post, said, soon, stream, types
-from tests.serving.watched import WatchedService
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -37,8 +37,8 @@ class Gated(InMemorySessionService):
         await super().delete_session(**which)
 
 
-def service_for(*turns: Any, **options: Any) -> WatchedService:
-    return WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=list(turns))), **options)
+def service_for(*turns: Any, **options: Any) -> InstrumentedService:
+    return InstrumentedService(LlmAgent(name="root", model=ScriptedLlm(turns=list(turns))), **options)
 
 
 async def test_a_chat_that_is_deleted_several_times_at_once_is_deleted_once() -> None:

@@ -271,7 +271,7 @@ async def test_a_run_that_is_already_over_when_it_would_begin_leaves_no_file(tmp
     assert files(tmp_path) == []
 
 
-async def test_a_denial_that_came_with_words_is_in_the_session_alone(tmp_path: Path) -> None:
+async def test_a_denial_that_came_with_a_message_is_in_the_session_alone(tmp_path: Path) -> None:
     """A recording has the input of each run, and no run got this one."""
     recorded = Chat(tmp_path, Call("pay", {"amount": 5}), "As you like.")
     await recorded.say("pay")

@@ -12,8 +12,8 @@ from tests.a2a_peers import NAME, peer
 from tests.comparable_messages import comparable
 from tests.conformance.tool_agent import ToolAgent
 from tests.serving.chat_client import Message, Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import chat, chunks, post, said
-from tests.serving.watched import WatchedService
 
 
 def shown(message: Message) -> list[tuple[str, str]]:
@@ -36,7 +36,7 @@ def tool_agent(*turns: Any) -> ToolAgent:
 async def test_each_thing_is_shown_once_live_and_after_a_reload_and_the_next_turn_works() -> None:
     far = tool_agent([Thought("Hm."), "I pay. ", Call("pay", {"amount": 5})], "Paid.", "Bye.")
     async with peer(far.agent) as remote:
-        page = Page(create_app(WatchedService(remote)))
+        page = Page(create_app(InstrumentedService(remote)))
         await page.send("pay")
         asked = [("step-start", ""), ("reasoning", "Hm."), ("text", "I pay. "), ("tool-pay", "approval-requested")]
         assert shown(page.messages[-1]) == asked
@@ -52,21 +52,21 @@ async def test_each_thing_is_shown_once_live_and_after_a_reload_and_the_next_tur
     assert far.ran == ["pay 5"]
 
 
-async def test_words_in_place_of_an_answer_reach_the_peer_alone() -> None:
+async def test_messages_in_place_of_an_answer_reach_the_peer_alone() -> None:
     far = tool_agent(Call("where", {"question": "city"}), "Never mind.")
     async with peer(far.agent) as remote:
-        page = Page(create_app(WatchedService(remote)))
+        page = Page(create_app(InstrumentedService(remote)))
         await page.send("go")
         await page.send("wait")
         assert shown(page.messages[-1]) == [("step-start", ""), ("text", "Never mind.")]
     assert words(far.model.requests[-1].contents)[-1] == "wait"
 
 
-async def test_a_denial_that_comes_with_words_is_superseded_by_them() -> None:
+async def test_a_denial_that_comes_with_a_message_is_superseded_by_it() -> None:
     """ADK would send the peer both together, and an ADK agent refuses that."""
     far = tool_agent(Call("pay", {"amount": 5}), "Never mind.")
     async with peer(far.agent) as remote:
-        page = Page(create_app(WatchedService(remote)))
+        page = Page(create_app(InstrumentedService(remote)))
         await page.send("pay")
         page.approve(False)
         await page.send("wait")
@@ -79,7 +79,7 @@ async def test_a_denial_that_comes_with_words_is_superseded_by_them() -> None:
 async def test_a_failure_of_the_peer_is_an_error_and_the_next_turn_works() -> None:
     far = tool_agent(["I try. ", Call("explode")], "Fine.")
     async with peer(far.agent) as remote:
-        page = Page(create_app(WatchedService(remote)))
+        page = Page(create_app(InstrumentedService(remote)))
         await page.send("go")
         failed = [("step-start", ""), ("text", "I try. "), ("tool-explode", "output-error")]
         assert shown(page.messages[-1]) == failed
@@ -94,7 +94,7 @@ async def test_a_peer_that_cannot_be_reached_is_an_error() -> None:
     with bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
     remote = RemoteA2aAgent(name=NAME, agent_card=f"http://127.0.0.1:{port}/.well-known/agent-card.json")
-    app = create_app(WatchedService(remote))
+    app = create_app(InstrumentedService(remote))
     answer = chunks((await post(app, chat(said("hi")))).text)
     assert answer[-1] == {"type": "error", "errorText": "An error occurred."}
     await remote.cleanup()

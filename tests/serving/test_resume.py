@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from stream_protocol import parse_chat_request, reduce_chunks
 from stream_protocol.serving import LogBounds, MemoryRunLog, ServiceLimits, create_app, header_user
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import (
     HANG,
     Exchange,
@@ -28,11 +29,12 @@ from tests.serving.support import (
     text,
     types,
 )
-from tests.serving.watched import WatchedService
 
 
-def service_for(*turns: Any, tools: Any = (), **options: Any) -> WatchedService:
-    return WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=list(turns)), tools=list(tools)), **options)
+def service_for(*turns: Any, tools: Any = (), **options: Any) -> InstrumentedService:
+    return InstrumentedService(
+        LlmAgent(name="root", model=ScriptedLlm(turns=list(turns)), tools=list(tools)), **options
+    )
 
 
 async def resumed(app: ASGIApp, chat_id: str = "c1", **headers: str) -> httpx.Response:
@@ -151,7 +153,7 @@ async def test_the_same_answer_again_attaches_to_the_run_and_does_not_rebuild() 
     assert ran == ["Max"]
 
 
-async def test_the_same_words_again_while_they_are_answered_attach_and_other_words_are_refused() -> None:
+async def test_the_same_messages_again_while_they_are_answered_attach_and_other_messages_are_refused() -> None:
     go_on = asyncio.Event()
     service = service_for(["Half ", Wait(go_on), "whole."], on_busy="reject")
     app = create_app(service)

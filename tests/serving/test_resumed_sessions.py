@@ -108,7 +108,7 @@ async def test_half_texts_are_taken_where_they_were_stored_and_each_once() -> No
     assert texts(stored) == ["hi", "One, ", "One, done.", "Two, ", "Two, done."]
 
 
-async def test_a_whole_text_is_not_taken_for_a_half_of_the_same_words() -> None:
+async def test_a_whole_text_is_not_taken_for_a_partial_text() -> None:
     one = half("Same")
     assert one is not None
     whole = says("Same")

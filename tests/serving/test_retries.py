@@ -10,8 +10,8 @@ from google.adk.tools.function_tool import FunctionTool
 from stream_protocol.serving import create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import begin, chat, only, said, stream, text, types
-from tests.serving.watched import WatchedService
 
 
 class Shop:
@@ -21,7 +21,7 @@ class Shop:
         self.done: list[str] = []
         self.model = ScriptedLlm(turns=turns)
         tools: list[Any] = [self.look, FunctionTool(self.pay, require_confirmation=True)]
-        self.service = WatchedService(LlmAgent(name="root", model=self.model, tools=tools), **options)
+        self.service = InstrumentedService(LlmAgent(name="root", model=self.model, tools=tools), **options)
         self.app = create_app(self.service)
 
     async def look(self) -> str:
@@ -44,7 +44,7 @@ ALONE = {"id": "c1", "message": said("hi"), "trigger": "submit-message"}
 
 
 @pytest.mark.parametrize("body", [WORDS, ALONE])
-async def test_words_again_get_their_stored_answer_and_nothing_runs_twice(body: dict[str, Any]) -> None:
+async def test_messages_again_get_their_stored_answer_and_nothing_runs_twice(body: dict[str, Any]) -> None:
     shop = Shop(Call("look"), "Blue.")
     first = await stream(shop.app, body)
     await shop.service.runs.free()
@@ -54,7 +54,7 @@ async def test_words_again_get_their_stored_answer_and_nothing_runs_twice(body: 
     assert await shop.texts() == ["hi", "Blue."]
 
 
-async def test_words_again_get_the_question_that_they_led_to() -> None:
+async def test_messages_again_get_the_question_that_they_led_to() -> None:
     shop = Shop(Call("pay"))
     asked = await stream(shop.app, WORDS)
     await shop.service.runs.free()
@@ -63,7 +63,7 @@ async def test_words_again_get_the_question_that_they_led_to() -> None:
     assert len(shop.model.requests) == 1
 
 
-async def test_words_whose_answer_failed_are_answered_anew() -> None:
+async def test_messages_whose_answer_failed_are_answered_anew() -> None:
     shop = Shop(["Half ", RuntimeError("hunter2")], "Whole.")
     assert types(await stream(shop.app, WORDS))[-1] == "error"
     await shop.service.runs.free()
@@ -71,7 +71,7 @@ async def test_words_whose_answer_failed_are_answered_anew() -> None:
     assert await shop.texts() == ["hi", "Whole."]
 
 
-async def test_words_whose_answer_was_stopped_are_answered_anew() -> None:
+async def test_messages_whose_answer_was_stopped_are_answered_anew() -> None:
     shop = Shop(["Half ", Wait(3600)], "Whole.")
     async with begin(shop.app, WORDS) as first:
         await first.status()
@@ -84,7 +84,7 @@ async def test_words_whose_answer_was_stopped_are_answered_anew() -> None:
 
 
 @pytest.mark.parametrize("first", ["One.", ["One", RuntimeError("hunter2")]])
-async def test_words_that_come_late_for_the_second_time_take_nothing_back(first: Any) -> None:
+async def test_messages_that_come_late_for_the_second_time_take_nothing_back(first: Any) -> None:
     shop = Shop(first, "Two.")
     await stream(shop.app, WORDS)
     await stream(shop.app, chat(said("on", "u2"), trigger="submit-message"))
@@ -105,7 +105,7 @@ async def test_a_cut_history_that_comes_again_takes_nothing_back() -> None:
     assert await shop.texts() == ["instead", "Two."]
 
 
-async def test_equal_words_that_come_together_are_answered_once() -> None:
+async def test_equal_messages_that_come_together_are_answered_once() -> None:
     shop = Shop("One.")
     answers = await asyncio.gather(*(stream(shop.app, WORDS) for _ in range(3)))
     assert [text(answer) for answer in answers] == ["One."] * 3

@@ -147,7 +147,7 @@ async def test_the_model_is_not_shown_what_was_taken_back() -> None:
     assert said == ["hi", "one", "harmless"]
 
 
-async def test_a_regenerated_turn_asks_with_the_stored_words_and_files() -> None:
+async def test_a_regenerated_turn_asks_with_the_stored_text_and_files() -> None:
     model = ScriptedLlm(turns=["one", "two"])
     page = Page(create_app(LlmAgent(name="root", model=model)))
     await page.send("look", {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA"})

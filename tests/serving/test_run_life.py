@@ -13,14 +13,14 @@ from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.run_logs import EventBuffer, LogBounds
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import StreamProtocolError, parse_chat_request
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import HANG, begin, chat, chunks, post, said, soon, stream, text
-from tests.serving.watched import WatchedService
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
 
-def service_for(*turns: Any, tools: Any = (), **options: Any) -> WatchedService:
-    return WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=list(tools)), **options)
+def service_for(*turns: Any, tools: Any = (), **options: Any) -> InstrumentedService:
+    return InstrumentedService(LlmAgent(name="root", model=ScriptedLlm(turns=turns), tools=list(tools)), **options)
 
 
 async def stored_texts(service: ChatService) -> list[str]:

@@ -22,8 +22,8 @@ from stream_protocol.wire import parse_chat_request
 from tests.comparable_messages import comparable
 from tests.readings import replays
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import chunks
-from tests.serving.watched import WatchedService
 
 WHOLE = RunConfig(streaming_mode=StreamingMode.NONE)
 """Of a streamed response ADK itself drops a call whose id another call of it has."""
@@ -44,7 +44,7 @@ class TwoWorkers:
     def __init__(self, agent: Any, run_config: RunConfig | None = None) -> None:
         runner = InMemoryRunner(agent=agent)
         self.services = [
-            WatchedService(
+            InstrumentedService(
                 Runner(app_name=runner.app_name, agent=agent, session_service=runner.session_service),
                 run_config=run_config,
             )
@@ -278,7 +278,7 @@ async def test_agents_in_parallel_may_use_the_same_ids(tmp_path: Path) -> None:
     await workers.aclose()
 
 
-async def test_a_question_that_words_superseded_stays_and_its_id_is_not_given_again(tmp_path: Path) -> None:
+async def test_a_question_that_messages_superseded_stays_and_its_id_is_not_given_again(tmp_path: Path) -> None:
     model = ScriptedLlm(turns=[[where_call("city")], "As you like.", [where_call("street")], "Main street."])
     workers = TwoWorkers(LlmAgent(name="root", model=model, tools=[WHERE]))
     for words in ("one", "never mind", "two"):

@@ -17,9 +17,9 @@ from stream_protocol.session import session_to_messages
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import begin, said
 from tests.serving.test_answer_endings import SaidLlm
-from tests.serving.watched import WatchedService
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -34,7 +34,7 @@ class Chat:
     def __init__(self, *turns: Any, model: BaseLlm | None = None, **options: Any) -> None:
         tools = [LongRunningFunctionTool(where)]
         agent = LlmAgent(name="root", model=model or ScriptedLlm(turns=turns), tools=[*tools])
-        self.service = WatchedService(agent, **options)
+        self.service = InstrumentedService(agent, **options)
         self.page = Page(create_app(self.service))
 
     async def stop(self) -> None:

@@ -15,8 +15,8 @@ from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import AiSdkVersion
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Message, Page
+from tests.serving.instrumented import InstrumentedService, let_time_out
 from tests.serving.support import begin, chunks, post, soon
-from tests.serving.watched import WatchedService, let_time_out
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -44,7 +44,7 @@ class Chat:
         tools: list[Any] = [self.pay, LongRunningFunctionTool(where), self.dig]
         agent = LlmAgent(name="root", model=model, tools=tools)
         times = ServiceTimes(stop=0.01) if stubborn else DEFAULT_TIMES
-        self.service = WatchedService(agent, ai_sdk=ai_sdk, times=times)
+        self.service = InstrumentedService(agent, ai_sdk=ai_sdk, times=times)
         self.app = create_app(self.service)
         self.page = Page(self.app, ai_sdk=ai_sdk)
 

@@ -15,8 +15,8 @@ from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.readings import replayed, replays
 from tests.recording.adk_writers import write_evalset
 from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import begin
-from tests.serving.watched import WatchedService
 
 
 def pay(amount: int) -> dict[str, int]:
@@ -58,7 +58,7 @@ async def test_agents_in_parallel_share_a_step_until_a_reload() -> None:
     assert sorted(texts(stored)) == sorted(texts(page.messages))
 
 
-async def test_a_question_that_words_passed_over_is_closed_in_history_alone() -> None:
+async def test_a_question_that_messages_passed_over_is_closed_in_history_alone() -> None:
     page = Page(create_app(agent(Call("pay", {"amount": 1}), "Never mind.", "Bye.")))
     await page.send("pay")
     await page.send("wait")
@@ -73,7 +73,7 @@ async def test_a_question_that_words_passed_over_is_closed_in_history_alone() ->
 
 
 async def test_a_page_that_only_left_has_its_text_open() -> None:
-    service = WatchedService(agent(["Half ", Wait(asyncio.Event())]))
+    service = InstrumentedService(agent(["Half ", Wait(asyncio.Event())]))
     page = Page(create_app(service))
     page.messages = [{"id": "u1", "role": "user", "parts": [{"type": "text", "text": "go"}]}]
     received: list[Any] = []

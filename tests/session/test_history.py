@@ -70,7 +70,7 @@ def test_an_id_that_a_model_uses_again_is_the_newest_calls() -> None:
     assert outputs == [{"n": 1}, {"n": 2}]
 
 
-def test_words_beside_an_answer_begin_a_message_and_the_answer_stays_with_its_call(tmp_path: Path) -> None:
+def test_messages_beside_an_answer_begin_a_message_and_the_answer_stays_with_its_call(tmp_path: Path) -> None:
     answer = response("A", "where", result="Oslo")
     asked = {"originalFunctionCall": {"id": "B", "name": "pay", "args": {}}, "toolConfirmation": {"confirmed": False}}
     approval = types.Part(function_call=types.FunctionCall(id="P", name="adk_request_confirmation", args=asked))

@@ -130,7 +130,7 @@ def test_after_an_error_the_events_that_say_so_are_the_last_of_the_page() -> Non
     assert [(one.author, one.error_code) for one in added] == [("a", None), ("b", "RUN_FAILED")]
 
 
-def test_a_run_whose_words_are_all_stored_needs_no_event() -> None:
+def test_a_run_whose_messages_are_all_stored_needs_no_event() -> None:
     known = [USER, event("a", types.Part(text="Hi"), partial=True), event("a", types.Part(text="Hi"))]
     output = shown(known)
     assert output.is_stored

@@ -289,7 +289,7 @@ def test_speech_is_forwarded_however_an_adk_gave_it(name: str) -> None:
     assert shown == [one for role, parts in expected if role == "assistant" for one in parts]
 
 
-def test_the_words_of_a_live_session_can_be_asked_again() -> None:
+def test_the_messages_of_a_live_session_can_be_asked_again() -> None:
     events = [heard_event("What's "), heard_event("up?"), spoken_event("Not much.")]
     (exchange,) = Transcript(events).exchanges
     assert exchange.user_event is not None

@@ -260,7 +260,7 @@ def test_an_answer_to_nothing_is_refused(parts: list[dict[str, Any]], events: li
     assert refusal(request(*parts), events).status == 409
 
 
-def test_words_that_were_stored_while_another_run_went_on_are_not_run_again() -> None:
+def test_messages_that_were_stored_while_another_run_went_on_are_not_run_again() -> None:
     def said(words: str) -> ChatRequest:
         user = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": words}]}
         return parse_chat_request({"id": "c1", "messages": [user]})

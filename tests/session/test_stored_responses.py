@@ -86,7 +86,7 @@ def test_a_response_that_came_to_its_end_is_given_again(events: list[Event]) -> 
 
 
 @pytest.mark.parametrize("events", BROKEN_OFF.values(), ids=BROKEN_OFF)
-def test_words_whose_response_broke_off_are_answered_anew(events: list[Event]) -> None:
+def test_messages_whose_response_broke_off_are_answered_anew(events: list[Event]) -> None:
     assert planned(events) == NewUserTurn(texts_and_files=("hi",), client_message_id="u1", rewind_before="e-1")
 
 
@@ -107,12 +107,12 @@ def test_what_was_answered_later_is_never_taken_back_by_a_retry() -> None:
 @pytest.mark.parametrize(
     "more", [{"trigger": None}, {"trigger": "regenerate-message"}, {"messageId": "u1"}, {"messageId": "other"}]
 )
-def test_who_does_not_say_that_the_words_are_new_wants_another_answer(more: dict[str, Any]) -> None:
+def test_who_does_not_say_that_the_messages_are_new_wants_another_answer(more: dict[str, Any]) -> None:
     """A transport that sends the last message alone sends the same when the user wants another answer."""
     assert isinstance(planned([spoke("Hello.")], words(**more)), NewUserTurn)
 
 
-def test_words_that_were_taken_back_or_are_others_are_new() -> None:
+def test_messages_that_were_taken_back_or_are_others_are_new() -> None:
     assert planned([spoke("Hello."), rewind("e-1")]).rewind_before is None
     other = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "ho"}]}
     first = said("hi", "e-1", "u1")

@@ -172,7 +172,7 @@ def written(events: Sequence[Event]) -> dict[str, str]:
     }
 
 
-def test_a_recorded_turn_keeps_what_came_before_its_words(tmp_path: Path) -> None:
+def test_a_recorded_turn_keeps_what_came_before_its_messages(tmp_path: Path) -> None:
     saved = Event(id="a", author="root", invocation_id="e-1", actions=EventActions(artifact_delta={"a.png": 0}))
     lines = [
         {"adk_ui_stream_recording": 1},

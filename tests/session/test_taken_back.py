@@ -50,7 +50,7 @@ CUTS: dict[str, tuple[Any, str | None]] = {
 
 
 @pytest.mark.parametrize(("before", "invocation"), CUTS.values(), ids=CUTS)
-def test_new_words_take_back_what_their_history_leaves_out_if_the_app_says_so(
+def test_new_messages_take_back_what_their_history_leaves_out_if_the_app_says_so(
     before: Any, invocation: str | None
 ) -> None:
     assert rewound(before, CHAT, history_cut="rewind") == invocation
@@ -89,7 +89,7 @@ def test_a_cut_counts_whatever_the_trigger_says(trigger: str) -> None:
 
 
 @pytest.mark.parametrize("before", [["u1", "e-1", "u2", "e-2"], ["u1", "e-1", "e-2"], ["u2", "e-2"]])
-def test_words_after_a_message_that_was_taken_back_are_refused(before: list[str]) -> None:
+def test_messages_after_a_message_that_was_taken_back_are_refused(before: list[str]) -> None:
     """A page has gone back to a branch which the agent does not know any more."""
     events = [*CHAT[:4], rewind("e-2"), said("b!", "e-4", "u4"), spoke("4", "e-4")]
     with pytest.raises(ChatRequestError, match="was taken back") as refusal:

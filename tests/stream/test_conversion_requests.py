@@ -114,7 +114,7 @@ def test_denied_is_output_denied_not_error() -> None:
     assert only(chunks, "tool") == [{"type": "tool-output-denied", "toolCallId": "A"}]
 
 
-def test_a_denial_is_told_by_the_decision_and_not_by_its_words() -> None:
+def test_a_denial_is_told_by_the_decision_and_not_by_its_text() -> None:
     other_words = results(response("pay", {"error": "Nicht genehmigt."}, "A"))
     assert kinds(only(continued(ASK, {"B": False}, [other_words]), "tool")) == ["tool-output-denied"]
     failed = results(response("pay", {"error": "This tool call is rejected."}, "A"))

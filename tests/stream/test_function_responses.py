@@ -123,7 +123,7 @@ def test_the_result_of_a_task_agent_in_a_later_message_is_not_sent() -> None:
     assert outputs(run([event(text("Monday, then."), **TASK), result, event(text("Booked."))])) == {}
 
 
-def test_an_agent_tools_inner_words_are_its_output_and_a_summary_beside_it_is_text() -> None:
+def test_an_agent_tools_inner_text_is_its_output_and_a_summary_beside_it_is_text() -> None:
     answer = results(response("expert", {"result": "42"}, "A"), text("42"))
     chunks = run([event(call("expert", {"request": "?"}, "A")), answer])
     assert outputs(chunks) == {"A": {"result": "42"}}

@@ -19,8 +19,8 @@ from stream_protocol import StreamProtocolError, parse_chat_request
 from stream_protocol.recording import Recording, load_recording
 from stream_protocol.serving import create_app
 from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait, token_usage
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import begin, chat, said
-from tests.serving.watched import WatchedService
 
 
 class Forecast(BaseModel):
@@ -158,7 +158,7 @@ async def test_a_stopped_run_keeps_its_place_in_the_order(tmp_path: Path) -> Non
     """The store has the partial answer of the stopped run as an event that ADK did not write."""
     store = SqliteSessionService(str(tmp_path / "chats.db"))
     agent = LlmAgent(name="guide", model=ScriptedLlm(turns=[["Half ", Wait(3600), "whole."], "Next."]))
-    service = WatchedService(agent, session_service=store)
+    service = InstrumentedService(agent, session_service=store)
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()

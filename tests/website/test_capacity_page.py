@@ -1,4 +1,4 @@
-"""The report and docs/performance.md have the tables of `python -m bench.capacity`, and the arithmetic is right."""
+"""The report has the tables of `python -m bench.capacity`, docs/performance.md the limits. The arithmetic is right."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -42,8 +42,9 @@ def test_the_report_has_the_measured_costs(print_table: str) -> None:
     assert getattr(capacity, print_table)(load_model()) in REPORT.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("print_table", ["needs_table", "limits_table"])
-@pytest.mark.parametrize("page", [REPORT, PAGE], ids=["report", "page"])
+@pytest.mark.parametrize(
+    ("print_table", "page"), [("needs_table", REPORT), ("limits_table", REPORT), ("limits_table", PAGE)]
+)
 def test_the_report_and_the_page_have_the_predicted_needs(print_table: str, page: Path) -> None:
     assert getattr(capacity, print_table)(load_model(), Assumptions()) in page.read_text(encoding="utf-8")
 

@@ -101,7 +101,7 @@ async def test_the_page_may_send_whatever_the_routes_take() -> None:
 
 
 async def test_a_path_operation_answers_whom_a_dependency_names() -> None:
-    scope = run(block("docs/mount.md", "ChatEndpoints("))
+    scope = run(block("docs/mount.md", "Depends(current_user)"))
     scope["root_agent"].model = ScriptedLlm(respond=lambda request: [str(request.config.system_instruction)])
     headers = {"x-user": "ann"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://app") as client:

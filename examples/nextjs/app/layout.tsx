@@ -1,17 +1,23 @@
 import type { Metadata, Viewport } from "next";
 import { headers } from "next/headers";
-import type { ReactNode } from "react";
+import { type ReactNode, Suspense } from "react";
 import { Shell } from "./shell";
 import "./globals.css";
-
-/** The nonces of `proxy.ts` need pages that are made for each request. */
-export const dynamic = "force-dynamic";
 
 export const metadata: Metadata = { title: "Chat" };
 
 export const viewport: Viewport = { colorScheme: "light dark", interactiveWidget: "resizes-content" };
 
-export default async function Layout({ children }: { children: ReactNode }) {
+/** The nonce of `proxy.ts` needs pages that are rendered for each request: so nothing is outside of `Suspense`. */
+export default function Layout({ children }: { children: ReactNode }) {
+  return (
+    <Suspense>
+      <Document>{children}</Document>
+    </Suspense>
+  );
+}
+
+async function Document({ children }: { children: ReactNode }) {
   const nonce = (await headers()).get("x-nonce") ?? undefined;
   return (
     <html lang="en" suppressHydrationWarning>

@@ -7,7 +7,7 @@ export function agentUrl(path: string): string {
   return `${(process.env.AGENT_URL ?? "http://127.0.0.1:8000").replace(/\/$/, "")}${path}`;
 }
 
-/** What the agent's server has stored of a chat, asked in the name of whoever asks for the page; nothing of a new one. */
+/** What the agent's server has stored of a chat, asked as the user who asks for the page; nothing of a new one. */
 export async function storedMessages(id: string): Promise<ChatMessage[]> {
   const asked = await headers();
   const response = await fetch(agentUrl(`/api/chat/${encodeURIComponent(id)}`), {

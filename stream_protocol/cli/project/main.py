@@ -13,8 +13,9 @@ def make_app(agent: LlmAgent, sessions: BaseSessionService | None = None) -> Sta
     """The app. Without `sessions` the chats are in memory.
 
     All visitors are one user until `create_app(…, identify=…)` reads the user from a cookie or a token.
+    `ai_sdk` is the major version of the page's `ai`.
     """
-    return create_app(ChatService(agent, session_service=sessions))
+    return create_app(ChatService(agent, session_service=sessions, ai_sdk=7))
 
 
 app = make_app(root_agent, SqliteSessionService("chats.db"))

@@ -38,7 +38,7 @@ def is_conformance(document: Any) -> bool:
 def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[EventRecord]:
     """The events of all turns. ``lines``: where the recordings are in the file, if that is known.
 
-    Raises ``RecordingError`` if there are none but the user's words, and for recordings of another form.
+    Raises ``RecordingError`` if there are none but the user's messages, and for recordings of another form.
     """
     entries = document["recordings"]
     for index, entry in enumerate(entries):

@@ -50,7 +50,7 @@ CLOSING_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class AuditRecord:
-    """One act of a user. It holds no arguments, outputs, reasons, words or credentials."""
+    """One act of a user. It holds no arguments, outputs, reasons, texts or credentials."""
 
     time: str
     """When it was accepted or refused: ISO 8601, in UTC, with milliseconds."""

@@ -42,10 +42,10 @@ APP_TITLE_KEY: Final = "title"
 """The key of the session's state for a title that the app or its agent has chosen."""
 
 OWN_TITLE_KEY: Final = f"{STATE_PREFIX}title"
-"""The key of the session's state for the title that is made of the user's first words; empty if these are none."""
+"""The key of the session's state for the title that is made of the user's first message; empty if that has no text."""
 
 TITLE_LENGTH: Final = 80
-"""The most characters of a title that is made of the user's first words."""
+"""The most characters of a title that is made of the user's first message."""
 
 MAX_LOADED: Final = 5
 """The most sessions for one page that are loaded to find their titles. A session may hold megabytes of events, and the
@@ -57,8 +57,8 @@ class ListedChat(TypedDict):
 
     id: str
     title: str | None
-    """The one that the user gave (``ChatService.update``), else the app's, else the user's first words; ``None`` before
-    the user says anything."""
+    """The one that the user gave (``ChatService.update``), else the app's, else the user's first message; ``None``
+    before the user says anything."""
     updatedAt: str
     """When something was last said in it: ISO 8601 in UTC."""
     archived: bool

@@ -86,7 +86,7 @@ class DurableExecutor(Executor):
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
         """Recovers the orphaned run that answers just this request, with the claim that the request has on its chat.
 
-        Other orphaned runs of the chat stay as they are: only new words end them. See ``cancel`` and ``recover``.
+        Other orphaned runs of the chat stay as they are: only a new message ends them. See ``cancel`` and ``recover``.
         """
         return await self._store.with_timeout(self._recover_same(key, claim), of=ENGINE)
 

@@ -43,8 +43,8 @@ class RouteOptions(TypedDict, total=False):
     belong to one local user, and a warning is logged at the first request from another machine. The user's id is never
     taken from the body of the request."""
     prepare: Prepare | None
-    """Says how a request is run: its agent, run config, state and secrets. Without it only the user's words reach the
-    agent."""
+    """Says how a request is run: its agent, run config, state and secrets. Without it only the user's message reaches
+    the agent."""
     max_body_bytes: int
     """A larger request is refused (413). Stock clients send the whole chat with each message, attached files
     included."""
@@ -55,11 +55,9 @@ class RouteOptions(TypedDict, total=False):
     """Seconds of silence in a stream before a comment is sent, since proxies cut silent connections; ``None`` for
     never."""
     allow_origins: Sequence[str]
-    """Origins of other pages that may use the endpoint: scheme, host and port, such as ``https://app.example``, or
-    ``*`` for all. The routes answer the browser's preflights, and their responses have the headers of CORS. Pages of
-    an origin that is named may send the user's cookies, too. Requests of unnamed pages of other sites are refused
-    (403) if they change something. If the app has a ``CORSMiddleware``, name the origins there, and leave this out:
-    its pages may use the endpoint."""
+    """Origins of your frontends: scheme, host and port, such as ``https://app.example``, or ``*`` for all. The routes
+    then handle CORS, with cookies for named origins. Changes from other sites are refused (403). If the app has a
+    ``CORSMiddleware``, name the origins there, and omit this option."""
 
 
 DEFAULTS: Final[RouteOptions] = {

@@ -212,7 +212,7 @@ class RequestLifecycle:
             raise busy_refusal()
         planned = await self._plan(chat_was_busy=True)
         if self._other.phase == "claimed" and _repeats_newest_answers(planned.turn):
-            # It may be the run of later words, which are not stored yet: then what followed from the answers is.
+            # It may be the run of a later message, which is not stored yet: then what followed from the answers is.
             await self._service.runs.wait_until_accepted(self._chat, self._other.run_id)
             planned = await self._plan(chat_was_busy=True)
         if _repeats_newest_answers(planned.turn):

@@ -62,9 +62,9 @@ class ServiceOptions(ConverterOptions, total=False):
     """Stores the sessions: any of ADK's, such as ``SqliteSessionService``, ``VertexAiSessionService`` and
     ``DatabaseSessionService`` (with the extra ``postgres``). In memory by default. A ``Runner`` brings its own."""
     history: HistoryMode
-    """The history that the model reads. ``"server"``, the default: the stored session; only the last message of a
-    request counts. ``"client"``: the messages of the request. Nothing is stored, each request gets a session of its
-    own, in memory, and approvals are refused. ``"text"``: the same, but only the texts of the messages."""
+    """The history that the model reads. ``"server"`` (default): the stored session; only the last message of a request
+    counts. ``"client"``: the messages of the request. Nothing is stored, and approvals are refused. ``"text"``: the
+    same, but only the texts of the messages."""
     run_config: RunConfig | None
     """``default_run_config()`` by default: ``StreamingMode.SSE``, and plain ``def`` tools in threads: one of them would
     block every chat."""
@@ -72,17 +72,16 @@ class ServiceOptions(ConverterOptions, total=False):
     """Keeps responses while they are written. ``MemoryRunLog()`` by default, for one process; ``RedisRunLog`` for many.
     The service closes it."""
     limits: ServiceLimits | None
-    """Limits on the runs that go on at once, their time and size, and the requests of each user: see ``ServiceLimits``.
-    Two limits are elsewhere. ``max_llm_calls`` of the run config, ADK's 500 by default, limits the calls of models in a
-    run. ``LogBounds.max_size`` of the run log limits the bytes of a response."""
+    """Limits of runs and of requests: see ``ServiceLimits``. Two limits are elsewhere: ``max_llm_calls`` of the run
+    config limits the model calls of a run (ADK's default is 500), ``LogBounds.max_size`` of the run log the bytes of a
+    response."""
     on_busy: OnBusy
-    """The effect of a new turn of the user while a run of its chat goes on. ``"interrupt"``, the default: it stops that
-    run, as ``stop`` does, and is answered. ``"reject"``: every other request is refused (409)."""
+    """The effect of a new message while a run of its chat is active. ``"interrupt"`` (default): it stops that run, and
+    is answered. ``"reject"``: every other request is refused (409)."""
     history_cut: HistoryCut
-    """The effect of new words from a client that sends fewer messages than are stored. ``"append"``, the default: they
-    are the next words, and nothing is lost; a tab that is behind sends such a request. ``"rewind"``: the messages after
-    the client's last one are removed from the chat first. Some kits edit this way, assistant-ui among them. The option
-    is only for clients that send ``messages`` with the ids of all. A single ``message`` never means a cut."""
+    """The effect of a new message from a client that sends fewer messages than are stored. ``"append"`` (default): it
+    is appended, and nothing is lost. ``"rewind"``: the messages after the client's last one are removed first;
+    assistant-ui edits this way. A request with a single ``message`` removes nothing."""
     files: FilePolicy | None
     """The attached files that are accepted (by default all that a browser can send), and whether the agent's files are
     sent as links to artifacts."""

@@ -78,7 +78,7 @@ class Job:
     """Called when the session has the user's message, or the first answers, with the answers that hold from then on.
     These are all of the turn, or only the denials of a run that was stopped before."""
     invocation_id: str | None = None
-    """The invocation id of new words; ``None``: ADK names it."""
+    """The invocation id of a new message; ``None``: ADK names it."""
     known_transcript: Transcript | None = None
     """The conversation before the run, if the request has read it."""
 

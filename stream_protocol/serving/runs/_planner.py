@@ -85,7 +85,7 @@ class Planner:
         turn: NewUserTurn | AnsweredCalls,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
-        """Creates or rewinds the session for the planned ``turn``, and stores the answers that came with words."""
+        """Creates or rewinds the session for the planned ``turn``, and stores the answers that came with a message."""
         session = planned.session
         if session is not None and isinstance(turn, NewUserTurn) and turn.rewind_before is not None:
             session = await rewind_session(self._runner, session, turn.rewind_before)

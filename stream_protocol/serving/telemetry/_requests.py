@@ -50,7 +50,7 @@ class ObservedRoute:
             "url.scheme": scope.get("scheme", "http"),
         }
         parent = propagate.extract(Headers(scope=scope), context.Context())
-        # Not the path itself, nor the query: the name of an artifact and a search are words of the user.
+        # Not the path itself, nor the query: the name of an artifact and a search are texts of the user.
         chat = {CHAT_ID: str(chat_id)} if (chat_id := scope.get("path_params", {}).get("chat_id")) else {}
         name = f"{scope['method']} {self._route}"
         span = _tracer.start_span(name, parent, SpanKind.SERVER, {**attributes, **chat})

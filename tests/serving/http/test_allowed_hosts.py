@@ -109,7 +109,7 @@ def test_an_address_that_others_reach_says_what_that_means() -> None:
         with listener(bound) as sock:
             address = f"{shown}:{sock.getsockname()[1]}"
             told = "is one and the same user, who reads, continues and deletes all chats"
-            assert exposure_warning(sock) == f"whoever reaches {address} {told}"
+            assert exposure_warning(sock) == f"everybody who reaches {address} {told}"
     for bound in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
         with listener(bound) as sock:
             assert exposure_warning(sock) is None

@@ -24,6 +24,7 @@ from stream_protocol.serving.http._request_body import MAX_BODY_BYTES, MAX_DROPP
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.served import served
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import (
     HANG,
     JSON_TYPE,
@@ -39,7 +40,6 @@ from tests.serving.support import (
     text,
     types,
 )
-from tests.serving.watched import WatchedService
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -59,7 +59,7 @@ class ToolsApp:
             LongRunningFunctionTool(where),
         ]
         self.model = ScriptedLlm(turns=[*turns, "Fine."])
-        self.service = WatchedService(LlmAgent(name="root", model=self.model, tools=tools))
+        self.service = InstrumentedService(LlmAgent(name="root", model=self.model, tools=tools))
         self.app = Starlette(
             routes=chat_routes(
                 self.service,
@@ -338,7 +338,7 @@ ACCEPTED: dict[str, Mapping[str, Any]] = {
 
 
 @pytest.mark.parametrize("body", ACCEPTED.values(), ids=ACCEPTED.keys())
-async def test_is_accepted_and_only_the_last_words_count(body: Mapping[str, Any]) -> None:
+async def test_is_accepted_and_only_the_last_message_counts(body: Mapping[str, Any]) -> None:
     tools_app = ToolsApp()
     response = await tools_app.post(body)
     assert (response.status_code, text(chunks(response.text))) == (200, "Fine.")

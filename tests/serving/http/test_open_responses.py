@@ -472,7 +472,7 @@ async def test_a_reader_drops_the_response_of_an_ended_run_without_a_collection(
         assert dropped() is None
 
 
-class WatchedSessions(InMemorySessionService):
+class InstrumentedSessions(InMemorySessionService):
     """Knows which of the sessions that it has returned are in memory."""
 
     def __init__(self) -> None:
@@ -493,7 +493,7 @@ class WatchedSessions(InMemorySessionService):
 
 
 async def test_histories_that_wait_for_memory_hold_no_session() -> None:
-    users, sessions = [f"user{number}" for number in range(3 * HISTORIES_AT_ONCE)], WatchedSessions()
+    users, sessions = [f"user{number}" for number in range(3 * HISTORIES_AT_ONCE)], InstrumentedSessions()
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Seen."]))
     limits = ServiceLimits(max_response_bytes=MIB)
     times = ServiceTimes(response_patience=HANG)

@@ -16,14 +16,14 @@ from starlette.routing import Mount, Route
 from stream_protocol.serving import create_app
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import ScriptedLlm
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import JSON_TYPE, Exchange, chat, client, post, said, stream, text
-from tests.serving.watched import WatchedService
 
 BODY = json.dumps(chat(said("hi"))).encode()
 
 
-def service() -> WatchedService:
-    return WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello there."])))
+def service() -> InstrumentedService:
+    return InstrumentedService(LlmAgent(name="root", model=ScriptedLlm(turns=["Hello there."])))
 
 
 REFUSED: list[tuple[str, Mapping[str, str], bytes, int]] = [
@@ -99,7 +99,7 @@ async def test_a_session_service_that_fails_is_a_masked_500(monkeypatch: pytest.
         async def get_session(self, **_: Any) -> None:
             raise RuntimeError("password 1234")
 
-    chats = WatchedService(LlmAgent(name="root", model=ScriptedLlm(turns=["x"])), session_service=Broken())
+    chats = InstrumentedService(LlmAgent(name="root", model=ScriptedLlm(turns=["x"])), session_service=Broken())
     app = create_app(chats, allow_origins=["https://page.example"])
     async with client(app) as http:
         response = await http.post("/api/chat", json=chat(said("hi")), headers={"origin": "https://page.example"})

@@ -14,8 +14,8 @@ from starlette.types import ASGIApp
 from stream_protocol.serving import RedisRunLog, create_app
 from stream_protocol.testing import ScriptedLlm
 from tests.redis_server import RedisServer
+from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import Exchange
-from tests.serving.watched import WatchedService
 
 LEASE = 1.5
 """Seconds. Short, because a test waits for it; long enough for a machine that is busy."""
@@ -93,7 +93,7 @@ class Worker:
         self.model = ScriptedLlm(turns=turns or ["Hello."])
         agent = LlmAgent(name="root", model=self.model, tools=list(tools))
         log = RedisRunLog(server, prefix=prefix, lease=lease)
-        self.service = WatchedService(agent, session_service=sessions, run_log=log, **options)
+        self.service = InstrumentedService(agent, session_service=sessions, run_log=log, **options)
         self.app: ASGIApp = create_app(self.service)
 
 

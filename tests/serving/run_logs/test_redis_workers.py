@@ -179,7 +179,9 @@ async def test_a_new_turn_at_another_worker_ends_the_run_and_is_answered(shared_
     assert texts == ["hi", "Half ", "and?", "Whole."]
 
 
-async def test_words_at_two_workers_at_once_are_all_stored_and_the_last_are_answered(shared_redis: RedisServer) -> None:
+async def test_messages_at_two_workers_at_once_are_all_stored_and_the_last_are_answered(
+    shared_redis: RedisServer,
+) -> None:
     sessions = InMemorySessionService()
     workers = [Worker(shared_redis.url, sessions, *["Well."] * 4) for _ in range(2)]
     async with fleet(*workers):
@@ -237,7 +239,7 @@ async def test_an_answer_does_not_keep_a_worker_that_shuts_down(shared_redis: Re
         assert text(await stream(one.app, body)) == "Oslo, then."
 
 
-async def test_words_at_a_worker_that_shuts_down_interrupt_nothing(shared_redis: RedisServer) -> None:
+async def test_messages_at_a_worker_that_shuts_down_interrupt_nothing(shared_redis: RedisServer) -> None:
     sessions, go_on = InMemorySessionService(), asyncio.Event()
     one = Worker(shared_redis.url, sessions, ["Half ", Wait(go_on), "and whole."])
     two = Worker(shared_redis.url, sessions)
@@ -250,7 +252,7 @@ async def test_words_at_a_worker_that_shuts_down_interrupt_nothing(shared_redis:
         assert types(await drained(first))[-1] == "finish"
 
 
-async def test_words_for_the_run_of_a_worker_that_hangs_get_503_and_later_an_answer(
+async def test_messages_for_the_run_of_a_worker_that_hangs_get_503_and_later_an_answer(
     shared_redis: RedisServer,
 ) -> None:
     sessions = InMemorySessionService()

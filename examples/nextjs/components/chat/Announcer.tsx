@@ -1,7 +1,7 @@
 import { type ChatStatus, isToolUIPart } from "ai";
 import type { ChatMessage } from "./message-types";
 
-/** Says once that an answer begins, and once that it has ended or waits for the user. The words themselves are silent. */
+/** Says once that an answer begins, and once that it has ended or waits for the user. The text itself is silent. */
 export function Announcer({ status, messages }: { status: ChatStatus; messages: ChatMessage[] }) {
   return (
     <p className="sr-only" role="status" data-status={status}>

@@ -25,7 +25,7 @@ type WelcomeProps = {
   onPick: (text: string) => void;
 };
 
-/** Before the first words: who answers them, and what they may be. */
+/** Before the first message: who answers, and suggestions. */
 export function Welcome({ about, missing, onPick }: WelcomeProps) {
   const { agent, models = [], description, tools = [], suggestions = [] } = about ?? {};
   const [all, showAll] = useState(false);

@@ -15,7 +15,7 @@ export class GivenAnswers {
     give();
   }
 
-  /** A response has begun, or other words were said: the answers are not to be taken back. */
+  /** A response has begun, or another message was sent: the answers are not to be taken back. */
   settle(): void {
     this.given = undefined;
     this.refused = [];

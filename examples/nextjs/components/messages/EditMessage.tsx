@@ -3,7 +3,7 @@ import { Button } from "../ui/button";
 
 type EditMessageProps = { text: string; onSave: (text: string) => void; onCancel: () => void };
 
-/** Writes a message anew. What followed from the old words is taken back, on the page and on the server. */
+/** Writes a message anew. The answers to the old text are taken back, on the page and on the server. */
 export function EditMessage({ text: old, onSave, onCancel }: EditMessageProps) {
   const [text, setText] = useState(old);
   const note = useId();

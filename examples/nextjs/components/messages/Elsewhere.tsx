@@ -13,7 +13,7 @@ const InLink = createContext(false);
 
 type ElsewhereProps = { url: string | undefined; className?: string; download?: string; children: ReactNode };
 
-/** A link that tells the other side nothing of this page; only its words if the URL is not one to open. */
+/** A link that tells the other side nothing of this page; only its text if the URL is not one to open. */
 export function Elsewhere({ url, className = LINK, download, children }: ElsewhereProps) {
   const schemes = download === undefined ? OPENED : [...OPENED, ...IN_THE_PAGE];
   if (!schemes.includes(parsed(url)?.protocol ?? "")) return children;
@@ -28,7 +28,7 @@ export function Elsewhere({ url, className = LINK, download, children }: Elsewhe
 
 type PictureProps = { url: string | undefined; alt: string | undefined; className?: string };
 
-/** An image that the page has or its own server gives; of any other a link, and its words in a link. */
+/** An image that the page has or its own server gives; of any other a link, and its text in a link. */
 export function Picture({ url, alt, className = "max-w-full rounded-lg" }: PictureProps) {
   const at = parsed(url);
   const inLink = useContext(InLink);

@@ -22,7 +22,7 @@ const { raw: _, ...SAFE } = defaultRehypePlugins;
 const REHYPE = Object.values(SAFE);
 const REMARK = [...Object.values(defaultRemarkPlugins), htmlAsText, unusedDefinitions];
 
-/** While it is written, a link shows its words alone until its URL is complete. */
+/** While it is written, a link shows its text alone until its URL is complete. */
 const UNFINISHED = { linkMode: "text-only" } as const;
 
 const CONTROLS = { code: { copy: true, download: false }, table: false, mermaid: false } as const;
@@ -79,7 +79,7 @@ function Numbered({ start = 1, children }: { start?: number | undefined; childre
   );
 }
 
-/** The words of a task are the name of its box. */
+/** The text of a task is the name of its box. */
 function Item({ task, children }: { task: boolean; children: ReactNode }) {
   if (!task) return <li className="py-0.5">{children}</li>;
   return (

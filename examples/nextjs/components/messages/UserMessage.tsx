@@ -22,7 +22,7 @@ export function UserMessage({ message, onEdit }: MessageProps) {
       ))}
       {editing && <EditMessage text={text} onSave={save} onCancel={() => setEditing(false)} />}
       {!editing && (
-        // The buttons stand below the words for a finger, and beside them for a mouse.
+        // The buttons stand below the text for a finger, and beside them for a mouse.
         <div className="flex max-w-full flex-col items-end gap-2 pointer-fine:flex-row-reverse">
           {text !== "" && <Words text={text} />}
           <Actions>

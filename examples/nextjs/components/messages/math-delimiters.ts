@@ -1,13 +1,15 @@
-/** A fence, code in a line, a block of dollars; then what an escape, `\(…\)`, `\[…\]` and `$…$` are. */
+/**
+ * A fence (group 1) or code in a line (2), a block of dollars; then what an escape, `\[…\]` (3 and 4), `\(…\)` (5) and
+ * `$…$` (6) are. Groups have no names: these need a newer target than that of a new Next.js app.
+ */
 const PIECES = new RegExp(
   [
-    /^ {0,3}(?<fence>`{3,}|~{3,})[^]*?(?:^ {0,3}\k<fence>[`~]*[ \t]*$|$(?![^]))/,
-    /(?<ticks>`+)(?!`)[^]*?(?<!`)\k<ticks>(?!`)/,
+    /^ {0,3}(`{3,}|~{3,})[^]*?(?:^ {0,3}\1[`~]*[ \t]*$|$(?![^]))|(`+)(?!`)[^]*?(?<!`)\2(?!`)/,
     /\$\$[^]*?\$\$/,
-    /^(?<indent>[ \t]*)\\\[(?<display>[^]+?)\\\][ \t]*$/,
-    /\\\((?<inline>(?:.|\n(?!\n))+?)\\\)/,
+    /^([ \t]*)\\\[([^]+?)\\\][ \t]*$/,
+    /\\\(((?:.|\n(?!\n))+?)\\\)/,
     /\\[^]/,
-    /(?<![\w$])\$(?<single>[^\s$`](?:[^$`\n]*[^\s$`\\])?)\$(?![\d$])/,
+    /(?<![\w$])\$([^\s$`](?:[^$`\n]*[^\s$`\\])?)\$(?![\d$])/,
   ]
     .map(({ source }) => source)
     .join("|"),
@@ -23,8 +25,8 @@ const PROSE = /(?<![\\a-z{])[a-z]{2,} +[a-z]{2,}(?![a-z{(])/i;
  */
 export function withDollars(markdown: string): string {
   if (!/[$\\]/.test(markdown)) return markdown;
-  return markdown.replace(PIECES, (piece: string, ...rest: unknown[]) => {
-    const { indent = "", display, inline, single } = rest.at(-1) as Record<string, string | undefined>;
+  return markdown.replace(PIECES, (piece: string, ...groups: (string | undefined)[]) => {
+    const [, , indent = "", display, inline, single] = groups;
     if (display !== undefined) return `${indent}$$\n${indent}${display.trim()}\n${indent}$$`;
     if (inline !== undefined) return `$$${inline.trim()}$$`;
     if (single !== undefined && !PROSE.test(single)) return `$$${single}$$`;

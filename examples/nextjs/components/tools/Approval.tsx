@@ -31,8 +31,8 @@ export function Approval({ id, agent, tool, input, confirmation, reason: why, on
   const [payload, setPayload] = useDraft(`${id} payload`, () => asked);
   const approve = () => onApproval({ id, approved: true }, payload);
   const deny = () => {
-    const words = reason.trim();
-    onApproval(words === "" ? { id, approved: false } : { id, approved: false, reason: words });
+    const text = reason.trim();
+    onApproval(text === "" ? { id, approved: false } : { id, approved: false, reason: text });
   };
   return (
     // Enter in the field for the reason denies: nothing but its button approves.

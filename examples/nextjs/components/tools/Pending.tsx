@@ -9,7 +9,7 @@ type PendingProps = {
 };
 
 /**
- * What waits for the user. The focus comes to it where it would be lost, or lies in an empty field for words; once it is
+ * What waits for the user. The focus comes to it where it would be lost, or lies in an empty text field; once it is
  * done the focus goes on to what waits next. Letters that are typed meanwhile are a message.
  */
 export function Pending({ label, question, onSubmit, children }: PendingProps) {

@@ -113,7 +113,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
   );
 }
 
-/** Nothing more is to be seen of the call but what it did: it has an output, or other words came first. */
+/** Nothing more is to be seen of the call but what it did: it has an output, or another message came first. */
 export function isOver(part: ToolPart, passed: boolean): boolean {
   if (part.state === "output-available") return part.preliminary !== true;
   return passed && ["input-available", "approval-requested"].includes(part.state);

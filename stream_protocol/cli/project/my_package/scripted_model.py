@@ -18,7 +18,7 @@ def scripted_model(*, delay: float = 0.0) -> ScriptedLlm:
 
 def _respond(request: LlmRequest) -> Turn:
     parts = (request.contents[-1].parts if request.contents else None) or []
-    return _after_tool(parts) or _after_words(" ".join(part.text or "" for part in parts))
+    return _after_tool(parts) or _answer_to(" ".join(part.text or "" for part in parts))
 
 
 def _after_tool(parts: list[Part]) -> Turn | None:
@@ -34,8 +34,8 @@ def _after_tool(parts: list[Part]) -> Turn | None:
     return None
 
 
-def _after_words(words: str) -> Turn:
-    lower = words.lower()
+def _answer_to(text: str) -> Turn:
+    lower = text.lower()
     if "clear" in lower:
         return Call("clear_list")
     if "time zone" in lower:
@@ -43,5 +43,5 @@ def _after_words(words: str) -> Turn:
     if "what" in lower:
         return Call("show_list")
     if lower.startswith("put ") and " on the list" in lower:
-        return Call("add_item", {"item": words[len("put ") : lower.index(" on the list")]})
+        return Call("add_item", {"item": text[len("put ") : lower.index(" on the list")]})
     return HELP

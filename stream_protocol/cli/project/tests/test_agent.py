@@ -18,8 +18,8 @@ async def talk() -> bytes:
     streams = []
     async with httpx.AsyncClient(transport=server, base_url="http://localhost") as page:
         for number, text in enumerate(SAID):
-            words = {"id": f"words-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
-            response = await page.post("/api/chat", json={"id": "shopping", "messages": [words]})
+            message = {"id": f"message-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
+            response = await page.post("/api/chat", json={"id": "shopping", "messages": [message]})
             streams.append(response.raise_for_status().content)
     return b"".join(streams)
 

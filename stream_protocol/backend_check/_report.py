@@ -1,0 +1,62 @@
+"""The report of a check as JSON, and its badge."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from stream_protocol.backend_check._results import PROFILES, Outcome, Result
+from stream_protocol.wire import AiSdkVersion, json_value
+
+
+def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result]:
+    """The broken checks, and those of claimed profiles that the server does not offer, unless the settings say so."""
+    return [
+        each
+        for each in results
+        if each.outcome is Outcome.BROKEN
+        or (each.outcome is Outcome.NOT_OFFERED and each.check.profile in claimed and not each.declared)
+    ]
+
+
+def badge(results: Sequence[Result], versions: Sequence[AiSdkVersion]) -> Mapping[str, Any]:
+    """A badge in the form of shields.io's endpoint: how many checks of each profile hold."""
+    counts = []
+    for profile in PROFILES:
+        outcomes = [each.outcome for each in results if each.check.profile == profile]
+        if outcomes:
+            counts.append(f"{profile} {outcomes.count(Outcome.HOLDS)}/{len(outcomes)}")
+    is_broken = any(each.outcome is Outcome.BROKEN for each in results)
+    return {
+        "schemaVersion": 1,
+        "label": f"AI SDK {' and '.join(f'v{version}' for version in versions)}",
+        "message": ", ".join(counts),
+        "color": "red" if is_broken else "green",
+    }
+
+
+def report(
+    url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Collection[str]
+) -> Mapping[str, Any]:
+    """The report as JSON values."""
+    return {
+        "url": url,
+        "aiSdk": [*versions],
+        "claimed": [*claimed],
+        "passed": not failures(results, claimed),
+        "badge": badge(results, versions),
+        "checks": [_check(each) for each in results],
+    }
+
+
+def _check(result: Result) -> Mapping[str, Any]:
+    check = result.check
+    values: dict[str, Any] = {
+        "name": check.name,
+        "profile": check.profile,
+        "rule": check.rule,
+        "outcome": str(result.outcome),
+    }
+    if result.reason:
+        values["reason"] = result.reason
+    if result.outcome is Outcome.BROKEN:
+        values |= {"source": result.source, "chunk": json_value(result.chunk, lossy=True)}
+    return values

@@ -1,0 +1,93 @@
+"""``adk-ui-stream check --url``: the checks of a backend, and the printed grid."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import click
+
+from stream_protocol.backend_check import (
+    PROFILES,
+    NoBackendError,
+    Outcome,
+    Result,
+    Settings,
+    SettingsError,
+    badge,
+    failures,
+    read_settings,
+    report,
+    run_checks,
+)
+from stream_protocol.cli._output import print_at_once, progress
+from stream_protocol.cli._program import refuse
+from stream_protocol.wire import printable, short_json
+
+if TYPE_CHECKING:
+    from stream_protocol.wire import AiSdkVersion
+
+_COLORS: Final = {Outcome.HOLDS: "green", Outcome.BROKEN: "red", Outcome.NOT_OFFERED: "yellow"}
+_INDENT: Final = 15
+"""Columns before the name of a check."""
+
+
+def check_backend(
+    url: str, *, prompts: str | None, claimed: Sequence[str], versions: Sequence[AiSdkVersion], as_json: bool
+) -> bool:
+    """Checks the server and prints the report. Returns True if nothing is broken, and nothing claimed is missing."""
+    _check_url(url)
+    try:
+        settings = Settings() if prompts is None else read_settings(prompts)
+        with progress(f"Checking {url}"):
+            results = asyncio.run(run_checks(url, settings, profiles=claimed or PROFILES, versions=versions))
+    except (SettingsError, NoBackendError) as error:
+        refuse(str(error))
+    if as_json:
+        print_at_once([json.dumps(report(url, results, versions, claimed), indent=2) + "\n"])
+    else:
+        print_at_once(f"{line}\n" for line in _grid(url, results, versions, claimed))
+    return not failures(results, claimed)
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and parts.hostname is not None and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        refuse(f"--url {url} is not an address such as http://localhost:8000/api/chat")
+
+
+def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Sequence[str]) -> list[str]:
+    """The lines of the report: profile by profile, then the badge."""
+    clients = badge(results, versions)
+    lines = [f"{url}, as clients of {clients['label']} use it"]
+    for profile in PROFILES:
+        of_profile = [each for each in results if each.check.profile == profile]
+        if of_profile:
+            lines += ["", click.style(profile, bold=True)]
+        for result in of_profile:
+            lines += _rows(result)
+    missing = [each for each in failures(results, claimed) if each.outcome is Outcome.NOT_OFFERED]
+    if missing:
+        names = ", ".join(each.check.name for each in missing)
+        lines += ["", f"Claimed by --profile, and not offered: {names}."]
+    color = "green" if not failures(results, claimed) else "red"
+    return [*lines, "", click.style(f"{clients['label']}: {clients['message']}", fg=color)]
+
+
+def _rows(result: Result) -> list[str]:
+    """The row of a check. Below it: the reason, the chunk and the source."""
+    check = result.check
+    outcome = click.style(f"{result.outcome:{_INDENT - 2}}", fg=_COLORS[result.outcome])
+    rows = [f"  {outcome}{check.name:24}{check.rule}"]
+    details = [result.reason] if result.reason else []
+    if result.outcome is Outcome.BROKEN:
+        details += [f"chunk: {short_json(result.chunk)}"] if result.chunk is not None else []
+        details.append(f"source: {result.source}")
+    return rows + [" " * _INDENT + printable(" ".join(text.split())) for text in details]

@@ -1,0 +1,142 @@
+"""docs/backends.md: the grid, from the results of the last run."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tests.backends.backends import BACKENDS, SERVERS, Backend
+
+RESULTS: Final = Path(__file__).parent / "results.json"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "backends.md"
+LINKS: Final = "../tests/backends"
+SIGNS: Final = {"holds": "✓", "broken": "**✗**", "not offered": "-"}
+PROFILES: Final = ("stream", "chat", "tools", "durable")
+
+HEAD: Final = """\
+# Backends compared
+
+[`adk-ui-stream check --url`](check-backend.md) against other backends of `useChat`. Each server runs the same small
+agent, set up as the package's own documentation says, and gets the same prompts. A script wrote this page:
+[repeat it](#repeat-it).
+
+✓ holds · ✗ is broken · - is not offered. {clients}
+"""
+
+FAIRNESS: Final = """\
+## How to read it
+
+- **We wrote the checks.** Their sources are the AI SDK's client and documentation, and RFC 9110. Two checks of
+  `durable` have no such source: they hold the promises of [that profile](check-backend.md#profiles).
+- **"Not offered" is no fault.** The other packages are libraries: they stream an answer, and your app adds routes for
+  resume and stop. The last column has them, as the AI SDK's guide builds them.
+- **A broken check may be the server's.** These servers are short. An app can catch more errors than they do.
+- **It is a snapshot** of the versions below. Please report a setup that is not fair.
+"""
+
+REPEAT: Final = """\
+## Repeat it
+
+```sh
+make setup
+.venv/bin/python -m tests.backends
+```
+
+The script installs each package in its newest version into `.venv-backends`, starts its [server](#the-servers), runs
+the check with [prompts.toml](../tests/backends/prompts.toml), and writes this page. It needs PyPI, the npm registry,
+Node 20.19 or later, and Python 3.12 or later. To try one backend only, name it: `python -m tests.backends ai-node`.
+"""
+
+Results = Mapping[str, Mapping[str, Any]]
+
+
+def load_results() -> Results:
+    """The results of each backend, by its key."""
+    results: Results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return results
+
+
+def page(results: Results) -> str:
+    """The page."""
+    sections = [
+        HEAD.format(clients=f"The check ran on {date(results)}, for clients with `ai` 6 and 7."),
+        "\n".join(_counts(results)),
+        FAIRNESS,
+        "\n".join(_setups(results)),
+        "\n".join(_grid(results)),
+        "\n".join(_broken(results)),
+        REPEAT,
+    ]
+    return "\n".join(f"{section.rstrip()}\n" for section in sections)
+
+
+def date(results: Results) -> str:
+    """The day of the newest result."""
+    return max(str(result["date"]) for result in results.values())
+
+
+def checks_of(results: Results, backend: Backend) -> dict[str, Mapping[str, Any]]:
+    """The results of one backend by the names of the checks."""
+    return {check["name"]: check for check in results[backend.key]["report"]["checks"]}
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _head(first: str) -> list[str]:
+    return [_row(first, *(backend.title for backend in BACKENDS)), "|---" * (len(BACKENDS) + 1) + "|"]
+
+
+def _counts(results: Results) -> Iterator[str]:
+    yield from _head("Profile")
+    for profile in PROFILES:
+        cells = []
+        for backend in BACKENDS:
+            outcomes = [each["outcome"] for each in checks_of(results, backend).values() if each["profile"] == profile]
+            cells.append(f"{outcomes.count('holds')} of {len(outcomes)}")
+        yield _row(f"`{profile}`", *cells)
+
+
+def _setups(results: Results) -> Iterator[str]:
+    yield from ("## The servers", "")
+    yield from ("| Backend | Versions | Server | Uses | As in |", "|---|---|---|---|---|")
+    for backend in BACKENDS:
+        versions = ", ".join(f"{name} {version}" for name, version in results[backend.key]["versions"].items())
+        server = f"[{backend.server}]({LINKS}/{SERVERS.name}/{backend.server})"
+        yield _row(backend.title, versions, server, backend.setup, backend.guide)
+    yield ""
+    for backend in BACKENDS:
+        yield from (f"- **{backend.title}**, {note}" for note in backend.notes)
+    yield ""
+
+
+def _grid(results: Results) -> Iterator[str]:
+    yield from ("## The grid", "")
+    for profile in PROFILES:
+        yield from (f"### {profile}", "", *_head("Check"))
+        columns = [checks_of(results, backend) for backend in BACKENDS]
+        for name, check in columns[0].items():
+            if check["profile"] == profile:
+                signs = [SIGNS[column[name]["outcome"]] for column in columns]
+                yield _row(f"**{name}**: {check['rule']}", *signs)
+        yield ""
+
+
+def _broken(results: Results) -> Iterator[str]:
+    yield from ("## What is broken", "")
+    for backend in BACKENDS:
+        broken = [each for each in checks_of(results, backend).values() if each["outcome"] == "broken"]
+        yield f"**{backend.title}**: {len(broken) or 'nothing'}."
+        yield ""
+        for check in broken:
+            yield f"- **{check['name']}**: {_plain(check['reason'])}"
+            if check["chunk"] is not None:
+                yield f"  The chunk: `{json.dumps(check['chunk'])}`."
+            yield f"  Source of the rule: {check['source']}."
+        yield from [""] if broken else []
+
+
+def _plain(text: str) -> str:
+    """A reason as one line of Markdown. It may quote a server's response."""
+    return " ".join(text.split()).replace("<", "&lt;").replace("[", "\\[")

@@ -1,0 +1,157 @@
+"""``adk-ui-stream check --url``: the grid, the report, and the exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from stream_protocol.backend_check import PROFILES
+from stream_protocol.cli import main
+from tests.backend_check.fake_backend import SETTINGS, FakeBackend
+from tests.ports import free_port
+from tests.served import served
+
+PROMPTS = "\n".join(f"{name} = {json.dumps(SETTINGS.prompts(name))}" for name in ("tool", "approval", "client_tool"))
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["check", *arguments])
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> str:
+    file = tmp_path / "prompts.toml"
+    file.write_text(PROMPTS, encoding="utf-8")
+    return str(file)
+
+
+def test_a_server_that_holds_all_is_exit_0(prompts: str) -> None:
+    with served(FakeBackend().app()) as address:
+        result = run("--url", f"{address}/api/chat", "--prompts", prompts, "--profile", "stream")
+    lines = result.stdout.splitlines()
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert lines[0] == f"{address}/api/chat, as clients of AI SDK v6 and v7 use it"
+    assert lines[2:4] == ["stream", "  holds        text answer             An answer is a legal stream with text."]
+    assert lines[-1] == "AI SDK v6 and v7: stream 9/9"
+
+
+def test_a_broken_rule_is_shown_with_its_chunk_and_its_source_and_is_exit_1(prompts: str) -> None:
+    with served(FakeBackend("edit").app()) as address:
+        result = run("--url", f"{address}/api/chat", "--prompts", prompts, "--profile", "chat", "--ai-sdk", "7")
+    lines = result.stdout.splitlines()
+    at = lines.index("  broken       edit                    An edit does not overwrite the user message.")
+    assert lines[at + 1].strip() == "The answer has the id of the user message, and overwrites it."
+    assert lines[at + 2].strip().startswith('chunk: {"type":"start","messageId":')
+    assert lines[at + 3].strip() == "source: ai: ui/chat.ts"
+    assert lines[-1] == "AI SDK v7: chat 9/10"
+    assert result.exit_code == 1
+
+
+def test_a_profile_is_a_claim(prompts: str) -> None:
+    app = Starlette(routes=FakeBackend().routes("")[:1])
+    with served(app) as address:
+        arguments = ("--url", f"{address}/api/chat", "--prompts", prompts)
+        claimed = run(*arguments, "--profile", "durable")
+        Path(prompts).write_text(f"{PROMPTS}\nresume = false\nstop = false\n", encoding="utf-8")
+        declared = run(*arguments, "--profile", "durable")
+    assert claimed.exit_code == 1
+    assert "Claimed by --profile, and not offered: resume, second reader, nothing to resume, stop," in claimed.stdout
+    assert (declared.exit_code, "Claimed" in declared.stdout) == (0, False)
+
+
+def test_the_report_is_json(prompts: str) -> None:
+    with served(FakeBackend("headers").app()) as address:
+        result = run("--url", f"{address}/api/chat", "--prompts", prompts, "--profile", "stream", "--json")
+    report = json.loads(result.stdout)
+    assert (result.exit_code, report["passed"], report["claimed"]) == (1, False, ["stream"])
+    assert (report["url"], report["aiSdk"]) == (f"{address}/api/chat", [6, 7])
+    badge = {"schemaVersion": 1, "label": "AI SDK v6 and v7", "message": "stream 8/9", "color": "red"}
+    assert report["badge"] == badge
+    assert report["checks"][:2] == [
+        {
+            "name": "text answer",
+            "profile": "stream",
+            "rule": "An answer is a legal stream with text.",
+            "outcome": "holds",
+        },
+        {
+            "name": "headers",
+            "profile": "stream",
+            "rule": "The response has the headers of the protocol.",
+            "outcome": "broken",
+            "reason": "The header x-vercel-ai-ui-message-stream is '' instead of 'v1'.",
+            "source": "ai: docs/04-ai-sdk-ui/50-stream-protocol.mdx",
+            "chunk": None,
+        },
+    ]
+
+
+def test_a_server_cannot_write_to_the_terminal() -> None:
+    async def chat(_: Request) -> Response:
+        return Response("\x1b[31m\nred\x9b", 500)
+
+    with served(Starlette(routes=[Route("/api/chat", chat, methods=["POST"])])) as address:
+        result = run("--url", f"{address}/api/chat", "--profile", "stream")
+    assert result.exit_code == 1
+    assert result.stdout.replace("\n", "").isprintable()
+
+
+STATUSES = [
+    (404, "POST is HTTP 404; --url is the address of the chat itself"),
+    (405, "POST is HTTP 405; --url is the address of the chat itself"),
+    (401, "HTTP 401; set the headers of a user in the file of --prompts"),
+]
+
+
+@pytest.mark.parametrize(("status", "reason"), STATUSES)
+def test_an_address_without_a_chat_is_exit_2(status: int, reason: str) -> None:
+    async def chat(_: Request) -> Response:
+        return Response(status_code=status)
+
+    with served(Starlette(routes=[Route("/api/chat", chat, methods=["POST"])])) as address:
+        result = run("--url", f"{address}/api/chat")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"adk-ui-stream: {address}/api/chat: {reason}\n"
+
+
+def test_a_server_that_cannot_be_reached_is_exit_2() -> None:
+    url = f"http://127.0.0.1:{free_port()}/api/chat"
+    result = run("--url", url)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"adk-ui-stream: {url}: cannot connect: All connection attempts failed\n"
+
+
+@pytest.mark.parametrize("url", ["", "chat", "localhost:8000/api/chat", "ftp://localhost/x", "http://", "http://a:b/"])
+def test_a_text_that_is_not_an_address_is_exit_2(url: str) -> None:
+    result = run("--url", url)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (f"adk-ui-stream: --url {url} is not an address such as http://localhost:8000/api/chat\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((), "Missing argument 'FILE' or option '--url'"),
+        (("file", "--url", "http://a/b"), "FILE and --url exclude each other"),
+        (("--url", "http://a/b", "--session", "s"), "--session is an option for FILE"),
+        (("file", "--json"), "--prompts, --profile and --json are options for --url"),
+        (("file", "--profile", "chat"), "--prompts, --profile and --json are options for --url"),
+        (("file", "--prompts", "x"), "--prompts, --profile and --json are options for --url"),
+        (("--url", "http://a/b", "--profile", "fast"), "'fast' is not one of 'stream', 'chat', 'tools', 'durable'"),
+        (("--url", "http://a/b", "--prompts", "missing.toml"), "missing.toml: No such file or directory"),
+    ],
+)
+def test_bad_usage_is_exit_2_with_one_line(arguments: tuple[str, ...], reason: str) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (2, "", 1)
+    assert reason in result.stderr
+
+
+def test_the_option_has_the_profiles_that_exist() -> None:
+    (option,) = [each for each in main.commands["check"].params if each.name == "profiles"]
+    assert tuple(getattr(option.type, "choices", ())) == PROFILES

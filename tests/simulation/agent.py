@@ -1,0 +1,290 @@
+"""The agent, as a model of ADK's ``Runner``: it says words, calls a tool, and asks before it pays.
+
+Each word is said once in the world: ``m7.2`` is word 2 of call 7 of the model. So a reader that lacks a word, or gets
+one twice, is found by its text alone. ``Ledger`` notes what the agent and its tools have really done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from google.adk.agents import LlmAgent
+from google.adk.agents.invocation_context import new_invocation_context_id
+from google.adk.events import Event, EventActions
+from google.adk.flows.llm_flows.functions import REQUEST_CONFIRMATION_FUNCTION_CALL_NAME
+from google.adk.runners import Runner
+from google.adk.tools.tool_confirmation import ToolConfirmation
+from google.genai import types
+from typing_extensions import override
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from google.adk.agents.run_config import RunConfig
+    from google.adk.sessions import BaseSessionService, Session
+
+    from tests.simulation.run_engine import CallJournal
+
+APP: Final = "app"
+AGENT: Final = LlmAgent(name="root", model="scripted")
+
+Kind: TypeAlias = Literal["talk", "work", "pay"]
+"""``talk``: words. ``work``: words, a tool, and words. ``pay``: words, a tool that waits for an approval, and words."""
+
+KINDS: Final[tuple[Kind, ...]] = ("talk", "work", "pay")
+
+AWAITS_APPROVAL: Final = "This tool call requires confirmation, please approve or reject."
+
+
+@dataclass(frozen=True)
+class Script:
+    """How the agent answers a message. ``pause``: seconds before each word. ``tool_seconds``: that the tool takes."""
+
+    kind: Kind
+    words: int
+    pause: float
+    tool_seconds: float
+
+
+@dataclass(frozen=True)
+class ToolStart:
+    """A tool has started. ``message``: the words of the user that the agent answers. ``holder``: of the chat's lease
+    then, in the store; empty if there is none."""
+
+    call_id: str
+    tool: str
+    message: str
+    at: float
+    worker: int
+    holder: str
+    holder_worker: str
+    process: str
+    """The process that runs the tool."""
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """The model was called."""
+
+    number: int
+    message: str
+    at: float
+    worker: int
+
+
+@dataclass
+class Ledger:
+    """The truth about the agent."""
+
+    scripts: dict[str, Script] = field(default_factory=dict)
+    """By the words of the user."""
+    calls: list[ModelCall] = field(default_factory=list)
+    said: dict[int, int] = field(default_factory=dict)
+    """By the call of the model: the number of words that it has said."""
+    late_words: dict[int, int] = field(default_factory=dict)
+    """The same, of the words that it has said while the run of another worker had the chat."""
+    tools: list[ToolStart] = field(default_factory=list)
+    ended: set[str] = field(default_factory=set)
+    """The calls whose tool has run to its end."""
+
+
+class ScriptedRunner(Runner):
+    """The runner of one worker. ``note_call(message)``: called when the model is called, returns the call's number.
+    ``note_word(call)``: called when it says a word.
+    ``note_tool(call id, tool, message)``: called when a tool starts."""
+
+    journal: CallJournal | None = None
+    """The calls that an engine keeps; ``None`` without an engine."""
+
+    def __init__(
+        self,
+        sessions: BaseSessionService,
+        ledger: Ledger,
+        note_call: Callable[[str], int],
+        note_word: Callable[[int], None],
+        note_tool: Callable[[str, str, str], None],
+    ) -> None:
+        super().__init__(app_name=APP, agent=AGENT, session_service=sessions)
+        self.ledger = ledger
+        self.note_call = note_call
+        self.note_word = note_word
+        self.note_tool = note_tool
+
+    @override
+    async def run_async(
+        self,
+        *,
+        user_id: str,
+        session_id: str,
+        invocation_id: str | None = None,
+        new_message: types.Content | None = None,
+        state_delta: dict[str, Any] | None = None,
+        run_config: RunConfig | None = None,
+        yield_user_message: bool = False,
+        abort_signal: asyncio.Event | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        session = await self.session_service.get_session(app_name=APP, user_id=user_id, session_id=session_id)
+        assert session is not None
+        assert new_message is not None
+        assert run_config is not None
+        assert abort_signal is not None
+        turn = Turn(
+            self, session, invocation_id or new_invocation_context_id(), run_config.custom_metadata, abort_signal
+        )
+        answer = new_message.parts[0].function_response if new_message.parts else None
+        if answer is not None:
+            turn.find_call(str(answer.id))
+        user = turn.event("user", new_message, actions=EventActions(state_delta=state_delta or {}))
+        await turn.store(user)
+        yield user
+        if answer is None:
+            message = str(new_message.parts[0].text) if new_message.parts else ""
+            steps = turn.answer_words(message)
+        else:
+            steps = turn.answer_approval(bool((answer.response or {}).get("confirmed")))
+        async for event in steps:
+            yield event
+
+
+class Turn:
+    """One invocation."""
+
+    def __init__(
+        self,
+        runner: ScriptedRunner,
+        session: Session,
+        invocation_id: str,
+        metadata: dict[str, Any] | None,
+        abort_signal: asyncio.Event,
+    ) -> None:
+        self._runner = runner
+        self._ledger = runner.ledger
+        self._journal = runner.journal
+        self._session = session
+        self._invocation_id = invocation_id
+        self._metadata = metadata
+        self._abort_signal = abort_signal
+        self._call = types.FunctionCall()
+        self._message = ""
+
+    def find_call(self, confirmation_id: str) -> None:
+        """Finds the call that this answer is about, and the message that the agent answers."""
+        for event in self._session.events:
+            for call in event.get_function_calls():
+                if call.id == confirmation_id:
+                    self._call = types.FunctionCall.model_validate((call.args or {})["originalFunctionCall"])
+                    self._invocation_id = event.invocation_id
+        self._message = str((self._call.args or {})["message"])
+
+    def event(self, author: str, content: types.Content | None, **fields: Any) -> Event:
+        return Event(
+            author=author,
+            invocation_id=self._invocation_id,
+            content=content,
+            custom_metadata=self._metadata,
+            **fields,
+        )
+
+    async def store(self, event: Event) -> None:
+        await self._runner.session_service.append_event(self._session, event)
+
+    async def answer_words(self, message: str) -> AsyncGenerator[Event, None]:
+        """The agent's answer to a message."""
+        self._message = message
+        kind = self._ledger.scripts[message].kind
+        async for event in self._speak(call="" if kind == "talk" else kind):
+            yield event
+        if kind == "talk" or self._abort_signal.is_set():
+            return
+        if kind == "work":
+            async for event in self._use_tool():
+                yield event
+            return
+        async for event in self._ask_for_approval():
+            yield event
+
+    async def answer_approval(self, approved: bool) -> AsyncGenerator[Event, None]:
+        """What follows from an approval, or a denial."""
+        if approved:
+            async for event in self._use_tool():
+                yield event
+            return
+        denied = self._response({"error": "This tool call is rejected."})
+        await self.store(denied)
+        yield denied
+        async for event in self._speak():
+            yield event
+
+    async def _speak(self, call: str = "") -> AsyncGenerator[Event, None]:
+        """Calls the model. ``call``: the tool that it calls after its words."""
+        kept = None if self._journal is None else self._journal.next_answer()
+        if kept is None:
+            script = self._ledger.scripts[self._message]
+            number = self._runner.note_call(self._message)
+            for word in range(script.words):
+                await asyncio.sleep(script.pause)
+                if self._abort_signal.is_set():
+                    return
+                self._ledger.said[number] = word + 1
+                self._runner.note_word(number)
+                yield self.event("root", _text(f"m{number}.{word} "), partial=True)
+            kept = number, script.words
+            if self._journal is not None:
+                await self._journal.keep_answer(kept)
+        number, words = kept
+        parts = [types.Part(text="".join(f"m{number}.{word} " for word in range(words)))]
+        if call:
+            self._call = types.FunctionCall(id=f"{call}-{number}", name=call, args={"message": self._message})
+            parts.append(types.Part(function_call=self._call))
+        complete = self.event("root", types.Content(role="model", parts=parts))
+        await self.store(complete)
+        yield complete
+
+    async def _use_tool(self) -> AsyncGenerator[Event, None]:
+        """Runs the tool, whose call is stored, and tells the model of its result."""
+        if self._abort_signal.is_set():
+            return
+        call_id, tool = str(self._call.id), str(self._call.name)
+        noted = None if self._journal is None else await self._journal.begin_tool(call_id)
+        if noted is None:
+            self._runner.note_tool(call_id, tool, self._message)
+            await asyncio.sleep(self._ledger.scripts[self._message].tool_seconds)
+            self._ledger.ended.add(call_id)
+            if self._journal is not None:
+                await self._journal.end_tool(call_id, "done")
+            noted = "done"
+        response = {"error": "Nobody knows whether it ended."} if noted == "started" else {"result": noted}
+        done = self._response(response)
+        await self.store(done)
+        yield done
+        if not self._abort_signal.is_set():
+            async for event in self._speak():
+                yield event
+
+    async def _ask_for_approval(self) -> AsyncGenerator[Event, None]:
+        confirmation = ToolConfirmation(hint="", confirmed=False)
+        args = {
+            "originalFunctionCall": self._call.model_dump(exclude_none=True, by_alias=True),
+            "toolConfirmation": confirmation.model_dump(exclude_none=True, by_alias=True),
+        }
+        asked = types.FunctionCall(id=f"ask-{self._call.id}", name=REQUEST_CONFIRMATION_FUNCTION_CALL_NAME, args=args)
+        content = types.Content(role="model", parts=[types.Part(function_call=asked)])
+        request = self.event("root", content, long_running_tool_ids={str(asked.id)})
+        await self.store(request)
+        yield request
+        actions = EventActions(requested_tool_confirmations={str(self._call.id): confirmation}, skip_summarization=True)
+        waiting = self._response({"error": AWAITS_APPROVAL}, actions=actions)
+        await self.store(waiting)
+        yield waiting
+
+    def _response(self, response: dict[str, Any], **fields: Any) -> Event:
+        part = types.Part(
+            function_response=types.FunctionResponse(id=self._call.id, name=self._call.name, response=response)
+        )
+        return self.event("root", types.Content(role="user", parts=[part]), **fields)
+
+
+def _text(text: str) -> types.Content:
+    return types.Content(role="model", parts=[types.Part(text=text)])

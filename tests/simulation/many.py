@@ -1,0 +1,58 @@
+"""Executes many schedules, in many processes, and tells what broke."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import time
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from tests.simulation.execution import simulate
+from tests.simulation.model import broken
+from tests.simulation.schedule import Schedule, drawn
+from tests.simulation.shrinking import shrunk
+from tests.simulation.story import told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CHUNK: Final = 200
+
+Failure: TypeAlias = tuple[int, str, str]
+"""A seed, the promise that it breaks, and how."""
+
+
+def failures_of(seeds: Sequence[int]) -> list[Failure]:
+    """The broken promises of some schedules."""
+    found = [(seed, promise, how) for seed in seeds for promise, how in broken(simulate(drawn(seed)))]
+    gc.collect()
+    return found
+
+
+def story_of(schedule: Schedule) -> str:
+    """The story of one schedule."""
+    seen = simulate(schedule, tells=True)
+    return told(seen, broken(seen))
+
+
+def smallest(schedule: Schedule, promise: str) -> Schedule:
+    """The smallest schedule like this one that breaks the promise."""
+    return shrunk(schedule, lambda other: any(name == promise for name, _ in broken(simulate(other))))
+
+
+def execute_all(seeds: Sequence[int], *, processes: int | None, minutes: float) -> tuple[int, list[Failure]]:
+    """Executes schedules until all are done, or the time is over. Returns how many were executed."""
+    begun, executed, found = time.perf_counter(), 0, list[Failure]()
+    chunks = [seeds[begin : begin + CHUNK] for begin in range(0, len(seeds), CHUNK)]
+    with multiprocessing.get_context("spawn").Pool(processes, _begin_process) as pool:
+        for chunk, failures in zip(chunks, pool.imap(failures_of, chunks), strict=True):
+            found += failures
+            executed += len(chunk)
+            if time.perf_counter() - begun > 60 * minutes:
+                break
+    return executed, found
+
+
+def _begin_process() -> None:
+    gc.collect()
+    gc.freeze()  # what was imported is never garbage

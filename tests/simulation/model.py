@@ -1,0 +1,303 @@
+"""The promises of the server, as a specification: what clients may see, whatever happens to workers and stores.
+
+Each promise is a function that yields the sentences about how it was broken. ``PROMISES`` has all of them. None of them
+looks at our own objects: they judge by what clients got, what the stores have, and what the agent has really done.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from tests.simulation.clients import LAST_WORDS
+from tests.simulation.network import Outage
+from tests.simulation.schedule import LEASE, FailOver, Pause, Repeat, Send
+from tests.simulation.views import (
+    TERMINALS,
+    Case,
+    View,
+    is_input,
+    parts_of,
+    request_of,
+    texts_of_user,
+    told,
+    words_of,
+    wrong_words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.simulation.seen import Seen, StopRequest
+
+OPEN_STATES: Final = frozenset({"input-streaming", "input-available", "approval-responded"})
+"""The states of a call that something still works at."""
+
+STATUSES: Final = {
+    "words": frozenset({200, 503, 0}),
+    "answer": frozenset({200, 409, 503, 0}),
+    "resume": frozenset({200, 204, 503, 0}),
+}
+"""By kind of a request: 0 is a worker that is not there. 409 is an answer that was stopped, or came too late."""
+
+AT_ONCE: Final = 0.1
+"""Seconds in which a stop reaches another worker while all is well."""
+
+
+def nothing_stays_open(case: Case) -> Iterator[str]:
+    """Every request is answered, every response ends, and no run, lease, record or task is left behind."""
+    yield from case.seen.problems
+
+
+def one_owner_at_a_time(case: Case) -> Iterator[str]:
+    """A tool starts only while its run holds the lease of the chat. A run that has lost it reads one more word of its
+    model at most.
+
+    Two exceptions. A fail-over that forgets may give the chat to two runs for a moment. With an engine, a tool may wait
+    for the engine's database before it starts, and its worker may lose the lease then.
+    """
+    if case.forgets:
+        return
+    for call, words in case.seen.ledger.late_words.items():
+        if words > 1:
+            yield f"m{call} said {words} words while the run of another worker had the chat"
+    if case.seen.schedule.engine:
+        return
+    for tool in case.seen.ledger.tools:
+        if tool.holder_worker != tool.process:
+            yield f"{tool.call_id} started on {tool.process} while the lease was of {tool.holder_worker or 'nobody'}"
+
+
+def what_is_stored_belongs_to_the_newest_request(case: Case) -> Iterator[str]:
+    """Once a request is stored, nothing of an older one is: a worker that has lost its chat writes nothing more."""
+    newest = ""
+    for stored in case.seen.stored:
+        event = stored.event
+        if not event.content or not event.content.parts:
+            continue
+        key = request_of(event)
+        if is_input(event):
+            newest = key
+        elif key and newest and key != newest:
+            yield f"worker {stored.worker} stored {told(event)} at {stored.at:.3f}, of an older request"
+
+
+def a_tool_runs_once(case: Case) -> Iterator[str]:
+    """No call is executed twice, and none that the user has denied."""
+    starts = Counter(tool.call_id for tool in case.seen.ledger.tools)
+    for call_id, count in starts.items():
+        if count > 1:
+            yield f"{call_id} was executed {count} times"
+    denied = {
+        view.response.call_id for view in case.views if view.response.kind == "answer" and not view.response.approves
+    }
+    yield from (f"{call_id} was denied, and executed" for call_id in sorted(denied & starts.keys()))
+    for view in case.views:
+        response = view.response
+        is_approval = response.kind == "answer" and response.approves
+        if is_approval and view.is_whole and view.end == "finish" and not starts[response.call_id]:
+            yield f"{response.call_id} was approved and its message finished, but it was not executed"
+
+
+def an_accepted_message_is_stored_once(case: Case) -> Iterator[str]:
+    """A request with the status 200 is in the session, once, however often it is repeated."""
+    for words, count in case.said_by_user.items():
+        if count > 1:
+            yield f"{words} is stored {count} times"
+    for words in case.seen.ledger.scripts:
+        if case.accepted(words) is not None and not case.said_by_user[words]:
+            yield f"{words} was accepted, and is not stored"
+    for call_id, count in case.answers_stored.items():
+        if count > 1:
+            yield f"the answer to {call_id} is stored {count} times"
+
+
+def an_acknowledged_stop_holds(case: Case) -> Iterator[str]:
+    """After a stop was acknowledged, no tool of the requests that were accepted before it starts, and no model is
+    called. Another worker learns of the stop at once if all is well, and within a lease otherwise."""
+    ledger = case.seen.ledger
+    for stop in case.seen.stops:
+        if stop.acknowledged is None or _is_forgotten(case, stop):
+            continue
+        began = [(tool.at, tool.message, tool.worker, tool.call_id) for tool in ledger.tools]
+        began += [(call.at, call.message, call.worker, f"call m{call.number} of the model") for call in ledger.calls]
+        for at, message, worker, what in began:
+            if _is_meant(case, stop, message, at) and at > _known_at(case, stop, worker):
+                yield f"the stop was acknowledged at {stop.acknowledged:.3f}, and {what} began at {at:.3f}"
+
+
+def each_reader_gets_a_prefix(case: Case) -> Iterator[str]:
+    """Each response shows the words of the model from the first on: none is missing, none comes twice, none is out of
+    order. The calls of the model come in their order."""
+    for view in case.views:
+        if wrong := wrong_words(view.words, case.seen.ledger.said):
+            yield f"{view}: {wrong}"
+        if view.chunks and view.chunks[0]["type"] not in {"start", "error", "abort"}:
+            yield f"{view}: begins with {view.chunks[0]['type']}"
+        outputs = Counter(chunk["toolCallId"] for chunk in view.chunks if chunk["type"].startswith("tool-output"))
+        yield from (f"{view}: {call_id} has {count} results" for call_id, count in outputs.items() if count > 1)
+
+
+def each_response_has_one_terminal(case: Case) -> Iterator[str]:
+    """A response that was read to its end has one terminal chunk, the last, and ``[DONE]``. Its parts are closed."""
+    for view in case.views:
+        if len(view.terminals) > 1 or (view.terminals and view.end not in TERMINALS):
+            yield f"{view}: ends in {view.terminals}"
+        if not view.is_whole:
+            continue
+        if not view.terminals or not view.is_done:
+            yield f"{view}: has ended without a terminal"
+        counts = Counter(chunk["type"] for chunk in view.chunks)
+        if counts["text-start"] != counts["text-end"]:
+            yield f"{view}: a text is left open"
+        if view.end == "finish" and view.words:
+            call, word = view.words[-1]
+            if word + 1 != case.seen.ledger.said[call]:
+                yield f"{view}: has finished, and m{call} lacks words"
+
+
+def a_page_that_reloads_has_all_that_was_promised(case: Case) -> Iterator[str]:
+    """Every history has the accepted messages, once each, and the words of the model like a stream. At the end no call
+    is left open, and what a page saw finish is there."""
+    final = case.seen.final_history
+    for history in (*case.seen.histories, *([final] if final else ())):
+        if history.status not in {200, 404, 503, None}:
+            yield f"the history at {history.begun:.3f} got {history.status}"
+        if history.status not in {200, 404}:
+            continue
+        texts = texts_of_user(history)
+        yield from (f"{text} is {count} times in the history" for text, count in Counter(texts).items() if count > 1)
+        for words in case.seen.ledger.scripts:
+            accepted = case.accepted(words)
+            if accepted is not None and accepted < history.begun and words not in texts:
+                yield f"{words} was accepted at {accepted:.3f}, and is not in the history at {history.begun:.3f}"
+        if wrong := wrong_words(words_of(history), case.seen.ledger.said):
+            yield f"the history at {history.begun:.3f}: {wrong}"
+    if final is None:
+        return
+    for part in parts_of(final):
+        if part.get("state") in OPEN_STATES:
+            yield f"{part['toolCallId']} stays {part['state']}"
+    shown = {*words_of(final)}
+    for view in case.views:
+        if view.end == "finish" and view.response.words != LAST_WORDS and not shown >= {*view.words}:
+            yield f"{view}: has finished, and {sorted({*view.words} - shown)} are not in the history"
+
+
+def refusals_are_honest(case: Case) -> Iterator[str]:
+    """A request is accepted, or refused as the documentation says."""
+    for view in case.views:
+        response = view.response
+        if response.status is not None and response.status not in STATUSES[response.kind]:
+            yield f"{view}: got {response.status} {response.reason}"
+
+
+def the_chat_stays_usable(case: Case) -> Iterator[str]:
+    """A message that is sent when all is quiet is answered."""
+    last = case.seen.last_words
+    if last is not None and (last.status != 200 or View(last).end != "finish"):
+        yield f"the last message got {last.status} {last.reason}, and its response {View(last).end or 'nothing'}"
+
+
+def calm_means_perfect(case: Case) -> Iterator[str]:
+    """Without a fault nothing is refused, nothing breaks and nothing fails. A response ends in ``abort`` only if the
+    user has stopped the chat, or sent another message."""
+    if not case.is_calm:
+        return
+    others = len(case.seen.ledger.scripts) > 2 or bool(case.seen.stops)
+    for view in case.views:
+        response = view.response
+        if response.status in {0, 503} or response.is_cut:
+            yield f"{view}: got {response.status} {response.reason}{' and was cut off' if response.is_cut else ''}"
+        if view.end == "error" and response.kind != "answer":
+            yield f"{view}: ends in an error"
+        if view.end == "abort" and not others:
+            yield f"{view}: was stopped by nobody"
+    yield from (f"a stop was refused: {stop.reason}" for stop in case.seen.stops if stop.reason[:3] not in {"", "404"})
+
+
+def a_short_fault_of_the_run_log_is_not_noticed(case: Case) -> Iterator[str]:
+    """While the store of the run log is away for less than half a lease, or a replica takes over that lacks the newest
+    writes, no response breaks or ends in an error. New requests may be refused.
+
+    A replica that has forgotten who has the chat may give it to a second request.
+    """
+    if len(case.faults) != 1:
+        return
+    (fault,) = case.faults
+    is_short = isinstance(fault, Outage) and fault.store == "run log" and fault.seconds < LEASE / 2
+    sends = [action for action in case.seen.schedule.actions if isinstance(action, (Send, Repeat))]
+    if not is_short and not (isinstance(fault, FailOver) and len(sends) == 1):
+        return
+    for view in case.views:
+        if view.response.is_cut:
+            yield f"{view}: was cut off"
+        if view.end == "error" and view.response.kind != "answer":
+            yield f"{view}: ends in an error"
+
+
+PROMISES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
+    nothing_stays_open,
+    one_owner_at_a_time,
+    what_is_stored_belongs_to_the_newest_request,
+    a_tool_runs_once,
+    an_accepted_message_is_stored_once,
+    an_acknowledged_stop_holds,
+    each_reader_gets_a_prefix,
+    each_response_has_one_terminal,
+    a_page_that_reloads_has_all_that_was_promised,
+    refusals_are_honest,
+    the_chat_stays_usable,
+    calm_means_perfect,
+    a_short_fault_of_the_run_log_is_not_noticed,
+)
+
+
+def broken(seen: Seen) -> list[tuple[str, str]]:
+    """The broken promises: the name of each, and how it was broken."""
+    case = Case(seen)
+    return [(promise.__name__, how) for promise in PROMISES for how in promise(case)]
+
+
+def _is_meant(case: Case, stop: StopRequest, message: str, at: float) -> bool:
+    """True if the stop was meant for what began ``at`` this time, as an answer to this message.
+
+    It is meant for accepted requests. While all is well, it is also meant for those that wait for the chat.
+
+    What was sent again after the stop is a request of its own. So is an approval that was not accepted before.
+    """
+    accepted = case.accepted(message)
+    sent = min((each.begun for each in case.seen.responses if each.words == message), default=at)
+    waits = case.is_calm and sent < stop.begun - AT_ONCE
+    if not waits and (accepted is None or accepted >= stop.begun):
+        return False
+    return not any(
+        response.words == message
+        and response.begun <= at
+        and (response.begun if response.kind == "words" else response.answered or at) >= stop.begun
+        for response in case.seen.responses
+    )
+
+
+def _known_at(case: Case, stop: StopRequest, worker: int) -> float:
+    """When this worker must know of a stop: at once, or a lease after the faults that keep it from knowing."""
+    assert stop.acknowledged is not None
+    if case.is_calm:
+        return stop.acknowledged + AT_ONCE
+    known = stop.acknowledged
+    for fault in case.faults:
+        if isinstance(fault, (Pause, Outage)) and fault.worker in {None, worker} and fault.at <= known + LEASE:
+            known = max(known, fault.at + fault.seconds)
+    return known + LEASE
+
+
+def _is_forgotten(case: Case, stop: StopRequest) -> bool:
+    """True if a fail-over came so early after the stop that the store may have forgotten it, and the worker that
+    repeats it for one lease may have died."""
+    return (
+        any(
+            isinstance(fault, FailOver) and stop.begun <= fault.at <= (stop.acknowledged or 0) + LEASE
+            for fault in case.faults
+        )
+        and len(case.faults) > 1
+    )

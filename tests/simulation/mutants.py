@@ -1,0 +1,209 @@
+"""Ways to break the code on purpose. The simulation must find each of them.
+
+A mutant replaces one text in one function of the package. If the text is not there any more, the mutant is an error: it
+must be thought over with the code.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE: Final = "stream_protocol.serving."
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """``what``: for the table in the documentation. ``module``: below ``stream_protocol.serving``. ``old``: the text
+    that ``new`` replaces. ``seed``: of a schedule that finds the mutant. ``promise``: that is broken then."""
+
+    what: str
+    module: str
+    function: str
+    old: str
+    new: str
+    seed: int
+    promise: str
+
+
+MUTANTS: Final = (
+    Mutant(
+        "A lease is renewed too late",
+        module="run_logs._lease",
+        function="SharedLease._renew",
+        old="pause, failing = self._times.renewal_interval, False\n        except",
+        new="pause, failing = self._times.lease * 2, False\n        except",
+        seed=100,
+        promise="calm_means_perfect",
+    ),
+    Mutant(
+        "A worker does not see that its run should stop",
+        module="run_logs._lease",
+        function="SharedLease._renew_once",
+        old="self.owner.stop()",
+        new="pass",
+        seed=47,
+        promise="an_acknowledged_stop_holds",
+    ),
+    Mutant(
+        "A worker does not see that a newer run has its chat",
+        module="run_logs._lease",
+        function="SharedLease._renew_once",
+        old="self._lose()",
+        new="self._note_renewal(sent_at)",
+        seed=25,
+        promise="a_page_that_reloads_has_all_that_was_promised",
+    ),
+    Mutant(
+        "The lease is freed before the log is copied",
+        module="run_logs._lease",
+        function="SharedLease.keep_until_released",
+        old="await asyncio.wait(tasks[:1], timeout=self._times.lease)",
+        new="pass",
+        seed=76,
+        promise="calm_means_perfect",
+    ),
+    Mutant(
+        "A reader does not notice that the writer is dead",
+        module="run_logs._writer_watch",
+        function="WriterWatch.is_lost",
+        old="if self._missing_since is None:",
+        new="if True:",
+        seed=11,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A run ends its response twice",
+        module="runs._run",
+        function="Run._end",
+        old="if self.log.closed or self._left:",
+        new="if self._left:",
+        seed=28,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A run that is left keeps its readers",
+        module="runs._run",
+        function="Run.leave",
+        old="self.log.cut_off_readers()",
+        new="pass",
+        seed=13,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A request is accepted before it is stored",
+        module="runs._job",
+        function="Job._observed_runner",
+        old="refusing = refusing or",
+        new="self.on_stored(self.answers)\n        refusing = refusing or",
+        seed=135,
+        promise="an_accepted_message_is_stored_once",
+    ),
+    Mutant(
+        "The end of a run is stored without its lease",
+        module="chats._sessions",
+        function="Completion.store",
+        old="or not await self._holds_lease()",
+        new="",
+        seed=74,
+        promise="a_page_that_reloads_has_all_that_was_promised",
+    ),
+    Mutant(
+        "A recovery stores again what is stored",
+        module="engine._resumed_sessions",
+        function="ResumedSessions.append_event",
+        old="_said(earlier) == said",
+        new="False",
+        seed=11,
+        promise="an_accepted_message_is_stored_once",
+    ),
+    Mutant(
+        "A run that has ended is not forgotten",
+        module="engine._local_runs",
+        function="LocalRuns.execute",
+        old="await asyncio.shield(self.forget(record, has_ended=True))",
+        new="pass",
+        seed=27,
+        promise="calm_means_perfect",
+    ),
+    Mutant(
+        "The end of a response wakes no reader",
+        module="run_logs._event_buffer",
+        function="EventBuffer.give_end",
+        old="self._wake()",
+        new="pass",
+        seed=0,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A run keeps its chat when it has ended",
+        module="runs._claim",
+        function="Claim._work",
+        old="self.release()",
+        new="pass",
+        seed=0,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A refused request keeps the chat",
+        module="requests._lifecycle",
+        function="RequestLifecycle._give_back",
+        old="claim.give_back()",
+        new="pass",
+        seed=0,
+        promise="nothing_stays_open",
+    ),
+    Mutant(
+        "A stop ends the response, and not the agent",
+        module="runs._run",
+        function="Run.stop",
+        old="self._stop_agent()",
+        new="pass",
+        seed=33,
+        promise="an_acknowledged_stop_holds",
+    ),
+    Mutant(
+        "A retry does not join its run",
+        module="runs._active_runs",
+        function="ActiveRuns._taken",
+        old="if other.idempotency_key != idempotency_key:",
+        new="if True:",
+        seed=51,
+        promise="a_short_fault_of_the_run_log_is_not_noticed",
+    ),
+)
+
+
+def table() -> str:
+    """The table of the mutants, as the documentation has it."""
+    rows = [f"| {each.what} | {each.promise.replace('_', ' ')} | {each.seed} |" for each in MUTANTS]
+    return "\n".join(["| Broken on purpose | Promise that is broken | Seed |", "|---|---|---|", *rows])
+
+
+@contextmanager
+def applied(mutant: Mutant) -> Iterator[None]:
+    """Breaks the code while the block runs."""
+    module: Any = import_module(PACKAGE + mutant.module)
+    *owners, name = mutant.function.split(".")
+    owner = module
+    for each in owners:
+        owner = getattr(owner, each)
+    original: Any = inspect.getattr_static(owner, name)
+    function: Any = original.fget if isinstance(original, property) else original
+    source = textwrap.dedent(inspect.getsource(function))
+    if source.count(mutant.old) != 1:
+        raise ValueError(f"{mutant.function} does not have this text once: {mutant.old!r}")
+    changed: dict[str, Any] = {}
+    exec(compile(source.replace(mutant.old, mutant.new), f"<{mutant.what}>", "exec"), vars(module), changed)
+    setattr(owner, name, changed[name])
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)

@@ -1,0 +1,245 @@
+"""A schedule, drawn from a seed: what the users of a chat do, and what happens to workers and stores meanwhile.
+
+All times are seconds from the beginning, by the true time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from tests.simulation.agent import KINDS, Script
+from tests.simulation.network import MANNERS, STORES, Outage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WORKERS: Final = 3
+
+LEASE: Final = 3.0
+
+AIMED_SHARE: Final = 0.5
+"""The share of the faults that meet the first answer, and of the long ones after which another message comes."""
+
+OnLoss: TypeAlias = Literal["repeats the request", "resumes", "leaves"]
+
+ON_LOSS: Final[Sequence[OnLoss]] = ("repeats the request", "resumes", "leaves")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The user answers the agent's question, ``after`` seconds."""
+
+    approves: bool
+    worker: int
+    after: float
+
+
+@dataclass(frozen=True)
+class Send:
+    """The user sends a message. ``leaves``: seconds after which the page is closed; ``None``: it stays. ``on_loss``:
+    what the page does after a refusal or a lost connection, ``back_after`` seconds, at the next worker. ``answer``: to
+    a question of the agent; ``None``: nobody answers it."""
+
+    at: float
+    worker: int
+    script: Script
+    leaves: float | None
+    on_loss: OnLoss
+    back_after: float
+    answer: Answer | None
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Another page sends the newest message again."""
+
+    at: float
+    worker: int
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The user stops the chat."""
+
+    at: float
+    worker: int
+
+
+@dataclass(frozen=True)
+class Read:
+    """Another page opens the running response, and leaves after some seconds; ``None``: it stays."""
+
+    at: float
+    worker: int
+    leaves: float | None
+
+
+@dataclass(frozen=True)
+class Look:
+    """A page loads the history."""
+
+    at: float
+    worker: int
+
+
+Action: TypeAlias = Send | Repeat | Stop | Read | Look
+
+
+@dataclass(frozen=True)
+class Kill:
+    """A worker is killed. ``back_after``: seconds until another process takes its place; ``None``: at the end."""
+
+    at: float
+    worker: int
+    back_after: float | None
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A worker is frozen for some seconds."""
+
+    at: float
+    worker: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Retire:
+    """A worker is told to end: it has ``drain`` seconds for its runs."""
+
+    at: float
+    worker: int
+    drain: float
+
+
+@dataclass(frozen=True)
+class FailOver:
+    """A replica of the run log's store takes over. It lacks the writes of the last ``forgets`` seconds, and is not
+    there for ``away`` seconds."""
+
+    at: float
+    forgets: float
+    away: float
+
+
+Fault: TypeAlias = Kill | Pause | Retire | FailOver | Outage
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """``engine``: whether the runs of dead workers are recovered. ``rates``: the speed of each worker's clock."""
+
+    seed: int
+    engine: bool
+    rates: tuple[float, ...]
+    actions: tuple[Action, ...]
+    faults: tuple[Fault, ...]
+
+    @property
+    def end(self) -> float:
+        """When the last action and the last fault have begun, and the faults have ended."""
+        ends = [action.at for action in self.actions]
+        for fault in self.faults:
+            match fault:
+                case Outage() | Pause():
+                    ends.append(fault.at + fault.seconds)
+                case Kill():
+                    ends.append(fault.at + (fault.back_after or 0))
+                case Retire():
+                    ends.append(fault.at + fault.drain)
+                case FailOver():
+                    ends.append(fault.at + fault.away)
+        return max(ends, default=0.0)
+
+
+def drawn(seed: int) -> Schedule:
+    """The schedule of this seed."""
+    rng = Random(f"simulation {seed}")
+    rates = tuple(rng.choice([1.0, 1.0, rng.uniform(0.9, 1.1)]) for _ in range(WORKERS))
+    first = _send(rng, rng.uniform(0, 0.3))
+    actions: list[Action] = [first, *(_action(rng) for _ in range(rng.choice([0, 1, 1, 2, 2, 3])))]
+    faults = [_fault(rng) for _ in range(rng.choice([0, 1, 1, 2, 2, 3]))]
+    faults = [_aimed(rng, fault, first) if rng.random() < AIMED_SHARE else fault for fault in faults]
+    losses = [fault for fault in faults if isinstance(fault, (Kill, Pause)) and rng.random() < AIMED_SHARE]
+    actions += [_send(rng, fault.at + LEASE * rng.uniform(0.9, 1.6)) for fault in losses]
+    return Schedule(
+        seed=seed,
+        engine=rng.random() < 0.5,
+        rates=rates,
+        actions=tuple(sorted(actions, key=_begin)),
+        faults=tuple(sorted(faults, key=_begin)),
+    )
+
+
+def _aimed(rng: Random, fault: Fault, first: Send) -> Fault:
+    """The same fault while the first message is answered, at the worker that answers it."""
+    script = first.script
+    seconds = rng.choice([0.06, 0.1 + script.words * script.pause + script.tool_seconds])
+    at = first.at + rng.uniform(0, seconds)
+    if isinstance(fault, FailOver) or (isinstance(fault, Outage) and fault.worker is None):
+        return replace(fault, at=round(at, 4))
+    return replace(fault, at=round(at, 4), worker=first.worker)
+
+
+def _begin(one: Action | Fault) -> float:
+    return one.at
+
+
+def _time(rng: Random) -> float:
+    """Most things happen while the first answer is written."""
+    return round(rng.choice([rng.uniform(0, 0.1), rng.uniform(0, 1.5), rng.uniform(0, 4.0)]), 4)
+
+
+def _send(rng: Random, at: float) -> Send:
+    kind = rng.choice(KINDS)
+    answer = Answer(rng.random() < 0.7, rng.randrange(WORKERS), rng.uniform(0, 1.0))
+    return Send(
+        at=round(at, 4),
+        worker=rng.randrange(WORKERS),
+        script=Script(kind, rng.choice([1, 2, 4]), rng.choice([0.0, 0.1, 0.4]), rng.choice([0.0, 0.3, 2.0, 5.0])),
+        leaves=rng.choice([None, None, rng.uniform(0, 1.0)]),
+        on_loss=rng.choice(ON_LOSS),
+        back_after=rng.choice([0.05, 0.5, 2.0]),
+        answer=answer if kind == "pay" and rng.random() < 0.9 else None,
+    )
+
+
+def _action(rng: Random) -> Action:
+    at, worker = _time(rng), rng.randrange(WORKERS)
+    match rng.choice(["send", "send", "repeat", "stop", "stop", "read", "read", "look"]):
+        case "send":
+            return _send(rng, at)
+        case "repeat":
+            return Repeat(at, worker)
+        case "stop":
+            return Stop(at, worker)
+        case "read":
+            return Read(at, worker, rng.choice([None, rng.uniform(0, 1.0)]))
+        case _:
+            return Look(at, worker)
+
+
+def _fault(rng: Random) -> Fault:
+    at, worker = _time(rng), rng.randrange(WORKERS)
+    match rng.choice(["kill", "kill", "pause", "pause", "retire", "fail over", "fail over", *["outage"] * 4]):
+        case "kill":
+            return Kill(at, worker, rng.choice([None, rng.uniform(0, 3.0)]))
+        case "pause":
+            longer = LEASE * rng.choice([rng.uniform(0.05, 0.7), rng.uniform(0.6, 1.5), rng.uniform(1, 4)])
+            return Pause(at, worker, round(longer, 3))
+        case "retire":
+            return Retire(at, worker, rng.choice([0.0, rng.uniform(0, 2.0)]))
+        case "fail over":
+            return FailOver(at, rng.choice([0.0, rng.uniform(0, 0.3), rng.uniform(0, 1.5)]), rng.choice([0.0, 0.5]))
+        case _:
+            store = rng.choice(["run log", *STORES])
+            seconds = rng.choice([rng.uniform(0, 0.5), rng.uniform(0, LEASE), rng.uniform(0, 2 * LEASE)])
+            return Outage(
+                store=store,
+                worker=rng.choice([None, rng.randrange(WORKERS)]),
+                manner=rng.choice(MANNERS),
+                at=at,
+                seconds=round(seconds, 3),
+            )

@@ -1,0 +1,185 @@
+"""A response, a history and a whole execution, as ``model`` looks at them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.simulation.schedule import FailOver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from google.adk.events import Event
+
+    from tests.simulation.seen import History, Response, Seen
+
+TERMINALS: Final = frozenset({"finish", "abort", "error"})
+
+_WORD: Final = re.compile(r"m(\d+)\.(\d+) ")
+
+
+class View:
+    """A response, as a client reads it."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+
+    @cached_property
+    def chunks(self) -> list[dict[str, Any]]:
+        events = b"".join(piece for _, piece in self.response.pieces).split(b"\n\n")
+        return [json.loads(event[6:]) for event in events if event.startswith(b"data: {")]
+
+    @cached_property
+    def is_done(self) -> bool:
+        """True if ``[DONE]`` has arrived."""
+        return bool(self.response.pieces) and self.response.pieces[-1][1].endswith(b"data: [DONE]\n\n")
+
+    @cached_property
+    def terminals(self) -> list[str]:
+        return [chunk["type"] for chunk in self.chunks if chunk["type"] in TERMINALS]
+
+    @cached_property
+    def end(self) -> str:
+        """The type of the last chunk."""
+        return self.chunks[-1]["type"] if self.chunks else ""
+
+    @cached_property
+    def words(self) -> list[tuple[int, int]]:
+        """The words that it shows: the number of the model's call, and of the word in it."""
+        return words_in("".join(chunk["delta"] for chunk in self.chunks if chunk["type"] == "text-delta"))
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the client has read it to its end."""
+        response = self.response
+        return response.status == 200 and response.ended is not None and not response.is_cut and not response.has_left
+
+    def __str__(self) -> str:
+        response = self.response
+        return f"{response.kind} {response.words} at {response.begun:.3f} to worker {response.worker}".replace(
+            "  ", " "
+        )
+
+
+class Case:
+    """One execution of a schedule, with what several promises need."""
+
+    def __init__(self, seen: Seen) -> None:
+        self.seen = seen
+        self.views = [View(response) for response in seen.responses]
+        self.faults = seen.schedule.faults
+
+    @cached_property
+    def is_calm(self) -> bool:
+        """True if no fault was drawn: everything must go perfectly."""
+        return not self.faults
+
+    @cached_property
+    def forgets(self) -> bool:
+        """True if a fail-over may forget something."""
+        return any(isinstance(fault, FailOver) for fault in self.faults)
+
+    @cached_property
+    def kept(self) -> list[Event]:
+        """The events in the session store, without those that a rewind has taken back: an answer that only had begun is
+        taken back when its message is sent again."""
+        events: list[Event] = []
+        for stored in self.seen.stored:
+            if taken_back := stored.event.actions.rewind_before_invocation_id:
+                ids = [event.invocation_id for event in events]
+                del events[ids.index(taken_back) :]
+            else:
+                events.append(stored.event)
+        return events
+
+    @cached_property
+    def said_by_user(self) -> Counter[str]:
+        """The messages in the session store."""
+        return Counter(
+            part.text
+            for event in self.kept
+            if event.author == "user" and event.content
+            for part in event.content.parts or ()
+            if part.text
+        )
+
+    @cached_property
+    def answers_stored(self) -> Counter[str]:
+        """The answers in the session store, by the call that they are about."""
+        return Counter(
+            str(reply.id).removeprefix("ask-")
+            for event in self.kept
+            if event.author == "user"
+            for reply in event.get_function_responses()
+        )
+
+    def accepted(self, words: str) -> float | None:
+        """When the message was accepted; ``None`` if it was not."""
+        return self._first_accepted.get(words)
+
+    @cached_property
+    def _first_accepted(self) -> Mapping[str, float]:
+        found: dict[str, float] = {}
+        for view in self.views:
+            response = view.response
+            if response.kind == "words" and response.status == 200 and response.answered is not None:
+                found[response.words] = min(response.answered, found.get(response.words, response.answered))
+        return found
+
+
+def words_in(text: str) -> list[tuple[int, int]]:
+    """The words of the model in a text."""
+    return [(int(call), int(word)) for call, word in _WORD.findall(text)]
+
+
+def wrong_words(words: list[tuple[int, int]], said: Mapping[int, int]) -> str:
+    """What is wrong with a sequence of words; empty if nothing is."""
+    call = word = -1
+    for each in words:
+        is_next = each == (call, word + 1) or (each[0] > call and each[1] == 0)
+        if not is_next:
+            return f"m{each[0]}.{each[1]} comes after m{call}.{word}"
+        call, word = each
+        if word >= said.get(call, 0):
+            return f"m{call}.{word} was never said"
+    return ""
+
+
+def request_of(event: Event) -> str:
+    """The idempotency key of the request that an event belongs to."""
+    metadata = (event.custom_metadata or {}).get("adk_ui_stream")
+    return str(metadata.get("request") or "") if isinstance(metadata, dict) else ""
+
+
+def is_input(event: Event) -> bool:
+    return event.author == "user"
+
+
+def told(event: Event) -> str:
+    return " ".join(
+        part.text or (part.function_call and part.function_call.id) or (part.function_response and "a result") or ""
+        for part in (event.content and event.content.parts) or ()
+    )
+
+
+def parts_of(history: History) -> Iterator[dict[str, Any]]:
+    for message in history.messages or ():
+        yield from message["parts"]
+
+
+def texts_of_user(history: History) -> list[str]:
+    return [
+        part["text"]
+        for message in history.messages or ()
+        if message["role"] == "user"
+        for part in message["parts"]
+        if part["type"] == "text"
+    ]
+
+
+def words_of(history: History) -> list[tuple[int, int]]:
+    return words_in("".join(part["text"] for part in parts_of(history) if part["type"] == "text"))

@@ -1,0 +1,69 @@
+"""The files of docs/mount.md for Django, in a project that Django has made."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import httpx
+import pytest
+
+from tests.documents import block
+from tests.frontends.builds import serving_by
+from tests.frontends.gemini_server import serving_gemini
+from tests.processes import HANG, ROOT
+from tests.serving.support import chat, chunks, said, text
+
+SIGN_IN: Final = """
+from django.contrib.auth.models import User
+from django.test import Client
+browser = Client()
+browser.force_login(User.objects.create_user("ann"))
+print(browser.cookies["sessionid"].value)
+"""
+UNDER_WSGI: Final = 'from django.test import Client; Client().get("/api/chat/c1", SERVER_NAME="localhost")'
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project as `django-admin startproject` makes it, with the files of the page and a database."""
+    python(tmp_path, "-m", "django", "startproject", "mysite", ".")
+    files = {
+        "views.py": block("docs/mount.md", "def to_django("),
+        "urls.py": block("docs/mount.md", "urlpatterns = ["),
+        "asgi.py": block("docs/mount.md", "get_asgi_application()"),
+    }
+    for name, code in files.items():
+        (tmp_path / "mysite" / name).write_text(code, encoding="utf-8")
+    python(tmp_path, "manage.py", "migrate", "--verbosity", "0")
+    return tmp_path
+
+
+@pytest.mark.processes
+def test_it_answers_its_users(project: Path) -> None:
+    cookie = python(project, "manage.py", "shell", "--verbosity", "0", "-c", SIGN_IN).stdout.strip()
+    server = [sys.executable, "-m", "uvicorn", "mysite.asgi:application"]
+    with (
+        serving_gemini() as environment,
+        serving_by(server, cwd=project, env={"PYTHONPATH": str(ROOT), **environment}) as url,
+        httpx.Client(base_url=url, timeout=HANG) as http,
+    ):
+        assert http.post("/api/chat", json=chat(said("Hi"))).status_code == 401
+        http.cookies["sessionid"] = cookie
+        assert "You said: Hi" in text(chunks(http.post("/api/chat", json=chat(said("Hi"))).text))
+        assert [each["role"] for each in http.get("/api/chat/c1").json()["messages"]] == ["user", "assistant"]
+
+
+@pytest.mark.processes
+def test_under_wsgi_it_says_what_to_run(project: Path) -> None:
+    done = python(project, "manage.py", "shell", "--verbosity", "0", "-c", UNDER_WSGI, succeeds=False)
+    assert done.stderr.strip().endswith("These views need ASGI: run `uvicorn mysite.asgi:application`.")
+
+
+def python(folder: Path, *arguments: str, succeeds: bool = True) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=HANG, check=False)
+    assert (done.returncode == 0) is succeeds, done.stdout + done.stderr
+    return done
