@@ -1,0 +1,1 @@
+export{u as Mermaid}from"./index-Cf3k8FWC.js";
