@@ -49,6 +49,7 @@ CREATORS: Final = frozenset(
         "server/_gc.py",
         "serving/base/_response_memory.py",
         "serving/base/_off_loop.py",
+        "serving/adk_runner/_nested_runs.py",
         "serving/adk_runner/_run_plugin.py",
         "serving/chats/_artifacts.py",
         "serving/adk_runner/_delegating_sessions.py",

@@ -45,6 +45,16 @@ def approval_card(tab: Page) -> Locator:
     return tab.get_by_role("region", name=re.compile("^Tool ")).last
 
 
+def first_card(tab: Page) -> Locator:
+    """The first card of the answer."""
+    return tab.get_by_role("region", name=re.compile("^Tool ")).first
+
+
+def unfold_card(tab: Page) -> None:
+    """Opens the first card."""
+    first_card(tab).get_by_role("button").first.click()
+
+
 def progress_bar(tab: Page) -> Locator:
     """The bar of a tool that has asked two of the four agencies."""
     return tab.get_by_role("progressbar", name="Asking Sleepwell")
@@ -83,15 +93,20 @@ PICTURES: Final[Mapping[str, Picture]] = {
 }
 """The pictures of the page, by their names."""
 
+SUB_AGENTS: Final = Picture(DESKTOP, "Plan a day in Oslo", "Regenerate", part=first_card, before=unfold_card)
+"""The picture of the page about sub-agents, from an agent of its own."""
+
 TERMINAL: Final = "terminal.png"
 
 
 def main() -> None:
     """Takes all pictures."""
-    with serving_demo() as url, launched() as browser:
+    with serving("demo") as url, launched() as browser:
         for name, picture in PICTURES.items():
             take(browser, url, FOLDER / name, picture)
         take_terminal(browser, FOLDER / TERMINAL)
+        with serving("serve", "website.sub_agents:root_agent") as address:
+            take(browser, address, FOLDER / "sub-agents.png", SUB_AGENTS)
 
 
 def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
@@ -150,9 +165,9 @@ def ansi_as_html(text: str) -> str:
 
 
 @contextmanager
-def serving_demo() -> Iterator[str]:
-    """The address of the demo, on a free port."""
-    with started("stream_protocol", "demo", "--port", "0", cwd=ROOT) as process:
+def serving(*command: str) -> Iterator[str]:
+    """The address of what this command serves, on a free port."""
+    with started("stream_protocol", *command, "--port", "0", cwd=ROOT) as process:
         yield process.read_line().split()[-1]
 
 

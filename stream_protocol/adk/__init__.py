@@ -22,6 +22,7 @@ Where to change what:
 - ``_steering_events``: messages of the user that a run takes in while it works.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: events of other ADK versions.
+- ``_nested_events``: events of an agent that runs inside a tool call.
 - ``_relayed_events``: agents behind A2A: their output, and events that they must not get.
 - ``_card_notes``: titles, and reasons of approvals.
 - ``_adk_requests``: calls that wait for an answer, and who gives it.
@@ -63,6 +64,8 @@ from stream_protocol.adk._facts import (
     Failure,
     File,
     LiveTurnEnd,
+    NestedEvent,
+    NestedEvents,
     OtherPart,
     Output,
     Part,
@@ -87,7 +90,8 @@ from stream_protocol.adk._facts import (
 )
 from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, UNEXPLAINED, reports_error, told_reason
 from stream_protocol.adk._live_events import readable_event
-from stream_protocol.adk._posted_events import POSTED_KEY, POSTED_WIDGETS
+from stream_protocol.adk._nested_events import NESTED_EVENT, NESTED_EVENTS
+from stream_protocol.adk._posted_events import POSTED_KEY, POSTED_NESTED, POSTED_WIDGETS
 from stream_protocol.adk._raising_calls import raising_calls
 from stream_protocol.adk._reader import (
     OpenText,

@@ -90,6 +90,15 @@ class CallPiece(NamedTuple):
     signature: bytes | None
 
 
+class NestedEvents(NamedTuple):
+    """The events of an agent that ran inside a tool call."""
+
+    events: "Sequence[Any]"
+    """The first events, as JSON."""
+    omitted: int
+    """The number of later events, which are not kept."""
+
+
 class Result(NamedTuple):
     """A response to a call."""
 
@@ -105,6 +114,8 @@ class Result(NamedTuple):
     files: tuple[File, ...] = ()
     will_continue: bool = False
     signature: bytes | None = None
+    nested: NestedEvents | None = None
+    """The work of the agent that ran inside the call; ``None`` if nothing of it is kept with the response."""
 
 
 class ProviderCall(NamedTuple):
@@ -273,6 +284,14 @@ class StateChange(NamedTuple):
     delta: Mapping[str, Any]
 
 
+class NestedEvent(NamedTuple):
+    """An event of an agent that runs inside a tool call. It is in no session."""
+
+    call_id: str
+    event: Any
+    """The event, or its JSON."""
+
+
 Report: TypeAlias = (
     Failure
     | Output
@@ -292,6 +311,7 @@ Report: TypeAlias = (
     | Posted
     | Steering
     | StateChange
+    | NestedEvent
 )
 
 

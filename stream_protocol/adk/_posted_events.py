@@ -17,6 +17,9 @@ POSTED_KEY: Final = "adk_ui_stream_posted"
 POSTED_WIDGETS: Final = "widgets"
 """The kind of a posted event with UI widgets in its actions: an app's data, and the progress of a call."""
 
+POSTED_NESTED: Final = "nested"
+"""The kind of a posted event with an event of an agent that runs inside a tool call: see ``_nested_events``."""
+
 
 def posted_kind(event: "Event") -> str | None:
     """Return the kind of a posted event; ``None`` for an event of ADK's."""

@@ -2,7 +2,14 @@
 
 from stream_protocol.agents._agent_helpers import ClientTool, DataPart, client_tool, data_part
 from stream_protocol.agents._for_users import approval_note, declared_title, for_users
-from stream_protocol.agents._run_channel import RunChannel, enter_call, open_channel, posted_event, run_channel
+from stream_protocol.agents._run_channel import (
+    RunChannel,
+    enter_call,
+    open_channel,
+    posted_event,
+    run_channel,
+    set_channel,
+)
 from stream_protocol.agents._sent_data import emit_data, mcp_progress, report_progress
 
 __all__ = [

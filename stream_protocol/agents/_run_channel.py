@@ -62,6 +62,13 @@ def open_channel(channel: RunChannel) -> Iterator[None]:
         _CHANNEL.reset(token)
 
 
+def set_channel(channel: RunChannel) -> None:
+    """Makes this the channel of the code that follows in the same task, and of all that it calls: a channel with cards
+    of its own, in which no call has begun yet."""
+    _CHANNEL.set(channel)
+    _OUTERMOST.set(None)
+
+
 def enter_call(context: Context) -> None:
     """Notes that the call with this context begins, in the task of the call."""
     channel = _CHANNEL.get()

@@ -55,8 +55,8 @@ def emit_data(
     ``id`` replaces the data of the part; without ``id`` each call makes a new part. Any thread may call it.
 
     ADK stores the part with the event of the tool or of the callback, in its own field for UI widgets, so history has
-    it, too. A part from inside an ``AgentTool`` is stored with the event of that tool. Without a service, the part
-    comes with that event.
+    it, too. A part from inside an ``AgentTool`` is in the message of its agent; if that is not shown, it is stored with
+    the event of that tool. Without a service, the part comes with that event.
 
     ``transient``: the part is sent at once and not stored. The page gets it through ``onData`` alone, as the AI SDK
     defines it. Without a service nobody gets it.
@@ -95,8 +95,8 @@ def report_progress(
     in up to 500 characters. A longer one is cut.
 
     The page gets a part ``data-adk-progress`` whose id is that of the call. Some reports a second are sent, and the
-    last one always. That one is stored with the tool's event, so history has it, too. Inside an ``AgentTool`` the
-    report shows on the card of that tool.
+    last one always. That one is stored with the tool's event, so history has it, too. Inside an ``AgentTool``
+    the report shows in the message of its agent; if that is not shown, on the card of that tool.
 
     Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are negative or
     not finite.

@@ -12,11 +12,14 @@ from pydantic_core import to_jsonable_python
 
 from stream_protocol.adk import ToolUse
 from stream_protocol.durable._call_journal import UnfinishedCallError, current_calls
+from stream_protocol.serving.adk_runner import current_nested_call
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from google.adk.tools import BaseTool, ToolContext
+
+    from stream_protocol.serving.adk_runner import NestedCall
 
 UNFINISHED_TEXT: Final = (
     "The server broke down while this tool was running. Whether it has done its work is not known."
@@ -43,8 +46,9 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
         if calls is None or call_id is None:
             return await tool.run_async(args=args, tool_context=tool_context)
         name = calls.tool_call(_use(tool, call_id, args, tool_context))
+        nested = current_nested_call()
         if (kept := await calls.kept(name)) is not None:
-            return _again(json.loads(kept), tool_context)
+            return _again(json.loads(kept), tool_context, nested)
         raised: list[Exception] = []
         results: list[Any] = []
 
@@ -54,7 +58,7 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
             except Exception as error:  # noqa: BLE001 - whatever a tool raises
                 raised.append(error)
                 return json.dumps({"raised": f"{type(error).__name__}: {error}"})
-            return _to_json(results[0], tool_context)
+            return _to_json(results[0], tool_context, nested)
 
         try:
             await calls.do(name, run, repeatable=tool.name in idempotent)
@@ -94,16 +98,20 @@ def _asked_args(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context
     return args if newest is None else newest
 
 
-def _to_json(result: Any, tool_context: ToolContext) -> str:
-    """The result and the actions. A value that cannot be JSON is kept as its text: only another execution sees that."""
+def _to_json(result: Any, tool_context: ToolContext, nested: NestedCall | None) -> str:
+    """The result, the actions, and the events of an agent inside. A value that cannot be JSON is kept as its text: only
+    another execution sees that."""
     actions = tool_context.actions.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
-    return json.dumps({"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions})
+    kept = {"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions}
+    return json.dumps(kept if nested is None else {**kept, "nested": nested.kept})
 
 
-def _again(kept: dict[str, Any], tool_context: ToolContext) -> Any:
-    """The result, and the actions again."""
+def _again(kept: dict[str, Any], tool_context: ToolContext, nested: NestedCall | None) -> Any:
+    """The result, and the actions and the events of an agent inside again."""
     if "raised" in kept:
         raise RecordedToolError(kept["raised"])
+    if nested is not None:
+        nested.restore(kept.get("nested"))
     actions = EventActions.model_validate(kept["actions"])
     for field in actions.model_fields_set - {"state_delta"}:
         setattr(tool_context.actions, field, getattr(actions, field))

@@ -60,7 +60,7 @@ from stream_protocol.session._run_input import (
     run_inputs,
 )
 from stream_protocol.session._run_output import RunOutput, for_page_alone, unshown_events
-from stream_protocol.session._storable_events import make_storable, storable_state
+from stream_protocol.session._storable_events import make_storable, storable_json, storable_state
 from stream_protocol.session._taken_back import HistoryCut
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._turns import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn

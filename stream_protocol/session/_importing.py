@@ -39,6 +39,7 @@ from stream_protocol.wire import (
     is_tool_part,
     parse_message,
     tool_name,
+    tool_result,
 )
 
 MAX_INVOCATION_ID: Final = 128
@@ -259,7 +260,7 @@ def _response(part: ToolPart, denials: Mapping[str, Any]) -> dict[str, Any] | No
     """The response that the model reads as the outcome of a call; ``None`` for a call without an outcome."""
     match part["state"]:
         case "output-available":
-            return _object(part.get("output"), "result")
+            return _object(tool_result(part), "result")
         case "output-error":
             return {"error": part.get("errorText", "")}
         case "approval-requested":

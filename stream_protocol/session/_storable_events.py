@@ -73,6 +73,12 @@ def make_storable(event: Event, state_writers: Mapping[str, Collection[str]]) ->
     return problems
 
 
+def storable_json(value: Any) -> Any:
+    """Return the value as plain JSON that every store can keep, without what has no JSON form; ``None`` if it is too
+    deep."""
+    return _kept(value)
+
+
 def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
     """Return the state delta as every store can keep it. Raises ``StreamProtocolError`` for a value that has no JSON
     form, unless its key is temporary (``temp:``)."""

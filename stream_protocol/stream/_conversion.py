@@ -4,14 +4,15 @@ Everything here is plain computation over what was fed before, so the same event
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from stream_protocol.adk import CallIds, WarnOnce, begins_response, is_compaction, read_events, read_next
+from stream_protocol.adk import NO_IDS, CallIds, WarnOnce, begins_response, is_compaction, read_events, read_next
 from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._unconfirmed import UnconfirmedStream
-from stream_protocol.wire import Sink, StreamProtocolError, json_value
+from stream_protocol.wire import AnyChunk, ChunkSink, Sink, StreamProtocolError, json_value
 
 if TYPE_CHECKING:
     from stream_protocol.adk import EventOrDict
@@ -40,7 +41,7 @@ class Conversion(Generic[T]):
         """The id of the message that the response belongs to; ``None`` until an event names it."""
         self.warn = WarnOnce()
         """Logs what is unexpected in the events."""
-        self._events = EventWriter(sink, settings, call_ids, self.warn)
+        self._events = EventWriter(sink, settings, call_ids, self.warn, partial(_begin_nested, settings))
         self.text_delta: Callable[[EventOrDict], T | None] = self._events.text_delta
         """See ``EventWriter.text_delta``."""
         self._running = False
@@ -107,9 +108,8 @@ class Conversion(Generic[T]):
         self._events.end_parts(NO_RESULT_TEXT)
         self._events.responses.finalize_interim_outputs()
         added_empty_step = self._events.steps.finish_last()
-        any_pending = any(call.is_pending for call in self._events.registry.waiting())
         reason = self._events.summary.finish_reason(
-            any_pending=any_pending, any_shown=self._events.steps.response_has_content
+            any_pending=self.is_waiting, any_shown=self._events.steps.response_has_content
         )
         self._sink.finish(reason, {} if metadata is None and added_empty_step else metadata)
         self._end("finish")
@@ -162,6 +162,28 @@ class Conversion(Generic[T]):
             metadata["modelId"] = self._events.summary.model_id
         return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
 
+    # Agents inside tool calls
+
+    def show_nested(self, *, shows: bool = True) -> None:
+        """Writes preliminary outputs of agents inside tool calls from now on, or ``shows=False``: none. That is for a
+        response that nobody reads: the final outputs have it all."""
+        self._events.responses.show_nested(shows=shows)
+
+    @property
+    def is_waiting(self) -> bool:
+        """True if a call waits for somebody outside the run."""
+        return any(call.is_pending for call in self._events.registry.waiting())
+
+    def end_nested(self, pending_text: str) -> None:
+        """Ends the message of a nested agent. ``pending_text``: the error of the calls that wait for somebody."""
+        self._check_running()
+        self._events.end_parts(NO_RESULT_TEXT)
+        self._events.responses.end_calls(pending_text, closes_pending=True)
+        self._events.steps.finish()
+        if (metadata := self._metadata()) is not None:
+            self._sink.message_metadata(metadata)
+        self._end("finish")
+
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
@@ -194,3 +216,8 @@ class Conversion(Generic[T]):
         if not self._running:
             self._start(said.invocation_id)
         self._events.add(said)
+
+
+def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
+    """Begins the conversion of an agent that runs inside the call with this client id."""
+    return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)

@@ -7,7 +7,7 @@ response of its own.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from stream_protocol.adk import (
@@ -22,6 +22,7 @@ from stream_protocol.adk import (
     Failure,
     File,
     LiveTurnEnd,
+    NestedEvent,
     OtherPart,
     Output,
     Part,
@@ -51,6 +52,7 @@ from stream_protocol.stream._endings import RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
 from stream_protocol.stream._media import write_media
+from stream_protocol.stream._nested_messages import NestedConversion
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import Speaker
@@ -58,7 +60,7 @@ from stream_protocol.stream._steering import write_steering_message
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream._streamed_texts import GATHERED, ToldText
 from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
-from stream_protocol.stream.calls import CallRegistry
+from stream_protocol.stream.calls import CallRegistry, ToolCall
 from stream_protocol.wire import Sink
 
 if TYPE_CHECKING:
@@ -94,7 +96,15 @@ class EventWriter(Generic[T]):
         "summary",
     )
 
-    def __init__(self, sink: Sink[T], settings: Settings, call_ids: CallIds, warn: WarnOnce) -> None:
+    def __init__(
+        self,
+        sink: Sink[T],
+        settings: Settings,
+        call_ids: CallIds,
+        warn: WarnOnce,
+        begin_nested: Callable[[str], NestedConversion],
+    ) -> None:
+        """``begin_nested``: as for ``FunctionResponses``."""
         self._sink = sink
         self._settings = settings
         self._warn = warn
@@ -108,7 +118,13 @@ class EventWriter(Generic[T]):
         self._calls = FunctionCalls(sink, settings, self.registry, self.steps)
         self._actions = EventActions(sink, settings, self.registry)
         self.responses = FunctionResponses(
-            sink, settings, registry=self.registry, steps=self.steps, actions=self._actions, warn=warn
+            sink,
+            settings,
+            registry=self.registry,
+            steps=self.steps,
+            actions=self._actions,
+            warn=warn,
+            begin_nested=begin_nested,
         )
         self._sources = Sources(sink, settings.client)
         self.summary = RunSummary()
@@ -145,14 +161,20 @@ class EventWriter(Generic[T]):
         if said.is_fragment and (posted := said.report(Posted)) is not None:
             self._add_posted(said, posted)
             return
+        nesting = self.responses.nesting_call(said)
         if said.in_users_name:
             if (steering := said.report(Steering)) is not None:
                 self.steps.end_before_message()
                 write_steering_message(self._sink, steering.id, said.parts, self._settings)
                 return
             self.responses.add_user_event(said)
+            if nesting is not None:
+                self.responses.add_inner(nesting, said, asks=False)
             if said.failure is not None:  # of a node: an agent in task mode that fails after a user's message
                 self.summary.add(said, has_content=False, any_shown=self.steps.response_has_content)
+            return
+        if nesting is not None:
+            self._add_inner(said, nesting)
             return
         speaker = self._speaker
         if speaker is None or said.speaker != speaker.key:
@@ -172,10 +194,33 @@ class EventWriter(Generic[T]):
 
     def _add_posted(self, said: EventFacts, posted: Posted) -> None:
         """Writes what a tool sends while it runs. Nothing of it is the speech of an agent."""
-        if posted.kind == POSTED_WIDGETS:
+        nested = said.report(NestedEvent)
+        if nested is not None:
+            self.responses.add_nested(nested)
+        elif posted.kind == POSTED_WIDGETS:
             self._actions.write_posted(said)
         else:
             self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
+
+    def _add_inner(self, said: EventFacts, nesting: ToolCall) -> None:
+        """Takes an event that happened in a call. The call's output shows it, and the message itself only the questions
+        in it: the client's helpers send answers to calls that are parts of the message."""
+        calls = [] if said.is_fragment else said.calls
+        self.responses.add_inner(nesting, said, asks=any(call.kind is not None for call in calls))
+        if said.is_fragment:
+            return
+        speaker = self._speakers.get(said.speaker)
+        if speaker is None:
+            speaker = self._speakers[said.speaker] = Speaker(said.speaker, self._sink)
+        call_ids = {call.id for call in calls}
+        for part in said.parts:
+            match part:
+                case Call():
+                    self._calls.add_complete(said, speaker, part, call_ids, is_nested=True)
+                case Result():
+                    self.responses.add_response(said, part, speaker.key)
+        self.summary.add(said, has_content=bool(said.parts), any_shown=self.steps.response_has_content)
+        speaker.end_response()
 
     def _change_speaker(self, said: EventFacts) -> Speaker:
         """Returns the speaker of the event, who is the current one from now on."""

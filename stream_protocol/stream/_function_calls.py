@@ -79,8 +79,17 @@ class FunctionCalls:
             if name:
                 self._announce(event, speaker, call, name)
 
-    def add_complete(self, said: EventFacts, speaker: Speaker, complete: Call, ids: Collection[str | None]) -> None:
-        """Takes a complete call; a repeated one changes nothing. ``ids``: of all complete calls of this event."""
+    def add_complete(
+        self,
+        said: EventFacts,
+        speaker: Speaker,
+        complete: Call,
+        ids: Collection[str | None],
+        *,
+        is_nested: bool = False,
+    ) -> None:
+        """Takes a complete call; a repeated one changes nothing. ``ids``: of all complete calls of this event.
+        ``is_nested``: another call shows it, unless somebody is asked."""
         event, adk_id, name, args, kind = said.event, complete.id, complete.name, complete.args, complete.kind
         call = _completed(speaker, complete, ids)
         if kind is not None:
@@ -105,7 +114,7 @@ class FunctionCalls:
         speaker.remove_call(call)
         _sign(call, speaker, complete.signature)
         if call.state is CallState.UNNAMED:
-            self._announce(event, speaker, call, name)
+            self._announce(event, speaker, call, name, hidden=is_nested and kind is None)
         self._complete_input(call, args, by_client=kind is not None)
         if kind is not None:
             call.await_client()
@@ -155,8 +164,10 @@ class FunctionCalls:
         if call is not None and call.is_open:
             call.await_credential()
 
-    def _announce(self, event: "Event | None", speaker: Speaker, call: ToolCall, name: str) -> None:
-        if name == REQUEST_CONFIRMATION or self._settings.hides(name):
+    def _announce(
+        self, event: "Event | None", speaker: Speaker, call: ToolCall, name: str, *, hidden: bool = False
+    ) -> None:
+        if hidden or name == REQUEST_CONFIRMATION or self._settings.hides(name):
             call.announce(name, hidden=True, dynamic=False, title=None)
         else:
             self._show(event, speaker, call, name)

@@ -1,5 +1,6 @@
 """Function responses -> outputs of tool calls: from tools, from clients, from agents that act in a call's place."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.adk import (
@@ -10,6 +11,8 @@ from stream_protocol.adk import (
     CallKind,
     EventFacts,
     File,
+    NestedEvent,
+    NestedEvents,
     Output,
     ProviderResult,
     Result,
@@ -26,6 +29,7 @@ from stream_protocol.adk import (
 )
 from stream_protocol.stream._data_parts import EventActions, write_artifacts, write_confirmation, write_denial
 from stream_protocol.stream._media import write_media
+from stream_protocol.stream._nested_messages import NestedConversion, NestedMessage
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
@@ -48,7 +52,20 @@ TOO_LARGE_TEXT = "The tool's result is too large to be shown."
 class FunctionResponses:
     """Finds the tool call that a response belongs to, and changes the call as the response says."""
 
-    __slots__ = ("_actions", "_raised", "_registry", "_settings", "_sink", "_steps", "_warn", "failed")
+    __slots__ = (
+        "_actions",
+        "_begin_nested",
+        "_inner",
+        "_nested",
+        "_raised",
+        "_registry",
+        "_settings",
+        "_shows_nested",
+        "_sink",
+        "_steps",
+        "_warn",
+        "failed",
+    )
 
     def __init__(
         self,
@@ -59,7 +76,9 @@ class FunctionResponses:
         steps: Steps,
         actions: EventActions,
         warn: WarnOnce,
+        begin_nested: Callable[[str], NestedConversion],
     ) -> None:
+        """``begin_nested``: begins the conversion of an agent that runs inside the call with this client id."""
         self._sink = sink
         self._settings = settings
         self._registry = registry
@@ -70,6 +89,13 @@ class FunctionResponses:
         """The calls whose tools raised, as far as the events tell."""
         self.failed: dict[str, None] = {}
         """The client's ids of the calls that ended without a result because their tools raised."""
+        self._begin_nested = begin_nested
+        self._nested: dict[ToolCall, NestedMessage] = {}
+        """The messages of the agents that run inside calls now."""
+        self._inner: dict[ToolCall, list[Event]] = {}
+        """The complete events of the agents that run inside calls and in the same session."""
+        self._shows_nested = True
+        """False while nobody reads the response: then no preliminary output is written of them."""
 
     def add_user_event(self, said: EventFacts) -> None:
         """Takes the responses in a user event: they answer calls of any speaker. The user's own text is not written."""
@@ -130,7 +156,7 @@ class FunctionResponses:
         elif call.long_running and said.in_users_name:
             self._add_output(call, client_output(result.value))
         else:
-            self._add_output(call, result.value, preliminary=result.will_continue)
+            self._add_output(call, result.value, preliminary=result.will_continue, nested=result.nested)
             for file in () if call.hidden else result.files:
                 write_media(self._sink, file, self._settings)
 
@@ -167,6 +193,87 @@ class FunctionResponses:
             if isinstance(part, File):
                 write_media(self._sink, part, self._settings)
         return True
+
+    def add_nested(self, nested: NestedEvent) -> None:
+        """Takes an event of an agent that runs inside a call, and shows the agent's message in that call."""
+        call = self._registry.find(nested.call_id)
+        if call is None or not call.is_shown or call.state is not CallState.RUNNING:
+            return
+        if not self._settings.nests(call.name):
+            return
+        if call not in self._nested:
+            self._nested[call] = self._begin_message(call)
+        self._nested[call].add(nested.event)
+        self._show_nested(call)
+
+    def nesting_call(self, said: EventFacts) -> ToolCall | None:
+        """Return the call in which the event happened, though it is of the same session: its branch names the call.
+
+        Events of a task-mode agent are not in a call: it talks to the user, in messages after the call's. A workflow
+        that is a tool is not an agent; its path names the call, too.
+        """
+        author, branch, path = said.speaker
+        if branch is None or "@" not in branch or said.scope is not None:
+            return None
+        says_something = said.role not in (None, USER) or said.calls or said.results or said.failure is not None
+        for link in branch.split("."):
+            name, _, call_id = link.rpartition("@")
+            if link in path.split("/"):
+                continue
+            call = self._registry.find(call_id, name)
+            if call is None or call.name != name or not call.is_shown or self._settings.nested_agents(name) == "flat":
+                continue
+            if call in self._nested or (says_something and author != USER):
+                return call if call.is_open or call.state is CallState.INTERIM else None
+        return None
+
+    def add_inner(self, call: ToolCall, said: EventFacts, *, asks: bool) -> None:
+        """Takes an event that happened in this call. ``asks``: somebody is asked now, so the call has to wait."""
+        if not self._settings.nests(call.name):
+            if asks:
+                self._add_interim(call, {"agent": call.name})
+            return
+        if call not in self._nested:
+            self._nested[call] = self._begin_message(call, answerable=True)
+        self._nested[call].add(said.event)
+        inner = self._inner.setdefault(call, [])
+        if not said.is_fragment:
+            inner.append(said.event)
+        if asks:
+            self._add_interim(call, self._nested[call].so_far())
+        else:
+            self._show_nested(call)
+
+    def show_nested(self, *, shows: bool) -> None:
+        """Writes preliminary outputs of nested agents from now on, or none. What has come before is written then."""
+        began, self._shows_nested = shows and not self._shows_nested, shows
+        for call in self._nested if began else ():
+            self._show_nested(call)
+
+    def _show_nested(self, call: ToolCall) -> None:
+        if not self._shows_nested:
+            return
+        if (message := self._nested[call].next_preliminary()) is not None:
+            call.write_preliminary(message)
+        for chunk in self._nested[call].take_transient():
+            self._sink.data(chunk["type"].removeprefix("data-"), chunk["data"], data_id=chunk.get("id"), transient=True)
+
+    def _begin_message(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
+        conversion = self._begin_nested(call.id)
+        return NestedMessage(conversion, call.id, self._settings.client.major, answerable=answerable)
+
+    def _with_nested(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
+        """The output of a call, with the message of the agent that ran inside it. ``kept``: what a history has of it,
+        from which the final message is made in a live response, too."""
+        message, inner = self._nested.pop(call, None), self._inner.pop(call, None)
+        if inner is not None:
+            message, kept = None, NestedEvents(inner, 0) if inner else None
+        if kept is None or not self._settings.nests(call.name):
+            return output if message is None else message.final(output)
+        message = self._begin_message(call)
+        for event in kept.events:
+            message.add(event)
+        return message.final(output, omitted=kept.omitted)
 
     def add_delegation(self, event: "Event") -> None:
         """Gives a call an interim output if the event is of an agent that acts in its place. It delays no step then.
@@ -226,8 +333,11 @@ class FunctionResponses:
         if call.is_open:
             call.accept_interim(value)
 
-    def _add_output(self, call: ToolCall, response: Any, *, preliminary: bool = False) -> None:
-        """Writes what a tool or a client returned, which may be a failure."""
+    def _add_output(
+        self, call: ToolCall, response: Any, *, preliminary: bool = False, nested: NestedEvents | None = None
+    ) -> None:
+        """Writes what a tool or a client returned, which may be a failure. ``nested``: what is kept of the agent that
+        ran inside the call."""
         if not call.is_shown:
             if not preliminary:
                 call.end_silently()
@@ -255,7 +365,7 @@ class FunctionResponses:
         if preliminary:
             call.write_preliminary(output)
         else:
-            call.answer(output)
+            call.answer(self._with_nested(call, output, nested))
 
     def _fail(self, call: ToolCall, error_text: str) -> None:
         if call.approved is False:  # its run ended before it said so

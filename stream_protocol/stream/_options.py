@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Any, Final, Literal, TypedDict, Unpack, cast
+from typing import Any, Final, Literal, TypedDict, Unpack, cast, get_args
 
 from stream_protocol.adk import Blob
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, RunLimitError
@@ -12,6 +12,7 @@ from stream_protocol.wire import (
     AiSdkOption,
     Transform,
     check_callable,
+    check_choice,
     check_flag,
     check_mapping,
     check_texts,
@@ -22,8 +23,13 @@ from stream_protocol.wire import (
 
 logger = logging.getLogger(__name__)
 
+NestedAgents = Literal["nested", "flat", "hidden"]
+"""What is shown of an agent that is called as a tool, besides the call: see ``ConverterOptions.nested_agents``."""
+
 ToolSelection = Collection[str] | Callable[[str], bool] | Literal["all"]
 """Tools by name, by a predicate over the name, or all of them."""
+
+NESTED_AGENTS: Final = get_args(NestedAgents)
 
 CONTROL_TOOLS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop", "finish_task"})
 """ADK's own tools, which steer agents and say nothing to the user: never shown."""
@@ -51,6 +57,12 @@ class ConverterOptions(TypedDict, total=False):
     ``ChatService``, histories and recordings also hide calls that delegate to a task-mode agent. A converter of a live
     run recognizes such a call too late. So name these tools: ``stream_protocol.serving.task_agent_tools(agent)`` finds
     them. Otherwise such a call is shown with the preliminary output ``{"agent": NAME}``."""
+    nested_agents: NestedAgents | Mapping[str, NestedAgents]
+    """Shows the work of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the
+    message (``"flat"``), or not at all (``"hidden"``). A mapping says it for tools by name; the others are nested.
+
+    The output of a nested call is a message: ``{"id", "role": "assistant", "parts", "metadata"}``. Preliminary outputs
+    have the message so far. The final one has what the model reads as the tool's result in ``metadata.result``."""
     dynamic_tools: ToolSelection
     """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``).
     For tools whose names the frontend can't know, such as those of an MCP server."""
@@ -91,6 +103,7 @@ DEFAULTS: Final[ConverterOptions] = {
     "send_sources": True,
     "send_state": False,
     "hidden_tools": (),
+    "nested_agents": "nested",
     "dynamic_tools": (),
     "tool_titles": {},
     "tool_schemas": {},
@@ -126,6 +139,22 @@ class Settings:
         hidden = self.options["hidden_tools"]
         return tool in CONTROL_TOOLS or _selects(hidden, tool) or _selects(self._task_agents, tool)
 
+    def nested_agents(self, tool: str) -> NestedAgents:
+        """What is shown of the agent that this tool calls."""
+        chosen = self.options["nested_agents"]
+        return chosen if isinstance(chosen, str) else chosen.get(tool, "nested")
+
+    def nests(self, tool: str) -> bool:
+        """Return True if the agent that this tool calls is shown in the call."""
+        return self.nested_agents(tool) == "nested" and not self.hides(tool)
+
+    @property
+    def nested(self) -> "Settings":
+        """The settings for agents inside tool calls. ``transform`` sees their messages as outputs of the calls."""
+        if self.options["transform"] is None:
+            return self
+        return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
+
     def is_dynamic(self, tool: str) -> bool:
         return _selects(self.options["dynamic_tools"], tool)
 
@@ -155,6 +184,15 @@ def _check_keys(name: str, value: object) -> None:
         check_texts(name, value, expected="True, False or a list of state keys")
 
 
+def _check_nested(name: str, value: object) -> None:
+    if isinstance(value, Mapping):
+        check_mapping(name, value, of_texts=True)
+        for tool, chosen in value.items():
+            check_choice(f"{name}[{tool!r}]", chosen, NESTED_AGENTS)
+    else:
+        check_choice(name, value, NESTED_AGENTS)
+
+
 def _check_version(_name: str, value: object) -> None:
     client_version(value)
 
@@ -165,6 +203,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "send_sources": check_flag,
     "send_state": _check_keys,
     "hidden_tools": _check_tools,
+    "nested_agents": _check_nested,
     "dynamic_tools": _check_tools,
     "tool_titles": partial(check_mapping, of_texts=True),
     "tool_schemas": check_mapping,
@@ -197,7 +236,13 @@ def _add_tools(tools: ToolSelection, hidden: ToolSelection) -> ToolSelection:
     return frozenset(tools).union(hidden)
 
 
-_JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {int: (int,), bool: (bool,), tuple: (list, str), dict: (dict,)}
+_JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {
+    int: (int,),
+    bool: (bool,),
+    tuple: (list, str),
+    dict: (dict,),
+    str: (str, dict),
+}
 """Type of an option's default -> its types in JSON. Options whose default is of another type are not data."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from google.adk.agents import BaseAgent, LlmAgent
@@ -70,6 +70,7 @@ async def tools_of(root: BaseNode) -> list[ToolTypes]:
             for agent in agent_tree(waiting.pop()):
                 tools = await _tools(agent, toolsets) if isinstance(agent, LlmAgent) else []
                 waiting += [tool.node for tool in tools if isinstance(tool, NodeTool)]
+                waiting += [tool.agent for tool in tools if type(tool) is AgentTool]
                 found += tools
         hidden = CONTROL_TOOLS | task_agent_tools(root)
         return [read for tool in found if tool.name not in hidden and (read := _types(tool)) is not None]
@@ -119,7 +120,11 @@ def _outputs(tool: BaseTool, declared: Any) -> Iterator[WireForm]:
         case FunctionTool():
             yield from returned(tool.func)
         case AgentTool():
-            yield from _agent_outputs(tool)
+            for form in _agent_outputs(tool):
+                yield form
+                yield replace(form, nested=True)
+            if getattr(tool.agent, "mode", None) == "single_turn":
+                yield _AGENT_STARTED
         case RestApiTool():
             yield _declared(_response_of(tool))
         case BaseTool() if is_instance(tool, "google.adk.tools.mcp_tool.mcp_tool", "McpTool"):  # of an extra of ADK's
@@ -139,8 +144,6 @@ def _agent_outputs(tool: AgentTool) -> Iterator[WireForm]:
     output_schema = output_schema_of(tool.agent)
     yield agent_output(output_schema)
     yield agent_output(None)  # also ADK's text if the agent fails
-    if getattr(tool.agent, "mode", None) == "single_turn":
-        yield _AGENT_STARTED
 
 
 def output_schema_of(agent: BaseAgent) -> Any:

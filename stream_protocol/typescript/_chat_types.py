@@ -14,7 +14,7 @@ from stream_protocol.agents import DataPart
 from stream_protocol.serving import PageContext, SharedState, Target
 from stream_protocol.serving.adk_runner import agent_tree
 from stream_protocol.typescript._agent_tools import ToolTypes, root_of, tools_of
-from stream_protocol.typescript._nodes import Field, Node, Object, union
+from stream_protocol.typescript._nodes import AgentMessage, Field, Node, Object, union
 from stream_protocol.typescript._printing import braces, comment, key, schema_text, type_text
 from stream_protocol.typescript._schema_reader import SchemaReader
 from stream_protocol.typescript._wire_forms import ANYTHING, WireForm, agent_output, schema_of
@@ -44,7 +44,24 @@ export type StoredChat = {
 };
 """
 _WITH_STATE: Final = "  versions?: MessageVersions[];\n", "  versions?: MessageVersions[];\n  state: ChatState;\n"
+_AGENT_MESSAGE: Final = """\
+/** The output of a tool that is an agent: its message. At its end, `result` is what the calling agent reads. */
+export type AgentMessage<Result> = UIMessage<
+  ChatMetadata & { result?: Result; omittedEvents?: number },
+  ChatDataParts,
+  ChatTools
+>;
+"""
+_AGENT_MESSAGE_SCHEMA: Final = """\
+function agentMessageSchema<Result>(result: z.ZodType<Result>) {
+  const metadata = z.looseObject({ result: result.optional(), omittedEvents: z.number().optional() });
+  const parts = z.array(z.looseObject({ type: z.string() }));
+  const message = { id: z.string(), role: z.literal("assistant"), parts, metadata: metadata.optional() };
+  return z.looseObject(message) as z.ZodType as z.ZodType<AgentMessage<Result>>;
+}
+"""
 _OWN_NAMES: Final = (
+    "AgentMessage",
     "ChatContext",
     "ChatDataParts",
     "ChatMessage",
@@ -117,12 +134,16 @@ async def chat_types(
         "/** The tools whose calls the client receives. */\n" + _exported("ChatTools", _tool_table(tools)),
     ]
     sections += of_page
+    nested = any(form.nested for tool in found for form in tool.outputs)
+    if nested:
+        sections.append(_AGENT_MESSAGE)
     if outputs:
         sections.append(
             "/** Agents that answer in JSON: the type of their text. */\n" + _exported("ChatOutputs", _table(outputs))
         )
     sections += [comment(named.text, "") + _exported(name, named.type) for name, named in sorted(reader.named.items())]
     if schemas:
+        sections += [_AGENT_MESSAGE_SCHEMA] if nested else []
         sections += _schema_sections(reader, metadata, data, tools)
     return "\n".join(sections)
 
@@ -195,8 +216,10 @@ def _any_of(nodes: Iterable[Node]) -> Node:
 def _wire_type(form: WireForm, reader: SchemaReader) -> Node:
     node = reader.read(form.schema)
     if form.wrapped is None:
-        return union(member if reader.is_object(member) else _wrapped(member) for member in reader.members(node))
-    return _wrapped(node) if form.wrapped else node
+        node = union(member if reader.is_object(member) else _wrapped(member) for member in reader.members(node))
+    elif form.wrapped:
+        node = _wrapped(node)
+    return AgentMessage(node) if form.nested else node
 
 
 def _wrapped(node: Node) -> Node:

@@ -95,7 +95,16 @@ class Named:
     name: str
 
 
-Node: TypeAlias = Unknown | Never | Primitive | Constant | Array | Tuple | Object | Union | Intersection | Named
+@dataclass(frozen=True)
+class AgentMessage:
+    """The message of an agent that runs as a tool. ``result``: the type of what the calling agent reads."""
+
+    result: Node
+
+
+Node: TypeAlias = (
+    Unknown | Never | Primitive | Constant | Array | Tuple | Object | Union | Intersection | Named | AgentMessage
+)
 
 NULL = Primitive("null")
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from stream_protocol.typescript._nodes import (
+    AgentMessage,
     Array,
     Constant,
     Field,
@@ -48,6 +49,8 @@ def type_text(node: Node, indent: str = "") -> str:
             return " & ".join(_grouped(member, indent) for member in members)
         case Named(name):
             return name
+        case AgentMessage(result):
+            return f"AgentMessage<{type_text(result, indent)}>"
 
 
 def _grouped(node: Node, indent: str) -> str:
@@ -90,6 +93,8 @@ def schema_text(node: Node, indent: str = "") -> str:
             return first
         case Named(name):
             return f"{name}Schema"
+        case AgentMessage(result):
+            return f"agentMessageSchema({schema_text(result, indent)})"
 
 
 def _field_schema(field: Field, indent: str) -> str:

@@ -23,11 +23,12 @@ ANYTHING: Final = True
 @dataclass(frozen=True)
 class WireForm:
     """A form of a tool's output. ``wrapped``: the value is sent as ``{"result": value}``; ``None``: only if it is not
-    an object.
+    an object. ``nested``: it is sent in the message of the agent that gives it.
     """
 
     schema: Any
     wrapped: bool | None = False
+    nested: bool = False
 
 
 class _WireSchemas(GenerateJsonSchema):

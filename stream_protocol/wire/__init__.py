@@ -67,6 +67,7 @@ from stream_protocol.wire._messages import (
     ToolPart,
     UIMessage,
     UIPart,
+    is_nested_message,
     is_tool_part,
     parse_chat_id,
     parse_chat_request,
@@ -74,6 +75,7 @@ from stream_protocol.wire._messages import (
     parse_message,
     parse_user_message_in_slices,
     tool_name,
+    tool_result,
 )
 from stream_protocol.wire._printable import printable
 from stream_protocol.wire._sinks import (

@@ -1,4 +1,4 @@
-"""A stream in fewer events: a late reader need not receive every delta as it was written."""
+"""A stream in fewer events: a late reader need not receive every delta and every preliminary output."""
 
 import re
 from collections.abc import Iterable
@@ -16,12 +16,19 @@ _DELTA: Final = re.compile(
 )
 """A delta as our sinks write it, without metadata of its own: its constant beginning, and its text in JSON form."""
 
+_OUTPUT: Final = re.compile(rb'data: \{"type":"tool-output-available","toolCallId":"[^"\\]*(?:\\.[^"\\]*)*",')
+"""The constant beginning of a call's outputs."""
+
+_PRELIMINARY: Final = (b',"preliminary":true}\n\n', b',"preliminary":true,"dynamic":true}\n\n')
+"""The ends of preliminary outputs, as our sinks write them."""
+
 _INPUT_START: Final = re.compile(rb'data: \{"type":"tool-input-start","toolCallId":"([^"\\]*(?:\\.[^"\\]*)*)"')
 _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """A stream with joined deltas: deltas of one part become one, if only deltas of other parts lie between them.
+    """A stream with joined deltas: deltas of one part become one, if only deltas of other parts lie between them. In
+    the same way only the last of a call's preliminary outputs is kept.
 
     ``add`` looks at each event once: the time is linear in the bytes. A client folds the result into the same message.
     Texts are joined in their JSON form, without parsing.
@@ -35,8 +42,8 @@ class JoinedStream:
         """The finished events. Later events come after them."""
         self.size = 0
         """Bytes of all events."""
-        self._open: dict[bytes, _Delta] = {}
-        """The deltas that may still grow, by their constant beginning."""
+        self._open: dict[bytes, _Delta | _Output] = {}
+        """The deltas that may still grow, and the outputs that may be replaced, by their constant beginning."""
         self._started_in_step: set[bytes] = set()
 
     @property
@@ -51,6 +58,9 @@ class JoinedStream:
             if delta is not None and (delta["call"] is None or delta["id"] in self._started_in_step):
                 self._add_delta(delta[1], delta["text"])
                 continue
+            if event.endswith(_PRELIMINARY) and (output := _OUTPUT.match(event)) is not None:
+                self._add_output(output[0], event)
+                continue
             self.complete += self.growing
             self._open.clear()
             self.complete.append(event)
@@ -60,8 +70,14 @@ class JoinedStream:
             elif (start := _INPUT_START.match(event)) is not None:
                 self._started_in_step.add(start[1])
 
+    def _add_output(self, front: bytes, event: bytes) -> None:
+        replaced = self._open.pop(front, None)  # the new one comes after what has come in between
+        self.size += len(event) - (len(replaced.event()) if replaced is not None else 0)
+        self._open[front] = _Output(event)
+
     def _add_delta(self, front: bytes, text: bytes) -> None:
         delta = self._open.get(front)
+        assert not isinstance(delta, _Output)
         if delta is not None and delta.length + len(text) > MAX_JOINED:
             self.complete.append(self._open.pop(front).event())
             delta = None
@@ -88,3 +104,15 @@ class _Delta:
 
     def event(self) -> bytes:
         return self.front + b"".join(self.texts) + _END
+
+
+class _Output:
+    """A preliminary output that a later one may replace."""
+
+    __slots__ = ("_event",)
+
+    def __init__(self, event: bytes) -> None:
+        self._event = event
+
+    def event(self) -> bytes:
+        return self._event

@@ -328,6 +328,25 @@ def is_tool_part(part: UIPart) -> TypeGuard[ToolPart]:
     return part["type"].startswith("tool-") or part["type"] == "dynamic-tool"
 
 
+def is_nested_message(output: Any, call_id: Any) -> bool:
+    """Returns True if the output of this call is the message of an agent that ran inside: it has the call's id."""
+    match output:
+        case {"id": str(message_id), "role": "assistant", "parts": list()}:
+            return bool(message_id == call_id)
+    return False
+
+
+def tool_result(part: ToolPart) -> Any:
+    """Returns the output of a call as the model reads it: without the message of an agent that runs inside."""
+    output = part.get("output")
+    if not is_nested_message(output, part["toolCallId"]):
+        return output
+    match output:
+        case {"metadata": {"result": result}}:
+            return result
+    return {"agent": tool_name(part)}  # it has not ended
+
+
 def tool_name(part: ToolPart) -> str:
     """Returns the name of the tool that the part calls."""
     return part.get("toolName", "") if part["type"] == "dynamic-tool" else part["type"].removeprefix("tool-")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import BaseModel
 
+from stream_protocol.adk import NESTED_EVENTS
 from stream_protocol.agents import emit_data
 from stream_protocol.serving import create_app
 from stream_protocol.serving.engine import Engine
@@ -340,6 +342,8 @@ def assert_same(shown: list[Any], stored: list[Any]) -> None:
 def without_ids(event: Event) -> str:
     """The event's content, without random ids."""
     text = event.model_dump_json(include={"author", "branch", "content", "actions"}, exclude_none=True)
+    kept = (event.custom_metadata or {}).get(NESTED_EVENTS, {}).values()
+    text += json.dumps([(one["author"], one["content"]) for nested in kept for one in nested["events"]])
     return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|state=[^&]*&|\"state\":\"[^\"]*\"", "…", text)
 
 

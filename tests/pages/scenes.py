@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
-from google.adk.tools import BaseTool, FunctionTool, ToolContext, request_input
+from google.adk.tools import AgentTool, BaseTool, FunctionTool, ToolContext, request_input
 from google.genai.types import Part, SearchEntryPoint
 
 from stream_protocol.agents import emit_data, for_users, report_progress
@@ -162,6 +162,19 @@ class Scenes:
     def agent(self) -> LlmAgent:
         skipper = LlmAgent(name="skipper", model=ScriptedLlm(respond=lambda _: ["Aye."]), description="Sails.")
         gated = FunctionTool(pay, require_confirmation=True)
+        researcher = LlmAgent(
+            name="researcher",
+            model=ScriptedLlm(respond=self._research),
+            description="Finds out.",
+            tools=[trains, self.wait],
+        )
+        cashier = LlmAgent(
+            name="cashier",
+            model=ScriptedLlm(respond=_charge),
+            description="Charges.",
+            mode="single_turn",
+            tools=[gated],
+        )
 
         async def count_books(tool_context: ToolContext) -> str:
             """Counts the books, and goes on when it is told."""
@@ -176,6 +189,7 @@ class Scenes:
             FunctionTool(lend, require_confirmation=True),
             count_books,
             self.dig,
+            AgentTool(researcher),
             draw,
             manual,
             measure,
@@ -186,7 +200,21 @@ class Scenes:
             *page_tools,
         ]
         model = ScriptedLlm(model="scripted", respond=self.respond)
-        return LlmAgent(name="guide", model=model, tools=[*tools], sub_agents=[skipper])
+        return LlmAgent(name="guide", model=model, tools=[*tools], sub_agents=[skipper, cashier])
+
+    async def wait(self) -> str:
+        """Waits until the story may go on."""
+        assert self.loop is not None
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.told.wait(), self.loop))
+        return "waited"
+
+    def _research(self, request: LlmRequest) -> list[Step]:
+        match [*read_question(request).answers]:
+            case []:
+                return [Thought("The timetable knows that."), "I look it up.", Call("trains", {})]
+            case ["trains"]:
+                return [Call("wait", {})]
+        return ["Two trains leave: one to Oslo, and one to Rome."]
 
     def respond(self, request: LlmRequest) -> list[Step]:
         self.loop = asyncio.get_running_loop()
@@ -226,6 +254,10 @@ class Scenes:
                     case None:
                         return [Call("rooms", {})]
                 return ["I wait."]
+            case "research":
+                return ["Found."] if answers else [Call("researcher", {"request": "Which trains leave?"})]
+            case "charge":
+                return ["Charged."] if "cashier" in answers else [Call("cashier", {"request": "Charge five euros."})]
             case "zone":
                 return ["The page has answered."] if answers else [Call("get_time_zone", {})]
             case "dark":
@@ -264,6 +296,10 @@ class Scenes:
                 self.failed.add(question.text)
                 return ["I begin", ConnectionError("The model is not there.")]
         return [f"You said: {question.text}"]
+
+
+def _charge(request: LlmRequest) -> list[Step]:
+    return ["It is paid."] if "pay" in read_question(request).answers else ["One moment.", Call("pay", {"amount": 5.0})]
 
 
 def _below(question: Question) -> str:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.chromium import opened_tab
-from tests.demo_page import expect_status, field, posts, press, say, tool, unfolded
+from tests.demo_page import expect_status, field, posts, press, say, texts, tool, unfolded
 from tests.pages.conftest import Open
 from tests.pages.scenes import FORM, Scenes
 
@@ -270,3 +270,36 @@ def test_a_list_of_flat_objects_is_a_table(page: Page, shots: Path) -> None:
     expect(table.get_by_role("columnheader")).to_have_text(["city", "leaves at"])
     expect(table.get_by_role("row")).to_have_count(3)
     page.screenshot(path=shots / "table.png")
+
+
+def test_the_card_of_an_agent_shows_its_work_and_its_result_once(page: Page, scenes: Scenes, shots: Path) -> None:
+    say(page, "research")
+    card = page.get_by_role("region", name="Tool researcher")
+    work = card.get_by_role("group", name="Work of researcher")
+    expect(work).to_contain_text("I look it up.")
+    expect(work.get_by_role("region", name="Tool wait")).to_have_attribute("data-state", "input-available")
+    page.screenshot(path=shots / "nested-running.png")
+    scenes.go_on()
+    expect(card).to_have_attribute("data-state", "output-available")
+    expect(texts(page).last).to_have_text("Found.")
+    expect(work).to_have_count(0)  # it is folded
+    unfolded(card)
+    expect(work.get_by_text("Two trains leave: one to Oslo, and one to Rome.")).to_have_count(1)
+    page.screenshot(path=shots / "nested-done.png")
+    page.reload()
+    unfolded(page.get_by_role("region", name="Tool researcher"))
+    expect(page.get_by_role("group", name="Work of researcher")).to_contain_text("Two trains leave")
+
+
+def test_an_approval_inside_an_agent_is_answered_in_its_card(page: Page, shots: Path) -> None:
+    say(page, "charge")
+    work = page.get_by_role("group", name="Work of cashier")
+    form = page.get_by_role("form", name="Approval")
+    expect(form).to_have_count(1)
+    expect(work.get_by_role("form", name="Approval")).to_contain_text("cashier wants to run pay.")
+    page.screenshot(path=shots / "nested-approval.png")
+    press(page, "Approve")
+    expect(texts(page).last).to_have_text("Charged.")
+    expect(page.locator('[data-tool="pay"]')).to_have_count(0)  # only in the card, which is folded
+    unfolded(page.get_by_role("region", name="Tool cashier"))
+    expect(work.locator('[data-tool="pay"]')).to_have_attribute("data-state", "output-available")

@@ -145,7 +145,8 @@ async def test_data_from_inside_an_agent_tool_is_heard_at_once_and_stored_with_i
 
     inner = LlmAgent(name="inner", model=ScriptedLlm(turns=[Call("work", {}), "Inner."]), tools=[work])
     tool = AgentTool(inner, include_plugins=include_plugins)
-    app = create_app(agent(tool, turns=(Call("inner", {"request": "go"}), "Done.")))
+    root = agent(tool, turns=(Call("inner", {"request": "go"}), "Done."))
+    app = create_app(ChatService(root, nested_agents="flat"))
     page = Page(app)
     page.messages.append(said("hi"))
     async with begin(app, chat(said("hi"))) as answer:

@@ -90,9 +90,14 @@ async def test_a_tool_inside_an_agent_tool_is_heard_while_it_runs() -> None:
     outer = agent(AgentTool(inner), turns=(Call("inner", {"request": "go"}), "Done."))
     async with begin(create_app(outer), chat(said("hi"))) as answer:
         assert await answer.status() == 200
-        assert (await answer.until(PART))["data"]["payload"] == {"value": 1}
+        output = (await answer.until("tool-output-available"))["output"]
+        while not (parts := [part for part in output["parts"] if part["type"] == PART]):
+            output = (await answer.until("tool-output-available"))["output"]
+        assert parts[0]["data"]["payload"] == {"value": 1}
         seen.set()
-        assert (await answer.until("tool-output-available"))["output"] == {"result": "Inner."}
+        while "metadata" not in output:
+            output = (await answer.until("tool-output-available"))["output"]
+        assert output["metadata"]["result"] == {"result": "Inner."}
 
 
 async def test_the_order_of_one_tool_is_kept_and_its_result_comes_last() -> None:

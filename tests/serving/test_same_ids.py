@@ -327,7 +327,9 @@ async def test_an_agent_in_a_calls_place_is_found_by_the_id_that_adk_knows(tmp_p
         await workers.page.send(words)
         await workers.agree(tmp_path)
     assert workers.call_ids() == ["0", "0.2", "0.3", "0.4"]
-    assert workers.outputs()[1::2] == [{"result": "Roses."}, {"result": "Red."}]
+    poems = workers.outputs()[1::2]
+    assert [poem["metadata"]["result"] for poem in poems] == [{"result": "Roses."}, {"result": "Red."}]
+    assert [poem["id"] for poem in poems] == ["0.2", "0.4"]
     await workers.aclose()
 
 

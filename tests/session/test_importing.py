@@ -178,6 +178,26 @@ def test_ids_are_such_that_adk_keeps_them_from_gemini_and_every_provider_takes_t
     assert answer(STEP, tool(sent)) == [("root", [f"look<{call_id}>"]), ("root", [{call_id: {"ok": 1}}])]
 
 
+@pytest.mark.parametrize(
+    ("message", "response"),
+    [
+        ({"metadata": {"result": {"result": "Sun."}}}, {"result": "Sun."}),
+        ({"metadata": {"result": "Sun."}}, {"result": "Sun."}),
+        ({"metadata": {"modelId": "m"}}, {"agent": "look"}),
+        ({}, {"agent": "look"}),
+    ],
+)
+def test_the_message_of_an_agent_in_its_call_is_the_result_alone(message: Any, response: Any) -> None:
+    nested = {"id": "A", "role": "assistant", "parts": [said("I look.")], **message}
+    assert answer(tool(output=nested))[-1] == ("root", [{"adk-A": response}])
+
+
+def test_the_output_of_a_tool_that_looks_like_a_message_is_an_output() -> None:
+    for changed in ({"id": "B"}, {"role": "user"}, {"parts": "none"}):
+        output = {"id": "A", "role": "assistant", "parts": [], "metadata": {"result": 1}, **changed}
+        assert answer(tool(output=output))[-1] == ("root", [{"adk-A": output}])
+
+
 def test_an_id_that_comes_twice_is_two_ids() -> None:
     calls = [part for _, parts in answer(STEP, tool(), tool(), STEP, tool("1"), tool("adk-A")) for part in parts]
     ids = [call for call in calls if isinstance(call, str)]

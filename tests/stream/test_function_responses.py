@@ -77,7 +77,8 @@ def test_an_agent_in_a_tools_place_uses_tools_of_its_own() -> None:
             event(text("O sea"), **POET),
             results(response("poet", {"result": "O sea"}, "F")),
             event(text("There.")),
-        ]
+        ],
+        nested_agents="flat",
     )
     assert outputs(chunks) == {"R": {"with": "me"}, "F": {"result": "O sea"}}
     assert texts(chunks) == ["O sea", "There."]
@@ -85,7 +86,7 @@ def test_an_agent_in_a_tools_place_uses_tools_of_its_own() -> None:
 
 def test_an_agent_in_a_tools_place_may_ask_for_a_credential() -> None:
     asked = event(call("adk_request_credential", {"functionCallId": "R"}, "B"), role="user", **POET)
-    chunks = run([event(call("poet", {}, "F")), asked])
+    chunks = run([event(call("poet", {}, "F")), asked], nested_agents="flat")
     assert [chunk["toolCallId"] for chunk in only(chunks, "tool-input-available")] == ["F", "B"]
 
 

@@ -1,6 +1,7 @@
 import { useChat } from "@ai-sdk/react";
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithToolCalls, safeValidateUIMessages } from "ai";
 import {
+  type AgentMessage,
   type ChatDataParts,
   type ChatMessage,
   type ChatOutputs,
@@ -86,6 +87,13 @@ export function Page(): unknown {
         case "tool-look_up":
           if (part.state !== "input-available") return null;
           return "invoice" in part.input ? same<string | undefined>(part.input.invoice) : part.input;
+        case "tool-rephrase":
+          if (part.state !== "output-available" || !("parts" in part.output)) return null;
+          same<string | undefined>(part.output.metadata?.result?.result);
+          // @ts-expect-error: it may be missing
+          part.output.metadata?.result.result;
+          same<AgentMessage<{ result: string }>>(part.output);
+          return part.output.parts.map((inner) => inner.type === "tool-look_up" && inner.toolCallId);
         case "tool-shop_price":
           return part.state === "output-available" && same<number>(part.output.structuredContent.price);
         case "tool-read_items":

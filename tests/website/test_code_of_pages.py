@@ -209,6 +209,19 @@ async def test_a_tool_sends_data_of_its_own() -> None:
     assert (part["id"], part["data"]) == ("Oslo", {"city": "Oslo", "degrees": 21})
 
 
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")  # of ADK's AgentTool
+async def test_the_card_of_an_agent_shows_its_work() -> None:
+    scope = run(block("docs/sub-agents.md", "AgentTool(weather)"))
+    scope["weather"].model = ScriptedLlm(turns=[Call("look_up", {"city": "Oslo"}), "18 degrees."])
+    scope["root_agent"].model = ScriptedLlm(turns=[Call("weather", {"request": "Oslo?"}), "Nice."])
+    app = FastAPI()
+    app.include_router(chat_router(scope["root_agent"]))
+    answer = await posted(app, BODY)
+    message = only(answer, "tool-output-available")[-1]["output"]
+    assert [part["type"] for part in message["parts"]] == ["step-start", "tool-look_up", "step-start", "text"]
+    assert message["metadata"]["result"] == {"result": "18 degrees."}
+
+
 async def test_chats_in_a_file_outlive_their_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for _ in range(2):

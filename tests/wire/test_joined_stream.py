@@ -32,6 +32,32 @@ def test_deltas_of_parts_that_are_spoken_at_once_are_joined_each_with_its_own() 
     assert joined(spoken) == [text("1", "ab"), text("2", "xy")]
 
 
+def output(call_id: str, value: Any, **more: Any) -> bytes:
+    sink = SseSink()
+    sink.tool_output_available(call_id, value, **more)
+    [event] = sink.take()
+    return event
+
+
+def test_only_the_last_preliminary_output_of_a_call_is_kept_until_another_event() -> None:
+    growing = [output("A", f"a{number}", preliminary=True) for number in range(5)]
+    other = [output('B"\\', f"b{number}", preliminary=True, dynamic=True) for number in range(5)]
+    together = [event for pair in zip(growing, other, strict=True) for event in pair]
+    assert joined([*together, text("1", "x"), output("A", "end")]) == [
+        growing[-1],
+        other[-1],
+        text("1", "x"),
+        output("A", "end"),
+    ]
+    final = [output("A", "1"), output("A", "2")]
+    assert joined(final) == final
+    apart = [growing[0], encode_sse({"type": "start-step"}), growing[1]]
+    assert joined(apart) == apart
+    stream = JoinedStream()
+    stream.add(together)
+    assert stream.size == len(growing[-1]) + len(other[-1])
+
+
 def test_nothing_is_joined_across_another_event() -> None:
     done = [text("1", "a"), encode_sse({"type": "text-end", "id": "1"}), text("1", "b"), SSE_DONE]
     assert joined(done) == done

@@ -17,12 +17,13 @@ The search holds up the event loop, and values are as large as clients and tools
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-from stream_protocol.adk import METADATA_KEY, STEERING_KEY, steering_mark_id
+from stream_protocol.adk import METADATA_KEY, NESTED_EVENT, NESTED_EVENTS, STEERING_KEY, steering_mark_id
 from stream_protocol.recording.write._search import TOO_LARGE, Search
 from stream_protocol.session import STATE_PREFIX
-from stream_protocol.wire import DELTA_KEYS, check_callable
+from stream_protocol.wire import DELTA_KEYS, check_callable, is_nested_message
 
 RecordedKind: TypeAlias = Literal["request", "event", "chunk"]
 
@@ -67,7 +68,7 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
                 "outputTranscription": search.object_with(text=_kept),
                 "usageMetadata": _kept,  # a token is a piece of text there
                 "logprobsResult": _kept,
-                "customMetadata": lambda metadata: search.clean(_without_own_metadata(metadata)),
+                "customMetadata": partial(_redact_metadata, search),
                 "output": _searched_apart,
                 "actions": search.object_with(
                     artifactDelta=_kept,  # file names, and their versions
@@ -80,7 +81,8 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
 
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
     """A chunk without secrets. Removes the same as from the event that the chunk was made from."""
-    apart: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "output", "data"), _searched_apart)
+    apart: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "data"), _searched_apart)
+    apart["output"] = lambda output: _redact_output(output, chunk.get("toolCallId"))
     if keys := DELTA_KEYS.get(str(chunk.get("type"))):
         apart[keys[1]] = _kept
     return _object(Search().clean_object(chunk, apart))
@@ -133,6 +135,40 @@ def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in metadata.items() if key != METADATA_KEY}
     message_id = steering_mark_id(metadata)
     return kept if message_id is None else {**kept, METADATA_KEY: {STEERING_KEY: {"id": message_id}}}
+
+
+def _redact_metadata(search: Search, metadata: Any) -> Any:
+    """The metadata of an event without this package's own, except events of nested agents: they are events like it."""
+    if not isinstance(metadata, dict):
+        return search.clean(metadata)
+    kept = search.object_with(events=search.list_of(_redact_nested))
+    apart: dict[str, Callable[[Any], Any]] = {
+        NESTED_EVENT: search.object_with(event=_redact_nested),
+        NESTED_EVENTS: lambda calls: search.object_with(**dict.fromkeys(calls, kept))(calls),
+    }
+    return search.clean_object(_without_own_metadata(metadata), apart)
+
+
+def _redact_nested(event: Any) -> Any:
+    return redact_event(event) if isinstance(event, dict) else _searched_apart(event)
+
+
+def _redact_output(output: Any, call_id: Any) -> Any:
+    """The output of a call. If it is the message of an agent, its parts are searched as chunks are."""
+    if not is_nested_message(output, call_id):
+        return _searched_apart(output)
+    search = Search()
+    parts = [_redact_part(part) for part in output["parts"]]
+    return search.clean_object({**output, "parts": parts}, {"parts": _kept, "metadata": _searched_apart})
+
+
+def _redact_part(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return _searched_apart(part)
+    apart: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "data"), _searched_apart)
+    apart["text"] = _kept
+    apart["output"] = lambda output: _redact_output(output, part.get("toolCallId"))
+    return Search().clean_object(part, apart)
 
 
 def _written_state(delta: dict[str, Any]) -> dict[str, Any]:

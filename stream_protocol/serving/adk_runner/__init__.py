@@ -5,6 +5,7 @@ Where to change what:
 - ``_runner``: whom ADK resumes; what ADK reports to OpenTelemetry.
 - ``_run_plugin``: our plugin in each run.
 - ``_steering_inbox``: messages of the user that a run takes in.
+- ``_nested_runs``: agents that run inside tool calls; ``_whole_streams``: which of them may stream.
 - ``_load_target``: loads an agent by name.
 - ``_target_advice``: suggestions for a wrong name.
 - ``_source_targets``: reads source for these, and runs none.
@@ -20,6 +21,7 @@ from stream_protocol.serving.adk_runner._delegating_sessions import DelegatingSe
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target, target_version
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.adk_runner._models import model_names, used_models
+from stream_protocol.serving.adk_runner._nested_runs import NestedCall, current_nested_call
 from stream_protocol.serving.adk_runner._run_plugin import RunPlugin, with_plugin
 from stream_protocol.serving.adk_runner._runner import (
     Target,

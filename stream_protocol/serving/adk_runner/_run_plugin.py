@@ -14,11 +14,14 @@ from google.adk.plugins import BasePlugin
 
 from stream_protocol.adk import CARDS_KEY, REQUEST_CONFIRMATION, gated_call
 from stream_protocol.agents import approval_note, declared_title, enter_call
+from stream_protocol.serving.adk_runner._nested_runs import NestedRuns
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.errors import Quoting
 from stream_protocol.session import make_storable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.models import LlmRequest
@@ -50,14 +53,17 @@ class RunPlugin(BasePlugin):
     """Watches one run. ADK gives it to the agents of an ``AgentTool``, too: these have invocations of their own.
 
     ``session``: that of the run. ``inbox``: its steering messages. ``writes``: state to be taken up between two steps;
-    ``None`` if there can be none.
+    ``None`` if there can be none. ``nests``: as for ``NestedRuns``.
     """
 
-    def __init__(self, session: Session, inbox: SteeringInbox, writes: StateWrites | None = None) -> None:
+    def __init__(
+        self, session: Session, inbox: SteeringInbox, writes: StateWrites | None = None, *, nests: Callable[[str], bool]
+    ) -> None:
         super().__init__(PLUGIN_NAME)
         self._session_id = session.id
         self._inbox = inbox
         self._writes = writes
+        self._nested = NestedRuns(nests)
         self._raised: set[tuple[str, str]] = set()
         """Invocation and id of each call whose tool raised. An app's callback may have answered it since."""
         self._state_writers: dict[str, set[str]] = {}
@@ -72,9 +78,10 @@ class RunPlugin(BasePlugin):
         return frozenset(call_id for invocation, call_id in self._raised if invocation == invocation_id)
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """Lets steering messages in."""
+        """Lets steering messages in, and begins to watch a run inside a tool call."""
         if invocation_context.session.id == self._session_id:
             await self._inbox.enter(invocation_context)
+        self._nested.begin_run(invocation_context)
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Notes the titles of the tools that the model may call, and adds the steering messages that wait."""
@@ -90,11 +97,13 @@ class RunPlugin(BasePlugin):
         enter_call(tool_context)
         if tool_context.function_call_id and (note := approval_note(tool, tool_args).to_json()):
             self._approvals[tool_context.function_call_id] = note
+        self._nested.begin_call(tool, tool_context)
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
         """Notes the call. ADK calls this also for a call that is cancelled because another one raised."""
+        self._nested.end_call(tool_context)
         if isinstance(error, Exception) and tool_context.function_call_id:
             self._raised.add((tool_context.invocation_id, tool_context.function_call_id))
 
@@ -102,6 +111,7 @@ class RunPlugin(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
         """Notes which state the call wrote: ADK merges the events of parallel calls."""
+        self._nested.end_call(tool_context)
         for key in tool_context.actions.state_delta:
             self._state_writers.setdefault(key, set()).add(tool_context.function_call_id or "")
 
@@ -113,6 +123,7 @@ class RunPlugin(BasePlugin):
             return
         for problem in await run_off_loop(lambda: make_storable(event, self._state_writers), events=[event]):
             logger.error("%s", Quoting(problem, "A tool or an agent gave a value that is not JSON."))
+        self._nested.keep_events(event)
         if event.get_function_responses():
             await self._take_up_writes(invocation_context)
 

@@ -193,7 +193,7 @@ class Job:
             before = run_config.model_input_context or []
             run_config = run_config.model_copy(update={"model_input_context": [*before, context_content(self.context)]})
         named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
-        plugin = RunPlugin(self.session, inbox, self.page_writes)
+        plugin = RunPlugin(self.session, inbox, self.page_writes, nests=Settings(**self.options).nests)
         # Answers are stored whole or not at all: not only those in `before`.
         compactions: list[Event] = []
         """ADK stores them and yields none of them."""

@@ -296,6 +296,7 @@ class Run:
     def _count_readers(self, readers: int) -> None:
         if readers:
             self._cancel_timer("reader")
+            asyncio.get_running_loop().call_soon(self._show_nested)
         elif not self.log.closed:  # after the end of the response there is nothing to stop
             self._start_timer("reader", self._limits.disconnect_grace, self._stop_unread)
 
@@ -327,7 +328,15 @@ class Run:
     def _add_posted(self, event: Event) -> None:
         """Writes what a tool has posted. Before the first event of ADK's it begins the response."""
         if not self._left:
+            if self._conversion is not None:  # a message that grows inside a call is sent only while somebody reads it
+                self._conversion.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
             self._feed(event)
+
+    def _show_nested(self) -> None:
+        """Shows what has come while nobody read the response."""
+        if self._conversion is not None and not self.log.closed:
+            self._conversion.show_nested()
+            self._log(self._conversion.take())
 
     def _show_earlier(self) -> None:
         """Shows what earlier executions have stored and this one has not come to: the history has it.

@@ -143,8 +143,8 @@ SAMPLES = [
         "an agent called like a function",
         single_turn,
         [
-            Turn("one", "I ask. , poet output-available, (Hm. ), Roses., There."),
-            Turn("two", "poet output-available, look output-available, Sun., There again."),
+            Turn("one", "I ask. , poet output-available, There."),
+            Turn("two", "poet output-available, There again."),
             Turn("three", "Bye."),
         ],
     ),
@@ -152,8 +152,8 @@ SAMPLES = [
         "two agents called like functions",
         single_turns,
         [
-            Turn("one", "poet output-available, painter output-available, Red., Roses., Both."),
-            Turn("two", "poet output-available, painter output-available, Blue., Violets., Both again."),
+            Turn("one", "poet output-available, painter output-available, Both."),
+            Turn("two", "poet output-available, painter output-available, Both again."),
             Turn("three", "Bye."),
         ],
     ),

@@ -1,4 +1,14 @@
-import { type FileUIPart, isDataUIPart, type UIDataTypes, type UIMessage, type UIMessagePart, type UITools } from "ai";
+import {
+  type DynamicToolUIPart,
+  type FileUIPart,
+  isDataUIPart,
+  isToolUIPart,
+  type ToolUIPart,
+  type UIDataTypes,
+  type UIMessage,
+  type UIMessagePart,
+  type UITools,
+} from "ai";
 
 /** What the server puts on `finish`. */
 export type ChatMetadata = {
@@ -81,6 +91,23 @@ export function denialOf(message: ChatMessage, toolCallId: string): unknown {
 }
 
 export const CITATIONS = "data-adk-citations";
+
+/** What an agent does that runs as a tool. At its end it has what the calling agent reads as the result. */
+export type NestedMessage = UIMessage<ChatMetadata & { result?: unknown; omittedEvents?: number }>;
+
+/** The message of the agent that runs inside this call: the call's output, with the call's id. */
+export function nestedMessageOf(part: ToolUIPart | DynamicToolUIPart): NestedMessage | undefined {
+  const output = part.output as Partial<NestedMessage> | null | undefined;
+  const isMessage = output?.id === part.toolCallId && output.role === "assistant" && Array.isArray(output.parts);
+  return isMessage ? (output as NestedMessage) : undefined;
+}
+
+/** The ids of the calls inside agents that run as tools, at any depth. */
+export function callsInside(parts: ChatPart[]): Set<string> {
+  const inside = parts.filter(isToolUIPart).flatMap((part) => nestedMessageOf(part)?.parts ?? []);
+  const calls = inside.filter(isToolUIPart).map(({ toolCallId }) => toolCallId);
+  return inside.length === 0 ? new Set() : new Set([...calls, ...callsInside(inside)]);
+}
 
 /** What is typed and attached, before it is sent. */
 export type Draft = { text: string; files: FileUIPart[] };

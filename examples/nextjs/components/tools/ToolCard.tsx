@@ -1,13 +1,14 @@
 import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
 import { Wrench } from "lucide-react";
 import { useState } from "react";
-import type { Confirmation, Progress as Reported } from "../chat/message-types";
+import { callsInside, type Confirmation, nestedMessageOf, type Progress as Reported } from "../chat/message-types";
 import { Collapsible } from "../ui/collapsible";
 import { useSeconds } from "../ui/use-seconds";
 import { Answer, type OnOutput } from "./Answer";
 import { Approval, type OnApproval } from "./Approval";
 import { CREDENTIAL } from "./Credential";
 import { Json } from "./Json";
+import { Nested } from "./Nested";
 import { Output } from "./Output";
 import { Progress } from "./Progress";
 import { isObject } from "./schema";
@@ -20,6 +21,8 @@ export type Answers = {
   passed: boolean;
   onApproval: OnApproval;
   onOutput: OnOutput;
+  /** The calls of the whole message: a question inside an agent that runs as a tool is one of them. */
+  asked?: ToolPart[];
 };
 
 export type ToolPart = ToolUIPart | DynamicToolUIPart;
@@ -44,25 +47,14 @@ type ToolCardProps = Answers & {
 };
 
 /** A call: it is open while it runs, fails or asks, then folded, unless the reader says otherwise. */
-export function ToolCard({
-  part,
-  name,
-  confirmation,
-  reason,
-  progress,
-  denial,
-  gated,
-  agent,
-  answerable,
-  passed,
-  onApproval,
-  onOutput,
-}: ToolCardProps) {
+export function ToolCard({ part, name, confirmation, reason, progress, denial, gated, agent, ...answers }: ToolCardProps) {
+  const { answerable, passed, onApproval, onOutput } = answers;
   const [chosen, choose] = useState<boolean>();
   const waits = part.state === "input-available" && !part.providerExecuted && answerable;
   const asks = part.state === "approval-requested" && answerable;
   const seconds = useSeconds(part.state === "input-available" && !answerable && !passed);
-  const open = chosen ?? !isOver(part, passed);
+  const asksInside = answerable && asksSomebody(part, answers.asked);
+  const open = chosen ?? (asksInside || !isOver(part, passed));
   return (
     <section
       data-tool={getToolName(part)}
@@ -79,13 +71,18 @@ export function ToolCard({
             <Wrench className="size-4 shrink-0 text-muted-foreground" aria-hidden />
             <bdi className="min-w-0 shrink-0 truncate font-medium max-sm:shrink">{name}</bdi>
             {!open && <FirstArgument part={part} />}
-            <ToolState part={part} waiting={waits ? (gated ? "credential" : "user") : undefined} passed={passed} seconds={seconds} />
+            <ToolState
+              part={part}
+              waiting={waits || asksInside ? (gated ? "credential" : "user") : undefined}
+              passed={passed}
+              seconds={seconds}
+            />
           </>
         }
       >
         <div className="flex flex-col gap-3 px-3.5 pb-3.5 empty:hidden">
           {!asks && !(waits && (isQuestion(part) || getToolName(part) === CREDENTIAL)) && <Input part={part} />}
-          {part.state === "output-available" && <Result part={part} />}
+          {part.state === "output-available" && <Result part={part} {...answers} />}
           {part.state === "output-denied" && denial !== undefined && <Output value={denial} />}
           {part.state === "output-error" && (
             <p role="alert" dir="auto" className="whitespace-pre-wrap text-destructive wrap-anywhere">
@@ -122,6 +119,13 @@ export function isOver(part: ToolPart, passed: boolean): boolean {
   return passed && ["input-available", "approval-requested"].includes(part.state);
 }
 
+/** An agent inside waits for an answer. */
+function asksSomebody(part: ToolPart, asked: ToolPart[] | undefined): boolean {
+  const inside = callsInside([part]);
+  const waiting = asked?.filter(({ state }) => state === "approval-requested" || state === "input-available");
+  return waiting?.some(({ toolCallId }) => inside.has(toolCallId)) ?? false;
+}
+
 /** Its tool has begun, and has not ended. */
 function isRunning(part: ToolPart, passed: boolean): boolean {
   return ["input-available", "approval-responded", "output-available"].includes(part.state) && !isOver(part, passed);
@@ -139,9 +143,12 @@ function FirstArgument({ part }: { part: ToolPart }) {
   );
 }
 
-/** What came out: of a sign-in only that it was given. */
-function Result({ part }: { part: ToolPart }) {
+/** What came out: of a sign-in only that it was given, of an agent its whole work. */
+function Result({ part, ...answers }: Answers & { part: ToolPart }) {
   if (getToolName(part) === CREDENTIAL) return <p>Signed in</p>;
+  const nested = nestedMessageOf(part);
+  const live = "preliminary" in part && part.preliminary === true;
+  if (nested) return <Nested part={part} message={nested} live={live} {...answers} />;
   return <Output value={part.output} />;
 }
 
