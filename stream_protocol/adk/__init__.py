@@ -34,8 +34,8 @@ from stream_protocol.adk._adk_requests import (
     REQUEST_CREDENTIAL,
     REQUEST_INPUT,
     CallKind,
+    confirmed_call,
     credential_input,
-    gated_call,
     is_confirmed,
 )
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
@@ -110,6 +110,6 @@ from stream_protocol.adk._reader import (
     read_next,
     with_parts_at,
 )
-from stream_protocol.adk._relayed_events import is_relayed, relay_marks
+from stream_protocol.adk._relayed_events import a2a_markers, is_relayed
 from stream_protocol.adk._response_values import RESULT, client_output, failure_text, unrepresentable_text
 from stream_protocol.adk._steering_events import METADATA_KEY, STEERING_KEY, steering_id, steering_mark_id

@@ -49,7 +49,7 @@ def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
     return _KINDS.get(call.name, CallKind.CLIENT_TOOL)
 
 
-def gated_call(args: dict[str, Any]) -> dict[str, Any]:
+def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
     """The call that a confirmation is about, as ADK wrote it: ``id``, ``name``, ``args``, as far as it has them."""
     original = _mapping(args, "originalFunctionCall", "original_function_call")
     kinds = {"id": str, "name": str, "args": dict}

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from stream_protocol.adk._adk_requests import gated_call
+from stream_protocol.adk._adk_requests import confirmed_call
 from stream_protocol.adk._call_ids import CallIds
 from stream_protocol.adk._call_index import CallRank, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
 
@@ -105,7 +105,7 @@ class KnownCalls:
     ) -> KnownCall:
         """Takes ADK's ``adk_request_confirmation``. Returns the call that a person is asked to approve: a new one if no
         event has had it. ``shown``: as for ``new``."""
-        original = gated_call(args)
+        original = confirmed_call(args)
         known = self.resolve_confirmation(speaker, original)
         if known is None:
             known = self.new(original.get("id"), speaker, shown=shown)
@@ -132,7 +132,7 @@ class KnownCalls:
         return known
 
     def resolve_confirmation(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
-        """The call that ADK asks a person to approve. ``original``: what ``gated_call`` returns."""
+        """The call that ADK asks a person to approve. ``original``: what ``confirmed_call`` returns."""
         calls = self._find(original.get("id"))
         if calls is None:
             return None

@@ -11,7 +11,7 @@ ADK up to 1.18 does not mark the pieces as ``partial``, and leaves ``finished`` 
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.adk._facts import USER
-from stream_protocol.adk._relayed_events import as_said
+from stream_protocol.adk._relayed_events import unwrap_a2a
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -50,7 +50,7 @@ def readable_event(event: "Event") -> "Event":
     """
     speech = event.input_transcription
     if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:
-        return as_said(without_sound(event))
+        return unwrap_a2a(without_sound(event))
     content = {"role": USER, "parts": [{"text": speech.text}]}
     spoken = type(event).model_validate({"author": USER, "content": content}).content
     changed = {"author": USER, "content": spoken, "input_transcription": None, "partial": not speech.finished or None}

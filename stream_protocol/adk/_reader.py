@@ -15,7 +15,7 @@ from stream_protocol.adk._grounding import read_grounding
 from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._nested_events import nested_event, nested_events
 from stream_protocol.adk._posted_events import POSTED_KEY, posted_kind
-from stream_protocol.adk._relayed_events import DATA_TAGS, as_said
+from stream_protocol.adk._relayed_events import DATA_TAGS, unwrap_a2a
 from stream_protocol.adk._steering_events import steering_id, steering_mark_id
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def read_complete(said: EventFacts) -> EventFacts:
     event = said.event
     if event.custom_metadata is None and facts.File not in map(type, said.parts):
         return said
-    plain = as_said(without_sound(event))
+    plain = unwrap_a2a(without_sound(event))
     return said if plain is event else read(plain)
 
 
@@ -122,7 +122,7 @@ def is_fragment(event: "Event") -> bool:
 
 
 def is_user_message(event: "Event") -> bool:
-    """Returns True for what the user said, which begins an exchange: see ``EventFacts``."""
+    """Returns True for what the user said, which begins a turn: see ``EventFacts``."""
     return read(event).is_user_message
 
 

@@ -36,7 +36,7 @@ def is_relayed(event: "Event") -> bool:
     return isinstance((event.custom_metadata or {}).get(_TASK), dict)
 
 
-def as_said(event: "Event") -> "Event":
+def unwrap_a2a(event: "Event") -> "Event":
     """The event with what its agent said, if that is behind A2A and the event is complete; else the event itself."""
     if event.partial or not is_relayed(event):
         return event
@@ -53,7 +53,7 @@ def as_said(event: "Event") -> "Event":
     return _with_sign_in_as_text(event, parts)
 
 
-def relay_marks(events: "Iterable[Event]") -> "Iterator[Event]":
+def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
     """Events to append, so that a peer gets no events that were stored here in its agent's name and that it never sent.
 
     ADK and we close the calls that a stopped run left open. ADK sends a peer all events stored since the newest one
@@ -169,7 +169,7 @@ def _said_behind(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
     if texts not in [[part.get("text") for part in _parts(said)] for said in (behind.message, behind.newest_artifact)]:
         return event  # the metadata is that of an earlier event: a task keeps it
     inner = event.model_copy(update={"custom_metadata": metadata})
-    return as_said(inner).model_copy(update={"custom_metadata": event.custom_metadata})
+    return unwrap_a2a(inner).model_copy(update={"custom_metadata": event.custom_metadata})
 
 
 def _said_aloud(part: "Part") -> "Part":

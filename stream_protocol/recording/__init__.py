@@ -1,5 +1,9 @@
 """Recorded conversations: record them, load them, replay them.
 
+    a run ---------> write: lines of JSON, without secrets
+                       |
+    other forms ---> read: records --> turns --> replay: the stream, or the messages
+
 ``_front`` imports the public names. It is loaded when a name is first used. So ``recording.read``, which needs no ADK,
 can be imported without ADK.
 

@@ -26,7 +26,7 @@ from stream_protocol.adk import (
 from stream_protocol.recording._pace import TurnClock
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, split_turns
 from stream_protocol.recording.read import ChunkRecord, EndRecord, EventRecord, RecordingError, TurnRecord, read_records
-from stream_protocol.session import FirstReading, Omissions
+from stream_protocol.session import FirstReading, HiddenEvents
 from stream_protocol.stream import ConverterOptions, Ending, Settings, chunk_conversion
 from stream_protocol.wire import AnyChunk, check_path, check_text
 
@@ -68,7 +68,7 @@ class Recording:
     """The session in the file, if the file holds several."""
     delegated: frozenset[str] = frozenset()
     """The names of the tools that are task-mode agents, found in the whole recording. A replay hides their calls."""
-    omissions: Omissions = field(default_factory=Omissions, repr=False)
+    hidden: HiddenEvents = field(default_factory=HiddenEvents, repr=False)
     """The events that a rewind took back or that are hidden from the page, found in the whole recording."""
     beginnings: frozenset[str] | None = field(default=None, repr=False)
     """The invocations that are turns though the user's events are missing, found in the whole recording. ``None``: all
@@ -82,7 +82,7 @@ class Recording:
 
     def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
         """Yields the turns while they are read. The items of a turn can be read until the next turn is asked for."""
-        return split_turns(_read_items(self.path, self.session, self._warn), self.omissions, self.beginnings)
+        return split_turns(_read_items(self.path, self.session, self._warn), self.hidden, self.beginnings)
 
 
 def load_recording(path: str | Path, *, session: str | None = None) -> Recording:
@@ -110,10 +110,10 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     first = next(items, None)
     events = (item.event for item in chain((first,), items) if isinstance(item, TimedEvent))
     delegated = find_task_agents(_noting(events, reading))
-    omissions = reading.omissions
+    hidden = reading.hidden
     if isinstance(first, TurnRecord):  # recorded runs are in the order in which the page was shown them
-        omissions = replace(omissions, moved={})
-    recording = Recording(path, session, delegated, omissions, reading.beginnings, warn)
+        hidden = replace(hidden, moved={})
+    recording = Recording(path, session, delegated, hidden, reading.beginnings, warn)
     if not any(_shows_something(head, items) for head, items in recording.stream_turns()):
         raise RecordingError(_why_nothing(recording))
     return recording
@@ -156,7 +156,7 @@ def _why_nothing(recording: Recording) -> str:
     records = read_records(recording.path, recording.session, recording._warn)  # noqa: SLF001 - of this module
     count = sum(isinstance(record, EventRecord) for record in records)
     events = "1 event was" if count == 1 else f"{count} events were"
-    if recording.omissions.rewound:
+    if recording.hidden.rewound:
         return f"nothing to show: {events} read, and all that was said was taken back"
     return f"nothing to show: {events} read, and in none of them anybody says anything"
 

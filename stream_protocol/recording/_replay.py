@@ -133,7 +133,7 @@ def replay_messages(
     for number, (head, items) in enumerate(turns, 1):
         settings = _settings(head, delegated, options)
         if not head.past:
-            page.begin_exchange(head.message_id, settings, head.call_ids)
+            page.begin_turn(head.message_id, settings, head.call_ids)
         turn_items = list(items)
         events = [item.event for item in turn_items if isinstance(item, TimedEvent)]
         request = next((item.request for item in turn_items if isinstance(item, TurnRecord)), None)

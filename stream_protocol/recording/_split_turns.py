@@ -13,9 +13,9 @@ from stream_protocol.adk import NO_IDS, CallIds, EventFacts, read
 from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
 from stream_protocol.session import (
     CallReader,
-    Omissions,
-    PageOrder,
-    Place,
+    DisplayOrder,
+    EventRole,
+    HiddenEvents,
     TranscriptReader,
     is_repeated_fragment,
     shown_facts,
@@ -53,7 +53,7 @@ class TurnHead:
     """The ids under which the page knows the calls of earlier messages."""
 
 
-NOTHING_OMITTED: Final = Omissions()
+NOTHING_HIDDEN: Final = HiddenEvents()
 
 TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
 """Turns that are read one after the other: the items of a turn can be read until the next turn is asked for."""
@@ -61,27 +61,27 @@ TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
 
 def split_turns(
     items: Iterable[TurnItem],
-    omissions: Omissions = NOTHING_OMITTED,
+    hidden: HiddenEvents = NOTHING_HIDDEN,
     beginnings: frozenset[str] | None = None,
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
     """Yields the turns while the items are read. See ``TurnStream``; ``beginnings``: see ``TranscriptReader``."""
     splitter = _TurnSplitter(TranscriptReader(beginnings))
-    for head, group in groupby(_with_heads(items, omissions, splitter), key=lambda pair: pair[0]):
+    for head, group in groupby(_with_heads(items, hidden, splitter), key=lambda pair: pair[0]):
         yield head, (item for _, item in group)
 
 
 def _with_heads(
-    items: Iterable[TurnItem], omissions: Omissions, splitter: _TurnSplitter
+    items: Iterable[TurnItem], hidden: HiddenEvents, splitter: _TurnSplitter
 ) -> Iterator[tuple[TurnHead, TurnItem]]:
     """Yields each item with the head of its turn. Leaves out the events that the page is not shown."""
-    order = PageOrder(omissions)
+    order = DisplayOrder(hidden)
     for item in items:
         match item:
             case TimedEvent():
                 for said in order.place(read(item.event)):
                     shown = shown_facts(said)
-                    hidden = said.id in omissions.hidden_events
-                    if (head := splitter.add_event(shown, hidden=hidden)) is not None:
+                    is_hidden = said.id in hidden.hidden_events
+                    if (head := splitter.add_event(shown, hidden=is_hidden)) is not None:
                         yield head, item if shown.event is item.event else replace(item, event=shown.event)
             case TurnRecord():
                 yield splitter.begin_turn(item), item
@@ -141,12 +141,12 @@ class _TurnSplitter:
         ``hidden``: whether a later event has hidden it.
         """
         match self._reader.read(said):
-            case Place.HIDDEN | Place.OUTSIDE:
+            case EventRole.HIDDEN | EventRole.OUTSIDE:
                 return None
-            case Place.NEW_MESSAGE if not self._has_turn_records:
+            case EventRole.NEW_MESSAGE if not self._has_turn_records:
                 self._begin_message()
                 self._begin_head(self._reader.message_id)
-            case Place.NEW_RESPONSE if not self._has_turn_records:
+            case EventRole.NEW_RESPONSE if not self._has_turn_records:
                 self._begin_head(self.head.message_id)
         if hidden:
             return None

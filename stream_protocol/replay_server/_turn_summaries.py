@@ -71,9 +71,9 @@ def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
     for event in (*turn.past, *turn.events):
         reader.read(read(event))
     calls = external_calls(reader.calls)
-    exchanges = Transcript(turn.events).exchanges
-    spoken = next((exchange for exchange in exchanges if exchange.user_event is not None), None)
-    user_events = [event for exchange in exchanges for event in exchange.user_events]
+    turns = Transcript(turn.events).turns
+    spoken = next((turn for turn in turns if turn.user_event is not None), None)
+    user_events = [event for turn in turns for event in turn.user_events]
     answers = tuple(answer for event in user_events for answer in _answers(event, reader.calls))
     return TurnSummary(
         number=number,
@@ -83,7 +83,7 @@ def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
         if spoken is not None
         else _requested_parts(turn),
         answers=answers or None,
-        open_calls=frozenset(call.page_id for call in calls if call.is_pending),
+        open_calls=frozenset(call.tool_call_id for call in calls if call.is_pending),
     )
 
 
@@ -119,7 +119,9 @@ def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
 
 def _answers(event: Event, calls: Iterable[StoredCall]) -> Iterator[RecordedAnswer]:
     """``calls``: those of the message, as far as they are recorded."""
-    ids = {id(given.result.value): call.page_id for call in calls for given in call.responses if given.result.value}
+    ids = {
+        id(given.result.value): call.tool_call_id for call in calls for given in call.responses if given.result.value
+    }
     for result in read(event).results:
         if result.id:
             yield RecordedAnswer(id=ids.get(id(result.value), result.id), tool=result.name, response=result.value or {})

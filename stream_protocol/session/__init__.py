@@ -1,7 +1,15 @@
-"""A stored session: its exchanges, its pending calls, what a request asks of it, and its history.
+"""A stored session: its turns, its pending calls, what a request asks of it, and its history.
+
+    stored events -> Transcript: turns, calls, what is hidden
+                       |                    |
+    a request -> plan: NewUserTurn,       history: a converter folds each turn
+                 AnsweredCalls or
+                 NothingToRun
+                       |
+                 the input of a run -> its output -> events that complete the session
 
 Pure: no I/O, no clock. Read first the package ``transcript``: ``_transcript_reader`` and ``_metadata``, then
-``_transcript`` and ``_exchange_calls``. Then read ``_files`` and ``_user_message``, ``_planning`` (plans a request) and
+``_transcript`` and ``_turn_calls``. Then read ``_files`` and ``_user_message``, ``_planning`` (plans a request) and
 ``_run_input`` (the input for ADK). Last come ``_folded_responses``, ``_history`` and ``_interrupted_runs``.
 
 Where to change what:
@@ -10,7 +18,7 @@ Where to change what:
 - ``_planning``: decides what a request may do; matches approvals and answers with what waits for them; 409.
 - ``_taken_back``: a new message: what an edit, another answer or a shortened history takes back.
 - ``_stored_responses``: retries: decides whether they get the stored response.
-- ``_turns``: the results of planning.
+- ``_request_plans``: the results of planning.
 - ``_submitted_answers``: matches answers with open calls.
 - ``_answer_checks``: checks answers.
 - ``_schema_checks``: checks them against schemas.
@@ -50,6 +58,7 @@ from stream_protocol.session._page_values import (
 )
 from stream_protocol.session._planning import plan
 from stream_protocol.session._recorded_words import recorded_words, words_from_record
+from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, RequestPlan
 from stream_protocol.session._requested_events import as_requested
 from stream_protocol.session._run_input import (
     RunInput,
@@ -63,21 +72,20 @@ from stream_protocol.session._run_output import RunOutput, for_page_alone, unsho
 from stream_protocol.session._storable_events import make_storable, storable_json, storable_state
 from stream_protocol.session._taken_back import HistoryCut
 from stream_protocol.session._thought_signatures import repair_thought_signatures
-from stream_protocol.session._turns import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, PlannedTurn
 from stream_protocol.session._user_message import artifact_path, steering_content, user_message
 from stream_protocol.session._versions import MessageVersions, message_versions, rewind_to_choose
 from stream_protocol.session.transcript import (
     DETAILS_PREFIX,
     STATE_PREFIX,
     CallReader,
-    Exchange,
+    DisplayOrder,
+    EventRole,
     FirstReading,
-    Omissions,
-    PageOrder,
-    Place,
+    HiddenEvents,
     StoredCall,
     Transcript,
     TranscriptReader,
+    Turn,
     external_calls,
     is_appended,
     is_repeated_fragment,

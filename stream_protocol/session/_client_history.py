@@ -14,8 +14,8 @@ from stream_protocol.adk import CallIds
 from stream_protocol.session._decisions import Decision
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._planning import plan
+from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn
 from stream_protocol.session._submitted_answers import CONFLICT
-from stream_protocol.session._turns import AnsweredCalls, CallAnswer, NewUserTurn
 from stream_protocol.session.transcript import Transcript
 from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part
 
@@ -37,7 +37,7 @@ class RestoredHistory:
 
     events: list[Event]
     """The events before this turn, to be appended to an empty session."""
-    turn: NewUserTurn | AnsweredCalls
+    request_plan: NewUserTurn | AnsweredCalls
     """``AnsweredCalls`` have no ``past`` here: the message and the ids in it are the client's."""
 
 
@@ -51,10 +51,10 @@ def restore_client_history(
     *earlier, last = request.messages_to_target
     if last["role"] == "assistant":
         return _continuation([*earlier, last] if mode == "client" else [], last, agent, agents)
-    turn = plan(ChatRequest(id=request.id, messages=(last,)), Transcript(call_ids=_call_ids(earlier)))
-    assert isinstance(turn, NewUserTurn)
+    request_plan = plan(ChatRequest(id=request.id, messages=(last,)), Transcript(call_ids=_call_ids(earlier)))
+    assert isinstance(request_plan, NewUserTurn)
     history = earlier if mode == "client" else [_text_only(message) for message in earlier]
-    return RestoredHistory(events=messages_to_events(history, agent=agent, agents=agents), turn=turn)
+    return RestoredHistory(events=messages_to_events(history, agent=agent, agents=agents), request_plan=request_plan)
 
 
 def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents: Collection[str]) -> RestoredHistory:
@@ -76,8 +76,8 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
         )
         for result in results
     ]
-    turn = AnsweredCalls(answers=tuple(answers), message_id=last["id"], past=(), call_ids=_call_ids(messages))
-    return RestoredHistory(events=events, turn=turn)
+    request_plan = AnsweredCalls(answers=tuple(answers), message_id=last["id"], past=(), call_ids=_call_ids(messages))
+    return RestoredHistory(events=events, request_plan=request_plan)
 
 
 def _call_ids(messages: Iterable[UIMessage]) -> CallIds:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from stream_protocol.adk import CallKind, gated_call
+from stream_protocol.adk import CallKind, confirmed_call
 from stream_protocol.session._submitted_answers import calls_by_page_id, is_stored_answer, submitted_answers
 from stream_protocol.wire import ChatRequestError
 
@@ -48,7 +48,7 @@ def decision(call: StoredCall, response: dict[str, Any]) -> Decision:
     """Return the decision that an answer makes about its call. ``response``: as ADK stores it."""
     match call.kind:
         case CallKind.APPROVAL:
-            gated = gated_call(call.args)
+            gated = confirmed_call(call.args)
             kind: DecisionKind = "approve" if response.get("confirmed") is True else "deny"
             return Decision(
                 kind=kind, call_id=call.call_id, tool=gated.get("name", ""), arguments=gated.get("args", {})
@@ -74,18 +74,18 @@ def attempted_decisions(request: ChatRequest, transcript: Transcript) -> Attempt
     found: dict[tuple[str, DecisionKind], Decision] = {}
     omitted = 0
     for answer in submitted_answers(message, transcript.current):
-        call = calls.get(answer.page_id)
+        call = calls.get(answer.tool_call_id)
         if call is not None and answer.is_approval is not (call.kind is CallKind.APPROVAL):
             call = None
         if says_words and (call is None or not call.is_pending or answer.response.get("confirmed") is True):
             continue
-        key = answer.page_id, _claimed_kind(answer)
+        key = answer.tool_call_id, _claimed_kind(answer)
         if key in found or (call is not None and not call.is_pending and _is_repeated(answer, call)):
             continue
         if len(found) == MAX_ATTEMPTED:
             omitted += 1
         elif call is None:
-            found[key] = Decision(kind=key[1], call_id=answer.page_id)
+            found[key] = Decision(kind=key[1], call_id=answer.tool_call_id)
         else:
             found[key] = decision(call, answer.response)
     if not found and not says_words:

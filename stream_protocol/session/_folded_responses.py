@@ -91,64 +91,64 @@ class HistorySettings(Settings):
 
 
 class PageMessages:
-    """The messages of a chat. Begin each exchange, then add its responses in their order.
+    """The messages of a chat. Begin each turn, then add its responses in their order.
 
     The complete events are kept: a result may come for a call of any earlier message.
     """
 
     def __init__(self) -> None:
-        self._exchanges: list[_PageExchange] = []
+        self._turns: list[_PageExchange] = []
         self._new: list[Event] = []
-        """The events of the newest exchange whose results may be for earlier messages."""
+        """The events of the newest turn whose results may be for earlier messages."""
 
-    def begin_exchange(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
-        """Begins an exchange. ``message_id``: the id of its assistant message. ``call_ids``: of earlier exchanges."""
+    def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
+        """Begins a turn. ``message_id``: the id of its assistant message. ``call_ids``: of earlier turns."""
         self._add_late_results()
-        self._exchanges.append(_PageExchange(message_id, settings, call_ids))
+        self._turns.append(_PageExchange(message_id, settings, call_ids))
 
     def add_events(self, events: Sequence[Event], *, ends: bool = True) -> None:
         """Adds the response that these events make now. ``ends``: whether it is complete."""
-        self.add_response(events, self._exchanges[-1].convert(events, ends=ends))
+        self.add_response(events, self._turns[-1].convert(events, ends=ends))
 
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
         """Adds a response: the user's events that began it and those of its run, and its chunks."""
-        self._exchanges[-1].add_response(events, chunks)
+        self._turns[-1].add_response(events, chunks)
         self._new.extend(events)
 
     def messages(self) -> list[UIMessage]:
         """All messages of the chat."""
         self._add_late_results()
-        for superseded in self._exchanges[:-1]:
+        for superseded in self._turns[:-1]:
             superseded.close_open_calls()
-        return [message for exchange in self._exchanges for message in exchange.messages()]
+        return [message for turn in self._turns for message in turn.messages()]
 
     def newest_messages(self) -> list[UIMessage]:
-        """The messages of the newest exchange: the user's, if there is one, and the assistant's."""
-        return list(self._exchanges[-1].messages())
+        """The messages of the newest turn: the user's, if there is one, and the assistant's."""
+        return list(self._turns[-1].messages())
 
     def _add_late_results(self) -> None:
-        """Adds the results in the newest exchange to earlier messages, if these hold their calls.
+        """Adds the results in the newest turn to earlier messages, if these hold their calls.
 
         They could not be sent to a live client: an output for a call of another message is an error there. A model may
         use an id again: the result is the newest call's then.
         """
-        for event in self._new if len(self._exchanges) > 1 else ():
+        for event in self._new if len(self._turns) > 1 else ():
             late: dict[_PageExchange, list[int]] = {}
             for place, part in enumerate(read(event).parts):
                 if isinstance(part, Result):
                     late.setdefault(self._holder(part), []).append(place)
-            late.pop(self._exchanges[-1], None)
+            late.pop(self._turns[-1], None)
             for holder, places in late.items():
                 holder.add_late_results(with_parts_at(event, places))
         self._new.clear()
 
     def _holder(self, result: Result) -> _PageExchange:
-        """The newest exchange with the call that is answered; the newest of all if none has it."""
-        return next((one for one in reversed(self._exchanges) if one.has_call_for(result)), self._exchanges[-1])
+        """The newest turn with the call that is answered; the newest of all if none has it."""
+        return next((one for one in reversed(self._turns) if one.has_call_for(result)), self._turns[-1])
 
 
 class _PageExchange:
-    """One exchange, and the assistant message that its responses make in a client."""
+    """One turn, and the assistant message that its responses make in a client."""
 
     def __init__(self, message_id: str, settings: Settings, call_ids: CallIds) -> None:
         self._message_id = message_id
@@ -157,7 +157,7 @@ class _PageExchange:
         self._events: list[Event] = []
         """Its events, without fragments that a complete event repeats."""
         self._late_events: list[Event] = []
-        """Results for its calls that came in later exchanges."""
+        """Results for its calls that came in later turns."""
         self._calls: set[tuple[str | None, str | None]] = set()
         """Id and tool of each call."""
         self._message: UIMessage | None = None
@@ -204,7 +204,7 @@ class _PageExchange:
         self._message = fold_response(chunks, _apply_approvals(self._message, events), self._settings)
 
     def messages(self) -> Iterator[UIMessage]:
-        """The user's message, if the exchange has one, and the assistant's, if it has parts yet.
+        """The user's message, if the turn has one, and the assistant's, if it has parts yet.
 
         The client refuses a message without parts when it validates messages (``validateUIMessages``).
         """

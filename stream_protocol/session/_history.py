@@ -55,11 +55,11 @@ def transcript_to_messages(
     task_agents = find_task_agents(transcript.stored)
     settings = HistorySettings(task_agents, encoded=encoded, **options)
     page = PageMessages()
-    shown = [exchange for exchange in transcript.exchanges if exchange.events]
-    for exchange in shown:
-        page.begin_exchange(exchange.message_id, settings, exchange.call_ids)
-        for number, response in enumerate(exchange.responses, 1):
-            grows = running and exchange is shown[-1] and number == len(exchange.responses)
+    shown = [turn for turn in transcript.turns if turn.events]
+    for turn in shown:
+        page.begin_turn(turn.message_id, settings, turn.call_ids)
+        for number, response in enumerate(turn.responses, 1):
+            grows = running and turn is shown[-1] and number == len(turn.responses)
             page.add_events(response, ends=not grows)
     return [*page.messages(), *(_without_answer(transcript) if not running else ())]
 

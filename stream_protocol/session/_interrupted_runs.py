@@ -11,16 +11,16 @@ from typing import Any, Final
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import ABORTED, USER, relay_marks, reports_error, told_reason
+from stream_protocol.adk import ABORTED, USER, a2a_markers, reports_error, told_reason
 from stream_protocol.session._run_output import RunOutput, event_like
 from stream_protocol.session.transcript import (
     EVENT_INTERVAL,
     HIDDEN_FROM_MODEL,
     EventMetadata,
-    Exchange,
     StoredCall,
     StoredResponse,
     Transcript,
+    Turn,
     update_metadata,
 )
 from stream_protocol.stream import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, TOOL_FAILED_TEXT, Ending
@@ -39,14 +39,14 @@ def completing_events(
     ``transcript``: of all of the session. ``events_before_run``: how many of its events are older than the run.
     ``agent``: the root agent's name. ``now``: seconds since 1970.
     """
-    exchange, of_run = transcript.current, transcript.stored[events_before_run:]
-    if not of_run or exchange is None:
+    turn, of_run = transcript.current, transcript.stored[events_before_run:]
+    if not of_run or turn is None:
         return []
     hidden = output.hidden(of_run) if outcome != "finish" else []
     added = output.unstored_events(of_run, hidden)
     if outcome != "finish":
-        added += _closing_events(exchange, added, outcome, agent=agent, hidden=hidden, failed=output.failed_calls)
-    for mark in relay_marks([*of_run, *added]):
+        added += _closing_events(turn, added, outcome, agent=agent, hidden=hidden, failed=output.failed_calls)
+    for mark in a2a_markers([*of_run, *added]):
         mark.error_code = [*of_run, *added][-1].error_code
         added.append(mark)
     begin = max(now, of_run[-1].timestamp + EVENT_INTERVAL)
@@ -64,8 +64,8 @@ def tool_failure_events(transcript: Transcript, call_ids: Collection[str], *, ru
     ``transcript``: of all of the session. A call that has a response since, of an app's callback, gets none.
     ``run_failed``: whether the run ended in that. The events say so then, as ADK's own event does.
     """
-    exchange = transcript.current
-    newest = {call.call.id: call for call in exchange.calls if call.call.id in call_ids} if exchange is not None else {}
+    turn = transcript.current
+    newest = {call.call.id: call for call in turn.calls if call.call.id in call_ids} if turn is not None else {}
     unanswered = sorted((call for call in newest.values() if not call.responses), key=lambda call: call.index)
     last, events = transcript.stored[-1], list[Event]()
     told = (last.error_code, last.error_message) if _says_how_run_ended(last, "error") else (RUN_FAILED_CODE, None)
@@ -80,7 +80,7 @@ def tool_failure_events(transcript: Transcript, call_ids: Collection[str], *, ru
 
 
 def _closing_events(
-    exchange: Exchange,
+    turn: Turn,
     streamed: Sequence[Event],
     outcome: Ending,
     *,
@@ -95,15 +95,15 @@ def _closing_events(
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
     hidden_ids = {event.id for event in hidden}
     responses = [
-        *_missing_responses(exchange, error_text, closes_pending=stopped, hidden=hidden_ids, failed=failed),
-        *_responses_hidden_from_model(exchange),
+        *_missing_responses(turn, error_text, closes_pending=stopped, hidden=hidden_ids, failed=failed),
+        *_responses_hidden_from_model(turn),
     ]
     last_words = [event for event in streamed if EventMetadata.of(event).before is None]
     for event in (*last_words, *responses):
         event.error_code = ABORTED if stopped else RUN_FAILED_CODE
-    if not hidden and _says_how_run_ended([exchange.stored[-1], *last_words, *responses][-1], outcome):
+    if not hidden and _says_how_run_ended([turn.stored[-1], *last_words, *responses][-1], outcome):
         return responses
-    return [*responses, _end_mark(exchange, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE)]
+    return [*responses, _end_mark(turn, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE)]
 
 
 def _says_how_run_ended(last: Event, outcome: Ending) -> bool:
@@ -114,24 +114,24 @@ def _says_how_run_ended(last: Event, outcome: Ending) -> bool:
     return reports_error(last) and last.error_code != ABORTED and told_reason(last) is None
 
 
-def _end_mark(exchange: Exchange, agent: str, code: str) -> Event:
+def _end_mark(turn: Turn, agent: str, code: str) -> Event:
     """An event without content, which only says how the run ended."""
-    author = next((event.author for event in reversed(exchange.stored) if event.author != USER), agent)
-    return Event(author=author, invocation_id=exchange.stored[-1].invocation_id, error_code=code)
+    author = next((event.author for event in reversed(turn.stored) if event.author != USER), agent)
+    return Event(author=author, invocation_id=turn.stored[-1].invocation_id, error_code=code)
 
 
 def _missing_responses(
-    exchange: Exchange, error_text: str, *, closes_pending: bool, hidden: Container[str], failed: Container[str]
+    turn: Turn, error_text: str, *, closes_pending: bool, hidden: Container[str], failed: Container[str]
 ) -> Iterator[Event]:
-    """Errors for the calls of the exchange that nothing will answer: one event for each event with such calls.
+    """Errors for the calls of the turn that nothing will answer: one event for each event with such calls.
 
     A call that somebody outside the run answers was ended in the client, even if its tool's first response came too
     late to be shown. ``hidden``: the ids of such events. ``failed``: the client's ids of the calls whose tools raised.
     """
-    delegated = {event.isolation_scope for event in exchange.stored}
+    delegated = {event.isolation_scope for event in turn.stored}
     unanswered = (
         call
-        for call in exchange.calls
+        for call in turn.calls
         if not (call.has_placeholder or _is_answered(call, hidden))
         and (closes_pending or call.known.id in failed or (call.kind is None and call.call.id not in delegated))
     )
@@ -144,7 +144,7 @@ def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
     return any(call.kind is None or response.said.id not in hidden for response in call.responses)
 
 
-def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
+def _responses_hidden_from_model(turn: Turn) -> Iterator[Event]:
     """Copies of the responses that ADK stored and hides from the model, in events that the model reads.
 
     ADK closes the calls of a stopped run in one event, and hides that from the model if an approval is among them.
@@ -152,7 +152,7 @@ def _responses_hidden_from_model(exchange: Exchange) -> Iterator[Event]:
     """
     unread = (
         call
-        for call in exchange.calls
+        for call in turn.calls
         if call.name not in HIDDEN_FROM_MODEL and call.responses and not any(map(_is_readable, call.responses))
     )
     for _, calls in groupby(unread, key=lambda call: call.index):

@@ -10,8 +10,8 @@ from google.genai import types
 
 from stream_protocol.adk import CallKind, is_relayed
 from stream_protocol.session._files import InlineFile, TextOrFile
+from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn
 from stream_protocol.session._run_output import event_like
-from stream_protocol.session._turns import AnsweredCalls, CallAnswer, NewUserTurn
 from stream_protocol.session._user_message import adk_part
 from stream_protocol.session.transcript import HIDDEN_FROM_MODEL, EventMetadata, SentFile, Transcript, update_metadata
 
@@ -34,18 +34,18 @@ class RunInput:
     answers: tuple[CallAnswer, ...] = ()
 
 
-def run_inputs(turn: NewUserTurn | AnsweredCalls, idempotency_key: str | None = None) -> list[RunInput]:
+def run_inputs(request_plan: NewUserTurn | AnsweredCalls, idempotency_key: str | None = None) -> list[RunInput]:
     """The user's text and files, or the answers to the agent's calls: ADK does not take both at once.
 
     Answers are for one run, or for several, one after the other: ADK resumes one agent in a run. ``idempotency_key``:
     as for ``run_config_for_turn``.
     """
-    match turn:
+    match request_plan:
         case NewUserTurn():
-            return [RunInput(content=_content(map(adk_part, turn.texts_and_files)))]
+            return [RunInput(content=_content(map(adk_part, request_plan.texts_and_files)))]
         case AnsweredCalls():
             runs: dict[str | None, list[CallAnswer]] = {}
-            for answer in turn.answers:
+            for answer in request_plan.answers:
                 runs.setdefault(answer.resumes, []).append(answer)
             return [_answers_for_run(answers, idempotency_key) for answers in runs.values()]
 
@@ -105,36 +105,36 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     A call of an agent behind A2A stays open. ADK would send that agent our response beside the user's message, and an
     ADK agent refuses both together.
     """
-    exchange = transcript.current
-    if exchange is None:
+    turn = transcript.current
+    if turn is None:
         return []
     added = []
-    for call in exchange.external_calls:
+    for call in turn.external_calls:
         if call.kind not in _READ_BY_MODEL or is_relayed(call.event):
             continue
         if call.answered_index is None:
             response: dict[str, Any] = {"error": UNANSWERED}
-        elif call.answer and exchange.stored[call.answered_index].isolation_scope != call.event.isolation_scope:
+        elif call.answer and turn.stored[call.answered_index].isolation_scope != call.event.isolation_scope:
             response = call.answer
         else:
             continue
-        event = _answer_event(CallAnswer(id=call.answer_id, name=call.name, response=response), call.event)
+        event = _answer_event(CallAnswer(id=call.reply_id, name=call.name, response=response), call.event)
         update_metadata(event, hidden_events=(event.id,))
         added.append(event)
     return added
 
 
-def events_before_words(turn: NewUserTurn) -> list[Event]:
+def events_before_words(request_plan: NewUserTurn) -> list[Event]:
     """The events to append before the user's message: the answers that came with them, then the agent's rejections.
 
     They belong to the message of the calls, so the response to the message shows nothing of them.
     """
-    answers = [_answer_event(answer, answer.event) for answer in turn.answers if answer.event is not None]
-    for answer, event in zip(turn.answers, answers, strict=True):
-        update_metadata(event, reasons=_reason(answer, turn.reasons))
+    answers = [_answer_event(answer, answer.event) for answer in request_plan.answers if answer.event is not None]
+    for answer, event in zip(request_plan.answers, answers, strict=True):
+        update_metadata(event, reasons=_reason(answer, request_plan.reasons))
     rejections = [
         event_like(rejection.event, types.Content(role="user", parts=[_answer_part(rejection)]))
-        for rejection in turn.rejections
+        for rejection in request_plan.rejections
         if rejection.event is not None
     ]
     return [*answers, *rejections]
@@ -163,19 +163,21 @@ def _answer_part(answer: CallAnswer) -> types.Part:
 
 
 def run_config_for_turn(
-    turn: NewUserTurn | AnsweredCalls, base: RunConfig, idempotency_key: str | None = None
+    request_plan: NewUserTurn | AnsweredCalls, base: RunConfig, idempotency_key: str | None = None
 ) -> RunConfig:
     """``base`` with our metadata: what only the client knows of this turn, for the stored event to keep.
 
     ``idempotency_key``: of the request.
     """
-    match turn:
+    match request_plan:
         case NewUserTurn():
-            has_files = any(isinstance(said, InlineFile) for said in turn.texts_and_files)
-            files = tuple(map(_sent_file, turn.texts_and_files)) if has_files else ()
-            metadata = EventMetadata(message_id=turn.client_message_id, idempotency_key=idempotency_key, files=files)
+            has_files = any(isinstance(said, InlineFile) for said in request_plan.texts_and_files)
+            files = tuple(map(_sent_file, request_plan.texts_and_files)) if has_files else ()
+            metadata = EventMetadata(
+                message_id=request_plan.client_message_id, idempotency_key=idempotency_key, files=files
+            )
         case AnsweredCalls():
-            metadata = EventMetadata(idempotency_key=idempotency_key, reasons=turn.reasons)
+            metadata = EventMetadata(idempotency_key=idempotency_key, reasons=request_plan.reasons)
     return base.model_copy(update={"custom_metadata": metadata.to_custom(base.custom_metadata)})
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from stream_protocol.adk import Waiting, is_user_event, read
 from stream_protocol.session._idempotency_key import idempotency_key
+from stream_protocol.session._request_plans import NothingToRun
 from stream_protocol.session._submitted_answers import (
     CONFLICT,
     SubmittedAnswer,
@@ -19,52 +20,51 @@ from stream_protocol.session._submitted_answers import (
     is_stored_answer,
     submitted_answers,
 )
-from stream_protocol.session._turns import NothingToRun
 from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.stream import Settings, chunk_conversion
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
     from stream_protocol.adk import EventFacts
-    from stream_protocol.session.transcript import Exchange, StoredCall, Transcript
+    from stream_protocol.session.transcript import StoredCall, Transcript, Turn
     from stream_protocol.wire import ChatRequest, UIMessage
 
 
-def wants_stored_response(request: ChatRequest, exchange: Exchange, transcript: Transcript) -> bool:
+def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcript) -> bool:
     """Return True if a retry gets the stored response. Otherwise no client has more than the beginning of a response:
     the request is answered anew."""
     if not request.says_new_words:
         return False
-    goes_on = exchange is not transcript.exchanges[-1] or len(exchange.response_starts) > 1
-    return goes_on or _ended_by_itself(exchange)
+    goes_on = turn is not transcript.turns[-1] or len(turn.response_starts) > 1
+    return goes_on or _ended_by_itself(turn)
 
 
-def repeated_words(key: str, exchange: Exchange) -> NothingToRun | None:
+def repeated_words(key: str, turn: Turn) -> NothingToRun | None:
     """The stored response to an equal request; ``None`` if no equal one is stored. ``key``: its idempotency key."""
-    if EventMetadata.of(exchange.stored[0]).idempotency_key != key:
+    if EventMetadata.of(turn.stored[0]).idempotency_key != key:
         return None
     return NothingToRun(
-        message_id=exchange.message_id,
+        message_id=turn.message_id,
         past=(),
-        events=exchange.first_response,
-        is_interrupted=all(map(is_user_event, exchange.first_response)),
+        events=turn.first_response,
+        is_interrupted=all(map(is_user_event, turn.first_response)),
         repeats="words",
-        call_ids=exchange.call_ids,
+        call_ids=turn.call_ids,
     )
 
 
-def taken_in_before(exchange: Exchange, *, is_superseded: bool) -> NothingToRun:
+def taken_in_before(turn: Turn, *, is_superseded: bool) -> NothingToRun:
     """The stored response of the run that has taken in the message: the whole message of the agent.
 
     ``is_superseded``: the user has begun another turn since.
     """
     return NothingToRun(
-        message_id=exchange.message_id,
+        message_id=turn.message_id,
         past=(),
-        events=exchange.events,
+        events=turn.events,
         repeats="steering",
         is_superseded=is_superseded,
-        call_ids=exchange.call_ids,
+        call_ids=turn.call_ids,
     )
 
 
@@ -76,23 +76,19 @@ def superseded_answers(
     A page that lost its connection repeats a request that was accepted, whatever the user has said elsewhere since.
     """
     key = known_key or idempotency_key(request)
-    for exchange in transcript.exchanges:
-        is_equal = any(
-            EventMetadata.of(event).idempotency_key == key for event in exchange.stored if is_user_event(event)
-        )
-        if exchange is transcript.current or not is_equal:
+    for turn in transcript.turns:
+        is_equal = any(EventMetadata.of(event).idempotency_key == key for event in turn.stored if is_user_event(event))
+        if turn is transcript.current or not is_equal:
             continue
-        calls = calls_by_page_id(exchange)
-        matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, exchange)]
+        calls = calls_by_page_id(turn)
+        matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, turn)]
         if matched:
-            stored = answered_before(message["id"] or exchange.message_id, matched, exchange)
+            stored = answered_before(message["id"] or turn.message_id, matched, turn)
             return replace(stored, is_superseded=True)
     return None
 
 
-def answered_before(
-    target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], exchange: Exchange
-) -> NothingToRun:
+def answered_before(target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], turn: Turn) -> NothingToRun:
     """Return the events that followed from stored answers. Raises ``ChatRequestError`` unless the answers are the
     same."""
     if any(not is_stored_answer(answer, call) for answer, call in matched):
@@ -100,33 +96,33 @@ def answered_before(
     awaited = [
         call.answered_index for answer, call in matched if answer.awaits_response and call.answered_index is not None
     ]
-    end = len(exchange.stored)
+    end = len(turn.stored)
     seen = max(awaited, default=end)
-    events = exchange.shown(seen, end)
+    events = turn.shown(seen, end)
     return NothingToRun(
         message_id=target_id,
-        past=exchange.shown(0, seen),
+        past=turn.shown(0, seen),
         events=events,
         is_interrupted=bool(events) and all(map(is_user_event, events)),
         repeats="answers",
-        call_ids=exchange.call_ids,
+        call_ids=turn.call_ids,
     )
 
 
-def _ended_by_itself(exchange: Exchange) -> bool:
-    """Return True if the exchange's first response came to its end: no error, no stop, and its worker did not die.
+def _ended_by_itself(turn: Turn) -> bool:
+    """Return True if the turn's first response came to its end: no error, no stop, and its worker did not die.
 
     No event says that a run is over. So two conditions must hold. The newest event must be one after which an agent
     waits for the user. No call may lack a result that its agent waits for.
     """
-    first = [*map(read, exchange.first_response)]
+    first = [*map(read, turn.first_response)]
     by_agent = [said for said in first if not said.by_user and said.shows_something]
     of_agent = {said.id for said in first}
-    calls = [call for call in exchange.calls if call.event.id in of_agent]
+    calls = [call for call in turn.calls if call.event.id in of_agent]
     delegated = {said.scope for said in first}
     if not by_agent or not _waits_for_user(by_agent[-1]) or any(_lacks_result(call, delegated) for call in calls):
         return False
-    conversion = chunk_conversion((), exchange.message_id, Settings(), exchange.call_ids)
+    conversion = chunk_conversion((), turn.message_id, Settings(), turn.call_ids)
     with conversion.warn.silenced():
         for said in first:
             conversion.feed(said.event)

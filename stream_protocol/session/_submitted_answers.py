@@ -18,7 +18,7 @@ from stream_protocol.wire import ChatRequestError, is_tool_part, tool_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from stream_protocol.session.transcript import Exchange, StoredCall
+    from stream_protocol.session.transcript import StoredCall, Turn
     from stream_protocol.wire import ChatRequest, ToolPart, UIMessage
 
 CONFLICT: Final = 409
@@ -34,8 +34,8 @@ _ANSWERED_BY_PAGE: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 class SubmittedAnswer:
     """An answer to a call, from a part of the client's message."""
 
-    page_id: str
-    """The ``StoredCall.page_id`` that the part names."""
+    tool_call_id: str
+    """The ``StoredCall.tool_call_id`` that the part names."""
     response: dict[str, Any]
     """The answer as ADK stores a function response."""
     output: Any = None
@@ -47,33 +47,33 @@ class SubmittedAnswer:
     """True if the client has received nothing yet of the response to the answer."""
 
 
-def calls_by_page_id(exchange: Exchange | None) -> dict[str, StoredCall]:
-    """The calls of the exchange that need, or needed, an answer from outside."""
-    return {call.page_id: call for call in exchange.external_calls} if exchange is not None else {}
+def calls_by_page_id(turn: Turn | None) -> dict[str, StoredCall]:
+    """The calls of the turn that need, or needed, an answer from outside."""
+    return {call.tool_call_id: call for call in turn.external_calls} if turn is not None else {}
 
 
-def submitted_answers(message: UIMessage, exchange: Exchange | None) -> Iterator[SubmittedAnswer]:
-    """The answers among the message's parts. ``exchange``: the one in which calls can be answered."""
-    calls = calls_by_page_id(exchange)
-    tools = {call.known.id: call.known.name for call in exchange.calls} if exchange is not None else {}
+def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[SubmittedAnswer]:
+    """The answers among the message's parts. ``turn``: the one in which calls can be answered."""
+    calls = calls_by_page_id(turn)
+    tools = {call.known.id: call.known.name for call in turn.calls} if turn is not None else {}
     parts = message["parts"]
     last_step = max((index for index, part in enumerate(parts) if part["type"] == "step-start"), default=-1)
     tool_parts = [(index, part) for index, part in enumerate(parts) if is_tool_part(part)]
     renamed = _renamed_calls([part for _, part in tool_parts], calls, tools)
     for index, part in tool_parts:
-        page_id = renamed.get(part["toolCallId"], part["toolCallId"])
+        tool_call_id = renamed.get(part["toolCallId"], part["toolCallId"])
         approval = part.get("approval")
         if part["state"] == "approval-responded" and approval is not None and "approved" in approval:
             yield SubmittedAnswer(
-                page_id=approval["id"],
+                tool_call_id=approval["id"],
                 response={"confirmed": approval["approved"]},
                 is_approval=True,
                 reason=approval.get("reason"),
                 awaits_response=True,
             )
-        elif part["state"] in ("output-available", "output-error") and _takes_output(calls.get(page_id)):
+        elif part["state"] in ("output-available", "output-error") and _takes_output(calls.get(tool_call_id)):
             yield SubmittedAnswer(
-                page_id=page_id,
+                tool_call_id=tool_call_id,
                 response=_output_response(part),
                 output=part.get("output"),
                 awaits_response=index > last_step,
@@ -89,12 +89,12 @@ def _renamed_calls(parts: list[ToolPart], calls: Mapping[str, StoredCall], tools
     """
     strange = [part for part in parts if tools.get(part["toolCallId"]) != tool_name(part)]
     known = {part["toolCallId"] for part in parts if tools.get(part["toolCallId"]) == tool_name(part)}
-    unmatched = [call for call in calls.values() if call.kind in _ANSWERED_BY_PAGE and call.page_id not in known]
+    unmatched = [call for call in calls.values() if call.kind in _ANSWERED_BY_PAGE and call.tool_call_id not in known]
     renamed: dict[str, str] = {}
     for part in strange:
         call = next((call for call in unmatched if call.name == tool_name(part)), None)
         if call is not None:
-            renamed[part["toolCallId"]] = call.page_id
+            renamed[part["toolCallId"]] = call.tool_call_id
             unmatched.remove(call)
     return renamed
 
@@ -113,7 +113,7 @@ def _takes_output(call: StoredCall | None) -> bool:
 
 def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> StoredCall:
     """The stored call that is answered. Raises ``ChatRequestError`` (409) unless it takes, or took, such an answer."""
-    call = calls.get(answer.page_id)
+    call = calls.get(answer.tool_call_id)
     if call is None or answer.is_approval is not (call.kind is CallKind.APPROVAL):
         raise ChatRequestError("There is no such request to answer any more.", status=CONFLICT)
     if not call.is_pending and call.answer is None:
@@ -121,16 +121,16 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
     return call
 
 
-def answers_with_words(message: UIMessage, exchange: Exchange | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
+def answers_with_words(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
     """The answers in an assistant message that count though the user said something new after them: those that only
     tell the agent something. Denials count, and so do results of client tools and inputs. Approvals and credentials do
     not: the call would run, and the user has gone on without it. Answers to calls that are not pending are left out.
 
     An agent behind A2A cannot take an answer together with a message.
     """
-    calls, budget = calls_by_page_id(exchange), Budget()
-    for answer in submitted_answers(message, exchange):
-        call = calls.get(answer.page_id)
+    calls, budget = calls_by_page_id(turn), Budget()
+    for answer in submitted_answers(message, turn):
+        call = calls.get(answer.tool_call_id)
         if call is None or not call.is_pending or is_relayed(call.event):
             continue
         if answer.is_approval:
@@ -174,8 +174,8 @@ def _checked_response(
     answer: SubmittedAnswer, call: StoredCall, payloads: Mapping[str, Any], budget: Budget
 ) -> dict[str, Any]:
     match call.kind:
-        case CallKind.APPROVAL if call.answer_id in payloads:
-            return {**answer.response, "payload": payloads[call.answer_id]}
+        case CallKind.APPROVAL if call.reply_id in payloads:
+            return {**answer.response, "payload": payloads[call.reply_id]}
         case CallKind.INPUT if "error" not in answer.response:
             check_input(call.args, answer.output, answer.response, budget)
         case CallKind.CREDENTIAL:

@@ -82,17 +82,17 @@ def steering_content(message: Mapping[str, Any]) -> types.Content:
     return types.Content(role="user", parts=[*map(adk_part, texts_and_files(cast("UIMessage", message)))])
 
 
-def stored_parts(event: Event, exchange: Sequence[Event]) -> list[types.Part | SavedFile]:
+def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | SavedFile]:
     """Return the parts of a stored user event, in its order and without references to artifacts.
 
-    ``exchange``: the event and those up to the next user message. The plugin lists each artifact in the agent's first
+    ``turn``: the event and those up to the next user message. The plugin lists each artifact in the agent's first
     event, with its newest version; until that is stored, the version is not known. It saves files of the same name as
     consecutive versions. ``save_input_blobs_as_artifacts`` lists nothing, but names an artifact after the invocation
     and the part's index, and the line of text says so.
     """
     versions: dict[str, int] = {}
-    event = _whole_speech(event, exchange)
-    for later in exchange:
+    event = _whole_speech(event, turn)
+    for later in turn:
         versions = {**later.actions.artifact_delta, **versions}
     later_files: Counter[str] = Counter()
     found: list[types.Part | SavedFile] = []
@@ -110,12 +110,12 @@ def stored_parts(event: Event, exchange: Sequence[Event]) -> list[types.Part | S
     return found[::-1]
 
 
-def _whole_speech(event: Event, exchange: Sequence[Event]) -> Event:
+def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
     """Return the whole of the user's speech in a live run, if this event is the first piece of it. That is the event
     that repeats all pieces, or else a new one with all of them. Returns any other event as it is."""
     if not event.partial:
         return event
-    spoken = [one for one in exchange or (event,) if is_user_message(one)]
+    spoken = [one for one in turn or (event,) if is_user_message(one)]
     whole = next((one for one in spoken if not one.partial), None)
     if whole is None:
         text = "".join(part.text or "" for one in spoken for part in (one.content and one.content.parts) or ())
@@ -167,17 +167,17 @@ def stored_texts_and_files(
 
 def user_message(
     event: Event,
-    exchange: Sequence[Event] = (),
+    turn: Sequence[Event] = (),
     artifact_url: ArtifactUrl | None = None,
     file_url: Callable[[DataUrl], Any] = str,
 ) -> UIMessage:
     """The UI message of a stored user event, with the id that its client gave it, or else the event's.
 
-    ``exchange``: as for ``stored_parts``. ``artifact_url``: name and version of an artifact -> its URL; without a URL
+    ``turn``: as for ``stored_parts``. ``artifact_url``: name and version of an artifact -> its URL; without a URL
     a saved file is its line of text. ``file_url``: how the URL of a file that has its bytes stands in the message.
     """
-    event = _whole_speech(event, exchange)
-    parts = [ui_part for part in stored_parts(event, exchange) if (ui_part := _ui_part(part, artifact_url, file_url))]
+    event = _whole_speech(event, turn)
+    parts = [ui_part for part in stored_parts(event, turn) if (ui_part := _ui_part(part, artifact_url, file_url))]
     message_id = EventMetadata.of(event).message_id or event.id
     # A client refuses a user's message without a part when it validates messages (`validateUIMessages`).
     return cast("UIMessage", {"id": message_id, "role": "user", "parts": parts or [_ui_text("")]})

@@ -53,8 +53,8 @@ def rewind_to_choose(transcript: Transcript, version_id: str) -> str | None:
 
 def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
     tree = transcript.version_tree
-    for exchange in transcript.exchanges:
-        number = tree.find(exchange.stored[0].id)
+    for turn in transcript.turns:
+        number = tree.find(turn.stored[0].id)
         if number is None or len(versions := tree.versions(number)) == 1:
             continue
         by_words: dict[_Words, list[int]] = {}
@@ -64,7 +64,7 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
         answers = by_words[_words(said)]
         edits = [number if number in same else max(same, key=tree.last_shown) for same in by_words.values()]
         user_message_id = EventMetadata.of(said.event).message_id or said.id
-        for message_id, numbers in ((user_message_id, edits), (exchange.message_id, answers)):
+        for message_id, numbers in ((user_message_id, edits), (turn.message_id, answers)):
             if len(numbers) > 1:
                 yield {"messageId": message_id, "current": numbers.index(number), "ids": _ids(tree, numbers)}
 

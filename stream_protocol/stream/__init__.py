@@ -1,5 +1,13 @@
 """Facts -> UI message chunks: one machine for a live response, its continuation, a replay and history.
 
+    facts of an event
+        |  EventWriter: finds what the event adds to what was streamed
+    speakers and their open parts        calls: one state machine each
+        |                                    |
+        +------ Steps: begin, end -----------+
+        |
+    a sink: chunks, or SSE bytes         Conversion: start, and one of finish, fail, abort
+
 Where to change what:
 
 - ``_conversion``: begins and ends a response; message metadata.

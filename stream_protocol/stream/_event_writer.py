@@ -55,10 +55,10 @@ from stream_protocol.stream._media import write_media
 from stream_protocol.stream._nested_messages import NestedConversion
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._sources import Sources
-from stream_protocol.stream._speakers import Speaker
+from stream_protocol.stream._speakers import AuthorStream
 from stream_protocol.stream._steering import write_steering_message
 from stream_protocol.stream._steps import Steps
-from stream_protocol.stream._streamed_texts import GATHERED, ToldText
+from stream_protocol.stream._streamed_texts import GATHERED, PrefixHash
 from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
 from stream_protocol.stream.calls import CallRegistry, ToolCall
 from stream_protocol.wire import Sink
@@ -108,9 +108,9 @@ class EventWriter(Generic[T]):
         self._sink = sink
         self._settings = settings
         self._warn = warn
-        self._speaker: Speaker | None = None
+        self._speaker: AuthorStream | None = None
         """The speaker of the newest event."""
-        self._speakers: dict[SpeakerKey, Speaker] = {}
+        self._speakers: dict[SpeakerKey, AuthorStream] = {}
         self._part_ids = [0 for _ in PartKind]
         """The next part ids, by kind: ordinals in the message, so that the same events give the same bytes."""
         self.registry = CallRegistry(sink, call_ids, warn)
@@ -211,7 +211,7 @@ class EventWriter(Generic[T]):
             return
         speaker = self._speakers.get(said.speaker)
         if speaker is None:
-            speaker = self._speakers[said.speaker] = Speaker(said.speaker, self._sink)
+            speaker = self._speakers[said.speaker] = AuthorStream(said.speaker, self._sink)
         call_ids = {call.id for call in calls}
         for part in said.parts:
             match part:
@@ -222,18 +222,18 @@ class EventWriter(Generic[T]):
         self.summary.add(said, has_content=bool(said.parts), any_shown=self.steps.response_has_content)
         speaker.end_response()
 
-    def _change_speaker(self, said: EventFacts) -> Speaker:
+    def _change_speaker(self, said: EventFacts) -> AuthorStream:
         """Returns the speaker of the event, who is the current one from now on."""
         self.responses.add_delegation(said.event)
         speaker = self._speakers.get(said.speaker)
         if speaker is None:
-            speaker = self._speakers[said.speaker] = Speaker(said.speaker, self._sink)
+            speaker = self._speakers[said.speaker] = AuthorStream(said.speaker, self._sink)
             if self._unconfirmed is not None:
                 speaker.streamed.kept = UnconfirmedStream()
         self._speaker = speaker
         return speaker
 
-    def _add_fragment(self, said: EventFacts, speaker: Speaker) -> None:
+    def _add_fragment(self, said: EventFacts, speaker: AuthorStream) -> None:
         if speaker.streamed.kept is not None:
             speaker.streamed.kept.note(said, len(self.complete_ids))
         if said.finish_reason is not None:
@@ -252,7 +252,7 @@ class EventWriter(Generic[T]):
         if said.role is None and said.report(AgentSpeech) is not None:
             self._add_speech(said, speaker)
 
-    def _add_delta(self, speaker: Speaker, part: Text, model: str | None) -> None:
+    def _add_delta(self, speaker: AuthorStream, part: Text, model: str | None) -> None:
         """Writes a piece of a text, or of a thought."""
         kind = REASONING if part.is_thought else TEXT
         if speaker.kind is kind or self._open(speaker, kind, model):
@@ -264,7 +264,7 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
             speaker.streamed.sign(part.signature)
 
-    def _add_streamed_whole(self, speaker: Speaker, part: Part) -> None:
+    def _add_streamed_whole(self, speaker: AuthorStream, part: Part) -> None:
         """Takes a part of a fragment that never comes in pieces, or that only signs."""
         if self._settings.options["artifact_url"] is not None and isinstance(part, File):
             # Only the complete event says whether the file was saved, and what replaces it.
@@ -277,7 +277,7 @@ class EventWriter(Generic[T]):
         if part.signature:
             speaker.sign(part.signature)
 
-    def _add_speech(self, said: EventFacts, speaker: Speaker) -> None:
+    def _add_speech(self, said: EventFacts, speaker: AuthorStream) -> None:
         """Writes what an agent says in a live run: pieces of it, or the whole without the pieces that were written.
 
         Calls may come between the pieces, so these are not compared with the next complete event.
@@ -287,7 +287,7 @@ class EventWriter(Generic[T]):
         text = speech.text
         said_before = speaker.speech
         if not speech.finished:
-            speaker.speech = said_before = said_before or ToldText()
+            speaker.speech = said_before = said_before or PrefixHash()
             said_before.add(text)
         elif said_before is not None:
             text = text[said_before.length :] if said_before.begins(text) else ""
@@ -298,7 +298,7 @@ class EventWriter(Generic[T]):
             speaker.speech = None
             self._end_speaker(speaker)
 
-    def _open(self, speaker: Speaker, kind: PartKind, model: str | None = None) -> bool:
+    def _open(self, speaker: AuthorStream, kind: PartKind, model: str | None = None) -> bool:
         """Opens a part of this kind for the speaker. Returns ``False`` if parts of this kind are not shown. ``model``:
         the one that streams the part."""
         if kind is REASONING and not self._settings.options["send_reasoning"]:
@@ -309,7 +309,7 @@ class EventWriter(Generic[T]):
         self._part_ids[kind] += 1
         return True
 
-    def _add_complete(self, said: EventFacts, speaker: Speaker) -> None:
+    def _add_complete(self, said: EventFacts, speaker: AuthorStream) -> None:
         parts, reports = said.parts, {type(report) for report in said.reports}
         repetition = compare(parts, speaker.streamed)
         if said.role is not None or said.finish_reason is not None or Failure in reports:
@@ -342,12 +342,12 @@ class EventWriter(Generic[T]):
         if turn_ends:
             speaker.speech = None
 
-    def _write_artifacts(self, speaker: Speaker) -> None:
+    def _write_artifacts(self, speaker: AuthorStream) -> None:
         for saved in speaker.saved_artifacts:
             write_artifacts(self._sink, saved, self._settings)
         speaker.saved_artifacts.clear()
 
-    def _end_speaker(self, speaker: Speaker) -> None:
+    def _end_speaker(self, speaker: AuthorStream) -> None:
         """Ends the speaker's response although no complete event repeats it, and writes what waited for that event."""
         for part in speaker.deferred_parts:
             match part:
@@ -358,7 +358,7 @@ class EventWriter(Generic[T]):
         self._write_artifacts(speaker)
         speaker.end_response()
 
-    def _add_text(self, speaker: Speaker, part: Text, text: str) -> None:
+    def _add_text(self, speaker: AuthorStream, part: Text, text: str) -> None:
         """Writes the text of this part that was not streamed."""
         kind = REASONING if part.is_thought else TEXT
         if text and (speaker.kind is kind or self._open(speaker, kind)):
@@ -366,7 +366,7 @@ class EventWriter(Generic[T]):
         if speaker.kind is kind and part.signature:
             speaker.sign(part.signature)
 
-    def _add_parts(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> Repetition:
+    def _add_parts(self, said: EventFacts, speaker: AuthorStream, repetition: Repetition) -> Repetition:
         """Writes the parts of a complete event, without what was streamed of them. Returns the comparison with the
         stream that it repeats: with none, if it is a response of its own."""
         if (repetition.differs or _leaves_out(said.parts, speaker)) and not self._is_aggregate(said, speaker):
@@ -401,11 +401,11 @@ class EventWriter(Generic[T]):
                 speaker.sign(part.signature)
         return repetition
 
-    def _is_aggregate(self, said: EventFacts, speaker: Speaker) -> bool:
+    def _is_aggregate(self, said: EventFacts, speaker: AuthorStream) -> bool:
         call_ids = [call_id for call_id, call in speaker.calls_by_id.items() if call in speaker.streaming_calls]
         return is_aggregate(said, model=speaker.model, finish_reason=speaker.finish_reason, call_ids=call_ids)
 
-    def _add_whole(self, speaker: Speaker, part: File | ProviderPart | OtherPart, said: EventFacts | None) -> None:
+    def _add_whole(self, speaker: AuthorStream, part: File | ProviderPart | OtherPart, said: EventFacts | None) -> None:
         """Writes a part that never comes in pieces. ``said``: its event if that is complete, else ``None``."""
         match part:
             case File():
@@ -441,7 +441,7 @@ class EventWriter(Generic[T]):
         streams = [*(self._unconfirmed or ()), *(speaker.streamed.whole for speaker in self._speakers.values())]
         return sorted((one for one in streams if one is not None and one.parts), key=lambda one: one.begin)
 
-    def _end_stream(self, said: EventFacts, speaker: Speaker, repetition: Repetition) -> None:
+    def _end_stream(self, said: EventFacts, speaker: AuthorStream, repetition: Repetition) -> None:
         """Takes the complete event that ends the speaker's stream. An aggregate that a callback changed replaces it."""
         stream = speaker.streamed.take_kept()
         if self._unconfirmed is None or stream is None:
@@ -455,7 +455,7 @@ class EventWriter(Generic[T]):
             self._unconfirmed.append(stream)
 
 
-def _leaves_out(parts: Iterable[Part], speaker: Speaker) -> bool:
+def _leaves_out(parts: Iterable[Part], speaker: AuthorStream) -> bool:
     """Return True if the speaker streamed files, or other parts than text and calls, that are not among these parts."""
     if not speaker.streamed_others and not speaker.deferred_parts:
         return False

@@ -17,14 +17,14 @@ from stream_protocol.adk import (
     CallPiece,
     EventFacts,
     ProviderCall,
+    confirmed_call,
     credential_input,
-    gated_call,
     noted_approval,
     noted_title,
 )
 from stream_protocol.stream._data_parts import write_approval
 from stream_protocol.stream._options import Settings
-from stream_protocol.stream._speakers import Speaker, signature_metadata
+from stream_protocol.stream._speakers import AuthorStream, signature_metadata
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import Sink, is_too_large, json_value
@@ -54,7 +54,7 @@ class FunctionCalls:
         self._mentioned: list[ToolCall] = []
         """The calls that had a fragment in this event so far."""
 
-    def add_fragment(self, event: "Event", speaker: Speaker, fragment: CallPiece) -> None:
+    def add_fragment(self, event: "Event", speaker: AuthorStream, fragment: CallPiece) -> None:
         """Takes a streamed piece of a call."""
         if event is not self._event:
             self._event, self._mentioned = event, []
@@ -82,7 +82,7 @@ class FunctionCalls:
     def add_complete(
         self,
         said: EventFacts,
-        speaker: Speaker,
+        speaker: AuthorStream,
         complete: Call,
         ids: Collection[str | None],
         *,
@@ -119,19 +119,19 @@ class FunctionCalls:
         if kind is not None:
             call.await_client()
 
-    def add_provider_call(self, speaker: Speaker, provider_call: ProviderCall) -> None:
+    def add_provider_call(self, speaker: AuthorStream, provider_call: ProviderCall) -> None:
         """Takes a call of a tool that the model's provider runs, such as code execution. It comes complete."""
         call = self._registry.new(provider_call.id, speaker.key, provider_call.name, provider_executed=True)
         call.sign(speaker.provider, None)
         self._announce(None, speaker, call, provider_call.name)
         self._complete_input(call, provider_call.input)
 
-    def _request_approval(self, event: "Event", speaker: Speaker, approval_id: str, args: dict[str, Any]) -> None:
+    def _request_approval(self, event: "Event", speaker: AuthorStream, approval_id: str, args: dict[str, Any]) -> None:
         """Takes ADK's ``adk_request_confirmation``: asks for approval of the call that it gates, and shows that first.
 
         A confirmation is never shown as a call of its own, neither its fragments nor one that the model made up.
         """
-        original = gated_call(args)
+        original = confirmed_call(args)
         call = self._registry.shown(self._registry.known.resolve_confirmation(speaker.key, original))
         if call is None:
             call = self._registry.new(original.get("id"), speaker.key)
@@ -165,14 +165,14 @@ class FunctionCalls:
             call.await_credential()
 
     def _announce(
-        self, event: "Event | None", speaker: Speaker, call: ToolCall, name: str, *, hidden: bool = False
+        self, event: "Event | None", speaker: AuthorStream, call: ToolCall, name: str, *, hidden: bool = False
     ) -> None:
         if hidden or name == REQUEST_CONFIRMATION or self._settings.hides(name):
             call.announce(name, hidden=True, dynamic=False, title=None)
         else:
             self._show(event, speaker, call, name)
 
-    def _show(self, event: "Event | None", speaker: Speaker, call: ToolCall, name: str) -> None:
+    def _show(self, event: "Event | None", speaker: AuthorStream, call: ToolCall, name: str) -> None:
         self._steps.begin_content(speaker, requests_credential=name == REQUEST_CREDENTIAL)
         self._steps.add_call(call)
         by_provider = call.provider_executed
@@ -198,7 +198,7 @@ class FunctionCalls:
         return visible
 
 
-def _continued(speaker: Speaker, fragment: CallPiece, mentioned: list[ToolCall]) -> ToolCall | None:
+def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: list[ToolCall]) -> ToolCall | None:
     """The call that a fragment with an unknown id continues; ``None`` if it begins a call."""
     if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
         return None
@@ -208,7 +208,7 @@ def _continued(speaker: Speaker, fragment: CallPiece, mentioned: list[ToolCall])
     return newest if newest not in mentioned and newest.takes(fragment) else None
 
 
-def _completed(speaker: Speaker, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
+def _completed(speaker: AuthorStream, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
     """The call of which fragments came and this is the whole; ``None`` if there is none."""
     calls = speaker.streaming_calls + speaker.unfinished_calls
     streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
@@ -221,5 +221,5 @@ def _completed(speaker: Speaker, complete: Call, ids: Collection[str | None]) ->
     return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
 
-def _sign(call: ToolCall, speaker: Speaker, signature: bytes | None) -> None:
+def _sign(call: ToolCall, speaker: AuthorStream, signature: bytes | None) -> None:
     call.sign(speaker.provider, signature_metadata(signature) if signature else None)

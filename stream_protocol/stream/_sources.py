@@ -15,7 +15,7 @@ from stream_protocol.stream._media import document_type, is_web_url
 from stream_protocol.wire import ClientVersion, DocumentSource, ProviderMetadata, Sink, TextCitation, UrlSource
 
 if TYPE_CHECKING:
-    from stream_protocol.stream._speakers import Speaker
+    from stream_protocol.stream._speakers import AuthorStream
 
 MAX_LENGTH: Final = 1_000_000
 """Characters of the citations of one event. Each of them repeats its source, so a few bytes could become many."""
@@ -36,7 +36,7 @@ class Sources:
         """Address of a source -> the source as a citation has it."""
         self._searches: set[SearchSuggestions] = set()
 
-    def add(self, said: EventFacts, speaker: "Speaker", *, as_streamed: bool) -> None:
+    def add(self, said: EventFacts, speaker: "AuthorStream", *, as_streamed: bool) -> None:
         """Writes what is new in an event. ``as_streamed``: whether the client has the texts of this event."""
         for report in said.reports:
             if isinstance(report, Source) and report.uri not in self._sources:
@@ -81,7 +81,7 @@ class Sources:
             value["renderedContent"] = search.rendered_content
         self._sink.data("adk-search-suggestions", value)
 
-    def _cite(self, citations: Iterable[Citation], text: str, speaker: "Speaker") -> None:
+    def _cite(self, citations: Iterable[Citation], text: str, speaker: "AuthorStream") -> None:
         blocks = speaker.text_blocks
         if sum(length for _, length in blocks) != len(text):
             return

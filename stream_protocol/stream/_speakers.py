@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from stream_protocol.adk import OpenText, Part, SpeakerKey, open_text
-from stream_protocol.stream._streamed_texts import StreamedTexts, ToldText
+from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts
 from stream_protocol.stream._unconfirmed import PartKind
 from stream_protocol.stream.calls import ToolCall
 from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, TextCitation
 
 
 @dataclass(slots=True, eq=False)
-class Speaker:
+class AuthorStream:
     """One speaker's open part, and what it has streamed of its current response."""
 
     key: SpeakerKey
@@ -46,7 +46,7 @@ class Speaker:
     """The model that has streamed them, if the fragments name it."""
     finish_reason: str | None = None
     """The finish reason in the fragments of the current response."""
-    speech: ToldText | None = None
+    speech: PrefixHash | None = None
     """The text that is being said in a live run."""
     streamed_others: dict[str, int] = field(default_factory=dict)
     """The number of parts of other kinds that were streamed in that response, by kind."""

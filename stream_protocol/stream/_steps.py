@@ -17,7 +17,7 @@ input that continues after a ``start-step`` would become a second part. So agent
 from dataclasses import dataclass, field
 from typing import Any
 
-from stream_protocol.stream._speakers import Speaker
+from stream_protocol.stream._speakers import AuthorStream
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import Sink
 
@@ -31,7 +31,7 @@ class Steps:
 
     _sink: Sink[Any]
     _registry: CallRegistry
-    _busy: dict[Speaker, None] = field(default_factory=dict)
+    _busy: dict[AuthorStream, None] = field(default_factory=dict)
     """Speakers that may be busy, in the order in which they were added."""
     response_has_content: bool = False
     """True if something of this response was shown."""
@@ -44,7 +44,7 @@ class Steps:
     """The calls after the last ``start-step``, also of an earlier response of this message. Calls that the model's
     provider runs are not among them: the helpers ignore these."""
 
-    def begin_content(self, speaker: Speaker, *, requests_credential: bool = False) -> None:
+    def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
         """Ends the speaker's open part, and starts a new step if the next content needs one.
 
         A running call delays a new step, since it may yet turn out to need approval. It does not delay a request for a
@@ -67,7 +67,7 @@ class Steps:
         speaker.in_response = True
         self._step_has_content = self.response_has_content = True
 
-    def end_unfinished_calls(self, speaker: Speaker) -> None:
+    def end_unfinished_calls(self, speaker: AuthorStream) -> None:
         """Ends the calls of the speaker's earlier responses whose complete event never came."""
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:

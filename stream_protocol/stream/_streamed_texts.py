@@ -30,7 +30,7 @@ GATHERED: Final = 64
 """Fragments that become one piece."""
 
 
-class ToldText:
+class PrefixHash:
     """A text that only grows: the hash of its first blocks, and what follows them: ``END`` or more."""
 
     __slots__ = ("_blocks", "_hash", "_rest")
@@ -46,9 +46,9 @@ class ToldText:
         """The number of its characters."""
         return self._blocks * BLOCK + len(self._rest)
 
-    def plus(self, text: str) -> "ToldText":
+    def plus(self, text: str) -> "PrefixHash":
         """The two texts as one, for a comparison: nothing of the other is put into the hash."""
-        longer = ToldText(self._rest + text)
+        longer = PrefixHash(self._rest + text)
         longer._blocks, longer._hash = self._blocks, self._hash
         return longer
 
@@ -86,7 +86,7 @@ class StreamedTexts:
 
     def __init__(self, known: Iterable[tuple[PartKind, str]] = ()) -> None:
         """``known``: texts that are kept as they are."""
-        self._earlier: list[ToldText] | None = None
+        self._earlier: list[PrefixHash] | None = None
         """The beginning of the stream, by kind, once it is kept as a hash."""
         self._known = list(known)
         """The texts after that, in their order."""
@@ -164,11 +164,11 @@ class StreamedTexts:
         self.gather()
         return self._known if self._earlier is None else None
 
-    def of(self, kind: PartKind) -> ToldText:
+    def of(self, kind: PartKind) -> PrefixHash:
         """All of the stream that is of this kind."""
         self.gather()
         known = texts_by_kind(self._known)[kind]
-        return ToldText(known) if self._earlier is None else self._earlier[kind].plus(known)
+        return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)
 
     def gather(self) -> None:
         """Joins the newest fragments: later ones can follow in a list that stays short."""
@@ -186,7 +186,7 @@ class StreamedTexts:
 
     def _forget(self) -> None:
         if self._earlier is None:
-            self._earlier = [ToldText() for _ in PartKind]
+            self._earlier = [PrefixHash() for _ in PartKind]
         for told, text in zip(self._earlier, texts_by_kind(self._known), strict=True):
             told.add(text)
         self._known.clear()

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.adk import credential_input, gated_call, is_confirmed
+from stream_protocol.adk import confirmed_call, credential_input, is_confirmed
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_of_a_credential_request_only_what_is_known_is_taken_over(args: dict[str
     ],
 )
 def test_the_gated_call_is_found_under_either_spelling(args: dict[str, Any], original: dict[str, Any]) -> None:
-    assert gated_call(args) == original
+    assert confirmed_call(args) == original
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def roles(said: EventFacts) -> tuple[bool, bool, bool, bool]:
     return said.by_user, said.in_users_name, said.is_user_message, said.shows_something
 
 
-def test_who_said_it_and_whether_it_begins_an_exchange() -> None:
+def test_who_said_it_and_whether_it_begins_an_turn() -> None:
     assert roles(read(user(text("Hi")))) == (True, True, True, True)
     assert roles(read(user(response("f", {}, "A")))) == (True, True, False, True)
     assert roles(read(user(response("f", {}, "A"), node_path="wf@1"))) == (False, True, False, True)

@@ -8,8 +8,8 @@ import pytest
 from google.adk.events import Event
 from google.genai.types import Blob, FileData, Part
 
-from stream_protocol.adk import relay_marks
-from stream_protocol.adk._relayed_events import as_said
+from stream_protocol.adk import a2a_markers
+from stream_protocol.adk._relayed_events import unwrap_a2a
 from tests.batch import batch
 from tests.stream.building import REJECTED, WAIT_FOR_APPROVAL, call, decision, event, response, text, thought, user
 from tests.stream.running import Fields, kinds, message_of, only, outputs, run, texts
@@ -177,8 +177,10 @@ def test_its_sources_are_shown() -> None:
     working = update(thought("Hello."), message=said("Hello."), metadata={**ADK, "adk_grounding_metadata": grounding})
     (source,) = only(run([working]), "source-url")
     assert source["url"] == "https://example.com"
-    known = as_said(working)
-    assert as_said(known.model_copy(update={"content": working.content})).grounding_metadata == known.grounding_metadata
+    known = unwrap_a2a(working)
+    assert (
+        unwrap_a2a(known.model_copy(update={"content": working.content})).grounding_metadata == known.grounding_metadata
+    )
 
 
 def relayed_by_a_peer(*parts: Part, behind: Event, as_text: bool = True, **fields: Any) -> Event:
@@ -197,7 +199,7 @@ def test_what_an_agent_behind_a_peer_says_stands_once_too(as_text: bool) -> None
         relayed_by_a_peer(thought("Hello."), behind=again, as_text=as_text, message=said("Hello.", message_id="m2")),
     ]
     assert shown(events) == ANSWER
-    assert [as_said(one).custom_metadata for one in events] == [one.custom_metadata for one in events]
+    assert [unwrap_a2a(one).custom_metadata for one in events] == [one.custom_metadata for one in events]
 
 
 def test_a_task_keeps_metadata_of_earlier_events_which_say_nothing_of_later_ones() -> None:
@@ -291,7 +293,7 @@ def test_what_came_before_the_last_piece_of_an_artifact_is_in_what_is_stored(ear
 
 def test_an_event_that_ends_no_artifact_is_as_it_is() -> None:
     last = update(text("Other."), artifacts=[artifact("Hel", "lo")], metadata={}, partial=False)
-    assert as_said(last) is last
+    assert unwrap_a2a(last) is last
 
 
 def data(value: bytes) -> Part:
@@ -397,16 +399,16 @@ def test_an_agent_that_goes_on_after_a_failure_of_another_has_recovered() -> Non
     ],
 )
 def test_what_was_read_once_is_not_read_otherwise_again(given: Event) -> None:
-    once = as_said(given)
+    once = unwrap_a2a(given)
     assert once is not given
-    assert as_said(once) == once
+    assert unwrap_a2a(once) == once
 
 
 def test_what_is_not_from_a_peer_is_as_it_is() -> None:
     own = [event(text("Hello.")), user(text("Hi.")), event(text("Hi."), custom_metadata={"a2a:response": "?"})]
-    assert [as_said(one) is one for one in own] == [True, True, True]
+    assert [unwrap_a2a(one) is one for one in own] == [True, True, True]
     broken = event(text("Hi."), custom_metadata={"a2a:response": {"status": 3, "history": 3, "artifacts": [3]}})
-    assert as_said(broken) is broken
+    assert unwrap_a2a(broken) is broken
 
 
 # Content that must not be sent to the peer
@@ -417,13 +419,13 @@ def test_what_was_stored_in_the_name_of_a_peers_agent_is_behind_a_mark() -> None
     assert made.custom_metadata is not None
     made.custom_metadata["a2a:context_id"] = "c"
     closing = event(response("dig", {"error": "stopped"}, "A"), author="far")
-    (mark,) = relay_marks([user(text("Dig.")), made, closing, event(text("Near."))])
+    (mark,) = a2a_markers([user(text("Dig.")), made, closing, event(text("Near."))])
     assert (mark.author, mark.content, mark.invocation_id) == ("far", None, made.invocation_id)
     assert mark.custom_metadata == {"a2a:response": {"id": "t"}, "a2a:context_id": "c"}
-    assert as_said(mark) is mark
+    assert unwrap_a2a(mark) is mark
 
 
 def test_no_mark_is_needed_where_the_peer_has_said_it_all() -> None:
     made = update(thought("Hello."), message=said("Hello."))
     closing = event(response("dig", {"error": "stopped"}, "A"), author="far")
-    assert [*relay_marks([made])] == [*relay_marks([made, closing, made])] == [*relay_marks([closing])] == []
+    assert [*a2a_markers([made])] == [*a2a_markers([made, closing, made])] == [*a2a_markers([closing])] == []

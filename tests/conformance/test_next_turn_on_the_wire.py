@@ -74,7 +74,7 @@ class Chat:
         await saying
 
 
-PlannedTurn = Callable[[Chat], Coroutine[Any, Any, None]]
+RequestPlan = Callable[[Chat], Coroutine[Any, Any, None]]
 
 
 async def ends(chat: Chat) -> None:
@@ -115,7 +115,7 @@ class Row:
     """A turn: all that the model answers in it, and how it ends."""
 
     answers: Sequence[Said]
-    turn: PlannedTurn = ends
+    turn: RequestPlan = ends
 
 
 ROWS = {

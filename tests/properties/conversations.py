@@ -350,7 +350,7 @@ class Chat:
         """The newest call that a backend works on, and the event that made it."""
         if not self.page.messages:
             return None
-        exchanges = Transcript((await self.session()).events).exchanges
+        exchanges = Transcript((await self.session()).events).turns
         events = [event for exchange in exchanges for event in exchange.events]
         calls = [(event, call) for event in events for call in event.get_function_calls() if call.name == "report"]
         return (calls[-1][0], str(calls[-1][1].id)) if calls else None

@@ -103,8 +103,8 @@ def test_a_request_that_brings_its_history_is_refused_or_leaves_no_call_open(cha
         restored = restore_client_history(ChatRequest(id="c1", messages=told), agent="root")
     except ChatRequestError:
         return
-    if isinstance(restored.turn, AnsweredCalls):
+    if isinstance(restored.request_plan, AnsweredCalls):
         open_calls = [call.id for call in restored.events[-1].get_function_calls()]
-        assert open_calls == [answer.id for answer in restored.turn.answers] != []
+        assert open_calls == [answer.id for answer in restored.request_plan.answers] != []
     else:
         check(restored.events)

@@ -475,11 +475,11 @@ async def test_a_stopped_chat_shows_what_it_showed_and_the_peer_is_told_only_wha
     async with peer(far.agent) as remote:
         service = InstrumentedService(remote)
         app = create_app(service)
-        async with begin(app, chat(said("hi"))) as exchange, client(app) as http:
-            await exchange.status()
-            await exchange.until("tool-input-available")
+        async with begin(app, chat(said("hi"))) as turn, client(app) as http:
+            await turn.status()
+            await turn.until("tool-input-available")
             assert (await http.post("/api/chat/c1/stop")).status_code == 202
-            assert await exchange.until("abort") == {"type": "abort"}
+            assert await turn.until("abort") == {"type": "abort"}
         await service.runs.free()
         (_, stopped) = await Page(app).stored()
         assert shown(stopped) == "I dig. , dig output-error"

@@ -78,9 +78,9 @@ def test_a_stored_event_that_never_came_is_hidden_from_the_page() -> None:
     result = event("a", response("A"))
     stored = [USER, event("a", call("A")), result]
     added = appended(stored, "abort", unseen=[result])
-    (exchange,) = Transcript([*stored, *added]).exchanges
-    assert result not in exchange.events
-    assert exchange.events[:2] == tuple(stored[:2])
+    (turn,) = Transcript([*stored, *added]).turns
+    assert result not in turn.events
+    assert turn.events[:2] == tuple(stored[:2])
 
 
 def test_the_model_alone_reads_again_what_adk_keeps_from_it_with_an_approval() -> None:
@@ -94,8 +94,8 @@ def test_the_model_alone_reads_again_what_adk_keeps_from_it_with_an_approval() -
     (added,) = appended(stored, "abort")
     (answer,) = added.get_function_responses()
     assert (answer.id, answer.response) == ("A", {"error": "Aborted."})
-    (exchange,) = Transcript([*stored, added]).exchanges
-    assert exchange.events == tuple(stored)
+    (turn,) = Transcript([*stored, added]).turns
+    assert turn.events == tuple(stored)
     assert appended([*stored, added], "abort") == []
 
 
@@ -106,9 +106,9 @@ def test_what_was_only_streamed_is_read_where_the_page_was_shown_it() -> None:
     stored = [USER, whole, last]
     (added,) = completing_events(Transcript(stored), output, "finish", events_before_run=0, agent="root", now=2.0)
     assert (added.author, added.error_code) == ("a", None)
-    (exchange,) = Transcript([*stored, added]).exchanges
-    assert [one.author for one in exchange.events] == ["user", "a", "b", "a"]
-    assert exchange.events[1].partial
+    (turn,) = Transcript([*stored, added]).turns
+    assert [one.author for one in turn.events] == ["user", "a", "b", "a"]
+    assert turn.events[1].partial
 
 
 def test_what_was_shown_before_an_event_that_is_not_there_stays_where_it_is_stored() -> None:
@@ -117,8 +117,8 @@ def test_what_was_shown_before_an_event_that_is_not_there_stays_where_it_is_stor
     (added,) = completing_events(Transcript([USER]), output, "finish", events_before_run=0, agent="root", now=2.0)
     assert added.custom_metadata == {"adk_ui_stream": {"sealed": "finish", "streamed": True}}
     added.custom_metadata["adk_ui_stream"]["before"] = "gone"
-    (exchange,) = Transcript([USER, added]).exchanges
-    assert [one.author for one in exchange.events] == ["user", "a"]
+    (turn,) = Transcript([USER, added]).turns
+    assert [one.author for one in turn.events] == ["user", "a"]
 
 
 def test_after_an_error_the_events_that_say_so_are_the_last_of_the_page() -> None:

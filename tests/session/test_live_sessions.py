@@ -291,9 +291,9 @@ def test_speech_is_forwarded_however_an_adk_gave_it(name: str) -> None:
 
 def test_the_messages_of_a_live_session_can_be_asked_again() -> None:
     events = [heard_event("What's "), heard_event("up?"), spoken_event("Not much.")]
-    (exchange,) = Transcript(events).exchanges
-    assert exchange.user_event is not None
-    assert exchange.user_event.get_function_calls() == []
+    (turn,) = Transcript(events).turns
+    assert turn.user_event is not None
+    assert turn.user_event.get_function_calls() == []
     [user, _] = session_to_messages({"events": events})
     assert user["id"] == events[0].id
 

@@ -10,9 +10,9 @@ from google.genai import types
 from stream_protocol.adk import read
 from stream_protocol.session import (
     METADATA_KEY,
+    EventRole,
     FirstReading,
-    Omissions,
-    Place,
+    HiddenEvents,
     Transcript,
     TranscriptReader,
 )
@@ -38,25 +38,25 @@ def first_reading(events: list[Event]) -> FirstReading:
     return reading
 
 
-def omissions(events: list[Event]) -> Omissions:
-    return first_reading(events).omissions
+def hidden(events: list[Event]) -> HiddenEvents:
+    return first_reading(events).hidden
 
 
 def shown(events: list[Event]) -> list[str]:
     """The ids of the events that a second reading leaves."""
-    omitted = omissions(events)
+    omitted = hidden(events)
     reader = TranscriptReader(first_reading(events).beginnings)
     return [
         one.id
         for number, one in enumerate(events)
         if not omitted.is_rewound(number)
-        and reader.read(read(one)) not in {Place.HIDDEN, Place.OUTSIDE}
+        and reader.read(read(one)) not in {EventRole.HIDDEN, EventRole.OUTSIDE}
         and one.id not in omitted.hidden_events
     ]
 
 
 def transcribed(events: list[Event]) -> list[str]:
-    return [one.id for exchange in Transcript(events).exchanges for one in exchange.events]
+    return [one.id for turn in Transcript(events).turns for one in turn.events]
 
 
 def turn(number: int, invocation: str) -> list[Event]:
@@ -65,19 +65,19 @@ def turn(number: int, invocation: str) -> list[Event]:
 
 def test_a_rewind_takes_back_a_turn_and_all_after_it() -> None:
     events = [*turn(1, "e-1"), *turn(2, "e-2"), *turn(3, "e-3"), rewind("e-2"), *turn(4, "e-4")]
-    assert omissions(events).rewound == (range(2, 6),)
+    assert hidden(events).rewound == (range(2, 6),)
     assert shown(events) == ["u1", "a1", "u4", "a4"]
 
 
 def test_a_rewind_of_rewinds_is_one_stretch() -> None:
     events = [*turn(1, "e-1"), *turn(2, "e-2"), rewind("e-2"), *turn(3, "e-3"), rewind("e-1"), *turn(4, "e-4")]
-    assert omissions(events).rewound == (range(7),)
+    assert hidden(events).rewound == (range(7),)
     assert shown(events) == ["u4", "a4"]
 
 
 def test_a_rewind_to_what_is_not_there_takes_nothing_back() -> None:
     events = [*turn(1, "e-1"), rewind("e-9"), *turn(2, "e-2")]
-    assert omissions(events) == Omissions()
+    assert hidden(events) == HiddenEvents()
     assert shown(events) == transcribed(events) == ["u1", "a1", "u2", "a2"]
 
 
@@ -123,7 +123,7 @@ def test_a_rewind_leaves_what_adk_leaves_for_the_model(rng: Random) -> None:
     rewinds = pytest.importorskip("google.adk.events._rewind_events", reason="this ADK has no such module")
     for _ in range(500):
         events = anything(rng)
-        omitted = omissions(events)
+        omitted = hidden(events)
         left = [one.id for number, one in enumerate(events) if not omitted.is_rewound(number)]
         idle = {one.id for one in events if one.actions.rewind_before_invocation_id}  # found nothing to take back
         assert [one for one in left if one not in idle] == [one.id for one in rewinds._apply_rewinds(events)]  # noqa: SLF001 - ADK's rule

@@ -16,7 +16,7 @@ from stream_protocol.session import (
     idempotency_key,
     plan,
 )
-from stream_protocol.session._turns import CallAnswer
+from stream_protocol.session._request_plans import CallAnswer
 from stream_protocol.session._user_message import MAX_TEXTS_AND_FILES
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.wire import ChatRequest, ChatRequestError, parse_chat_request

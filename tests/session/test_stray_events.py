@@ -13,7 +13,7 @@ from google.genai import types
 from stream_protocol import iter_chunks
 from stream_protocol.adk import is_user_event, read
 from stream_protocol.recording import load_recording, replay_messages
-from stream_protocol.session import Place, TranscriptReader, session_to_messages
+from stream_protocol.session import EventRole, TranscriptReader, session_to_messages
 from stream_protocol.wire import UIMessage
 from tests.conformance.fixtures import Fixture, Turn, fixture_names, fixture_options, load_fixture, stored_session
 
@@ -187,6 +187,9 @@ def test_a_recorded_turn_keeps_what_came_before_its_messages(tmp_path: Path) -> 
 
 def test_a_stray_event_after_a_run_that_raised_begins_nothing() -> None:
     reader = TranscriptReader(frozenset({"e-1"}))
-    assert reader.read(read(DONE)) is Place.NEW_MESSAGE
+    assert reader.read(read(DONE)) is EventRole.NEW_MESSAGE
     reader.end_response()
-    assert [reader.read(read(one)) for one in (update("system", "x"), DONE)] == [Place.SAME_RESPONSE, Place.NEW_MESSAGE]
+    assert [reader.read(read(one)) for one in (update("system", "x"), DONE)] == [
+        EventRole.SAME_RESPONSE,
+        EventRole.NEW_MESSAGE,
+    ]

@@ -1,4 +1,4 @@
-"""A stored session, read once: exchanges, responses, waiting calls, and rewound turns."""
+"""A stored session, read once: turns, responses, waiting calls, and rewound turns."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ from google.adk.events import Event, EventActions
 from google.genai import types
 
 from stream_protocol.adk import CallKind, read
-from stream_protocol.session import METADATA_KEY, Exchange, Place, Transcript, TranscriptReader
+from stream_protocol.session import METADATA_KEY, EventRole, Transcript, TranscriptReader, Turn
 from stream_protocol.session.transcript import EventMetadata, SentFile, update_metadata
 
 
@@ -62,14 +62,14 @@ def texts(events: Iterable[Event]) -> list[str]:
     return [part.text for part in parts if part.text is not None]
 
 
-def shape(exchanges: Iterable[Exchange]) -> list[tuple[str, list[str]]]:
-    return [(exchange.message_id, texts(exchange.events)) for exchange in exchanges]
+def shape(turns: Iterable[Turn]) -> list[tuple[str, list[str]]]:
+    return [(turn.message_id, texts(turn.events)) for turn in turns]
 
 
-def test_each_message_of_the_user_begins_an_exchange() -> None:
+def test_each_message_of_the_user_begins_an_turn() -> None:
     read = Transcript([said("a"), spoke("1"), said("b"), spoke("2"), said("c", "e-2")])
-    assert shape(read.exchanges) == [("e-1", ["a", "1"]), ("e-1.2", ["b", "2"]), ("e-2", ["c"])]
-    assert [texts(exchange.user_events) for exchange in read.exchanges] == [["a"], ["b"], ["c"]]
+    assert shape(read.turns) == [("e-1", ["a", "1"]), ("e-1.2", ["b", "2"]), ("e-2", ["c"])]
+    assert [texts(turn.user_events) for turn in read.turns] == [["a"], ["b"], ["c"]]
     assert (read.next_message_id("e-1"), read.next_message_id("e-2"), read.next_message_id("e-3")) == (
         "e-1.3",
         "e-2.2",
@@ -79,8 +79,8 @@ def test_each_message_of_the_user_begins_an_exchange() -> None:
 
 def test_an_agent_may_speak_first_and_then_nothing_can_be_answered() -> None:
     greeting = Transcript([spoke("Welcome."), asked("A")])
-    assert shape(greeting.exchanges) == [("e-1", ["Welcome."])]
-    assert (greeting.exchanges[0].user_event, greeting.current, Transcript().current) == (None, None, None)
+    assert shape(greeting.turns) == [("e-1", ["Welcome."])]
+    assert (greeting.turns[0].user_event, greeting.current, Transcript().current) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -105,29 +105,29 @@ def test_an_agent_may_speak_first_and_then_nothing_can_be_answered() -> None:
     ],
 )
 def test_each_request_with_answers_begins_a_response(events: list[Event], responses: list[int]) -> None:
-    (exchange,) = Transcript(events).exchanges
-    assert [len(one) for one in exchange.responses] == responses
-    assert exchange.events == tuple(events)
+    (turn,) = Transcript(events).turns
+    assert [len(one) for one in turn.responses] == responses
+    assert turn.events == tuple(events)
 
 
 def test_a_rewind_takes_back_an_invocation_and_all_that_came_later() -> None:
     events = [said("a"), spoke("1"), said("b", "e-2"), spoke("2", "e-2"), said("c"), spoke("3")]
     read = Transcript([*events, rewind("e-2")])
-    assert shape(read.exchanges) == [("e-1", ["a", "1"])]
+    assert shape(read.turns) == [("e-1", ["a", "1"])]
     assert read.next_message_id("e-1") == "e-1.2"
     again = Transcript([*events, rewind("e-2"), said("d", "e-3"), rewind("e-1"), said("e", "e-4")])
-    assert shape(again.exchanges) == [("e-4", ["e"])]
-    assert shape(Transcript([*events[:2], rewind("gone"), spoke("2")]).exchanges) == [("e-1", ["a", "1", "2"])]
+    assert shape(again.turns) == [("e-4", ["e"])]
+    assert shape(Transcript([*events[:2], rewind("gone"), spoke("2")]).turns) == [("e-1", ["a", "1", "2"])]
 
 
 def test_the_answer_of_an_old_adk_is_taken_back_without_its_message() -> None:
     events = [said("a"), asked("A"), answered("A", "e-2"), spoke("1", "e-2"), said("b", "e-3"), rewind("e-2")]
-    (exchange,) = Transcript(events).exchanges
-    assert exchange.stored == tuple(events[:2])
-    assert [len(one) for one in exchange.responses] == [2]
-    assert [one.is_pending for one in exchange.external_calls] == [True]
+    (turn,) = Transcript(events).turns
+    assert turn.stored == tuple(events[:2])
+    assert [len(one) for one in turn.responses] == [2]
+    assert [one.is_pending for one in turn.external_calls] == [True]
     again = Transcript([*events, answered("A", "e-4"), spoke("2", "e-4")])
-    assert [len(one) for one in again.exchanges[0].responses] == [2, 2]
+    assert [len(one) for one in again.turns[0].responses] == [2, 2]
 
 
 def test_a_user_message_is_found_by_the_id_of_its_client_or_else_of_its_event() -> None:
@@ -138,12 +138,12 @@ def test_a_user_message_is_found_by_the_id_of_its_client_or_else_of_its_event() 
     assert by_event is not None
     assert (found.user_event, by_event.user_event) == (edited, unnamed)
     assert read.find_user_message("") is None
-    assert [exchange.user_event for exchange in read.versions("u1")] == [first, edited]
+    assert [turn.user_event for turn in read.versions("u1")] == [first, edited]
 
 
 def test_a_message_in_an_old_invocation_does_not_begin_it() -> None:
     read = Transcript([said("a"), said("b", "e-2"), said("c")])
-    assert [read.begins_invocation(exchange) for exchange in read.exchanges] == [True, True, False]
+    assert [read.begins_invocation(turn) for turn in read.turns] == [True, True, False]
 
 
 def test_what_is_hidden_from_the_page_is_stored_and_not_shown() -> None:
@@ -151,36 +151,36 @@ def test_what_is_hidden_from_the_page_is_stored_and_not_shown() -> None:
     update_metadata(closed, hidden_events=(closed.id,))
     seal = event("root", error_code="X")
     update_metadata(seal, hidden_events=(late.id,), outcome="abort")
-    (exchange,) = Transcript([said("a"), asked("A"), late, seal, closed]).exchanges
-    assert [len(exchange.stored), len(exchange.events), len(exchange.responses)] == [5, 3, 1]
-    assert [one.is_pending for one in exchange.external_calls] == [False]
+    (turn,) = Transcript([said("a"), asked("A"), late, seal, closed]).turns
+    assert [len(turn.stored), len(turn.events), len(turn.responses)] == [5, 3, 1]
+    assert [one.is_pending for one in turn.external_calls] == [False]
 
 
 def test_the_page_was_shown_another_content_than_the_model_reads() -> None:
     half = event("root", error_code="X")
     shown = types.Content(role="model", parts=[types.Part(text="Half")])
     update_metadata(half, shown_content=shown.model_dump(mode="json", exclude_none=True))
-    (exchange,) = Transcript([said("a"), half]).exchanges
-    assert (texts(exchange.stored), texts(exchange.events)) == (["a"], ["a", "Half"])
+    (turn,) = Transcript([said("a"), half]).turns
+    assert (texts(turn.stored), texts(turn.events)) == (["a"], ["a", "Half"])
 
 
 def test_who_answers_a_call_that_waits() -> None:
     requests = [call("I", "adk_request_input"), call("C", "adk_request_credential"), call("A"), call("S", "look")]
     waiting = event("root", *requests, long_running_tool_ids={"I", "C", "A"})
-    (exchange,) = Transcript([said("a"), waiting, *gated("G", "B"), answered("I")]).exchanges
-    assert [(one.call_id, one.answer_id, one.kind, one.is_pending) for one in exchange.external_calls] == [
+    (turn,) = Transcript([said("a"), waiting, *gated("G", "B"), answered("I")]).turns
+    assert [(one.call_id, one.reply_id, one.kind, one.is_pending) for one in turn.external_calls] == [
         ("I", "I", CallKind.INPUT, False),
         ("C", "C", CallKind.CREDENTIAL, True),
         ("A", "A", CallKind.CLIENT_TOOL, True),
         ("G", "B", CallKind.APPROVAL, True),
     ]
-    assert [one.call.id for one in exchange.calls] == ["I", "C", "A", "S", "G", "B"]
+    assert [one.call.id for one in turn.calls] == ["I", "C", "A", "S", "G", "B"]
 
 
 def test_a_request_that_a_model_made_up_is_not_answered() -> None:
     made_up = event("root", call("B", "adk_request_confirmation", originalFunctionCall={"id": "A", "name": "pay"}))
-    (exchange,) = Transcript([said("a"), made_up]).exchanges
-    assert exchange.external_calls == ()
+    (turn,) = Transcript([said("a"), made_up]).turns
+    assert turn.external_calls == ()
 
 
 def test_the_newest_response_says_which_request_it_answers() -> None:
@@ -196,7 +196,7 @@ def test_a_recording_of_a_stopped_run_shows_no_approval() -> None:
     reader = TranscriptReader()
     closed = event("root", response("A", error="stopped"), error_code="INVOCATION_ABORTED")
     places = [reader.read(read(one)) for one in [*gated("A", "B"), closed]]
-    assert places == [Place.NEW_MESSAGE, *[Place.SAME_RESPONSE] * 3]
+    assert places == [EventRole.NEW_MESSAGE, *[EventRole.SAME_RESPONSE] * 3]
 
 
 def test_metadata_is_read_as_it_was_written() -> None:

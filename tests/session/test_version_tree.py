@@ -65,7 +65,7 @@ def test_adk_and_the_transcript_agree_on_what_stands_after_a_choice(steps: list[
         events.append(rewind(99, invocation_id))
     assert chosen in live(events)
     transcript = Transcript(events)
-    assert [event.id for exchange in transcript.exchanges for event in exchange.stored] == live(events)
+    assert [event.id for turn in transcript.turns for event in turn.stored] == live(events)
     assert rewind_to_choose(transcript, chosen) is None
 
 
@@ -88,7 +88,7 @@ def test_what_the_chat_shows_is_the_only_version_that_is_current(steps: list[tup
     transcript = Transcript(stored(steps))
     ids = [listed["messageId"] for listed in message_versions(transcript)]
     assert len(ids) == len(set(ids))
-    assert set(ids) <= {message_id for exchange in transcript.exchanges for message_id in exchange.message_ids}
+    assert set(ids) <= {message_id for turn in transcript.turns for message_id in turn.message_ids}
 
 
 def test_a_rewind_within_an_invocation_that_another_program_made_is_not_undone() -> None:

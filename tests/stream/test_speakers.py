@@ -2,7 +2,7 @@ import pytest
 
 from stream_protocol.adk import continued_text
 from stream_protocol.stream import PartKind
-from stream_protocol.stream._speakers import Speaker, signature_metadata
+from stream_protocol.stream._speakers import AuthorStream, signature_metadata
 from stream_protocol.wire import ChunkSink
 from tests.stream.building import fragment, text
 
@@ -13,16 +13,16 @@ def sink() -> ChunkSink:
 
 
 @pytest.fixture
-def speaker(sink: ChunkSink) -> Speaker:
-    return Speaker(("agent", "par.agent", "root@1"), sink)
+def speaker(sink: ChunkSink) -> AuthorStream:
+    return AuthorStream(("agent", "par.agent", "root@1"), sink)
 
 
 def test_a_speaker_says_who_speaks() -> None:
-    assert Speaker(("a", None, ""), ChunkSink()).provider == {"adk": {"author": "a"}}
-    assert Speaker(("a", "par.a", ""), ChunkSink()).provider == {"adk": {"author": "a", "branch": "par.a"}}
+    assert AuthorStream(("a", None, ""), ChunkSink()).provider == {"adk": {"author": "a"}}
+    assert AuthorStream(("a", "par.a", ""), ChunkSink()).provider == {"adk": {"author": "a", "branch": "par.a"}}
 
 
-def test_an_open_part_makes_the_speaker_busy_until_it_is_closed(speaker: Speaker) -> None:
+def test_an_open_part_makes_the_speaker_busy_until_it_is_closed(speaker: AuthorStream) -> None:
     busy = [speaker.is_busy]
     speaker.open(PartKind.TEXT, "0")
     busy.append(speaker.is_busy)
@@ -31,7 +31,7 @@ def test_an_open_part_makes_the_speaker_busy_until_it_is_closed(speaker: Speaker
     assert busy == [False, True, False]
 
 
-def test_nothing_can_be_written_where_no_part_is_open(speaker: Speaker, sink: ChunkSink) -> None:
+def test_nothing_can_be_written_where_no_part_is_open(speaker: AuthorStream, sink: ChunkSink) -> None:
     speaker.open(PartKind.TEXT, "0")
     speaker.close()
     with pytest.raises(AssertionError, match="no part is open for 'x'"):
@@ -46,14 +46,14 @@ def test_nothing_can_be_written_where_no_part_is_open(speaker: Speaker, sink: Ch
     assert [chunk["type"] for chunk in sink.take()] == ["text-start", "text-end"] * 2
 
 
-def test_closing_twice_ends_once(speaker: Speaker, sink: ChunkSink) -> None:
+def test_closing_twice_ends_once(speaker: AuthorStream, sink: ChunkSink) -> None:
     speaker.open(PartKind.REASONING, "0")
     speaker.close()
     speaker.close()
     assert [chunk["type"] for chunk in sink.take()] == ["reasoning-start", "reasoning-end"]
 
 
-def test_the_end_of_a_response_forgets_what_was_streamed(speaker: Speaker) -> None:
+def test_the_end_of_a_response_forgets_what_was_streamed(speaker: AuthorStream) -> None:
     speaker.open(PartKind.TEXT, "0")
     speaker.streamed.add("x")
     speaker.streamed_others["inline_data"] = 1
@@ -71,7 +71,7 @@ def test_a_signature_is_standard_base64_where_googles_provider_keeps_it() -> Non
     assert signature_metadata(b"\xfb\xff") == {"google": {"thoughtSignature": "+/8="}}
 
 
-def test_a_signature_without_an_open_part_is_not_kept_for_the_next(speaker: Speaker, sink: ChunkSink) -> None:
+def test_a_signature_without_an_open_part_is_not_kept_for_the_next(speaker: AuthorStream, sink: ChunkSink) -> None:
     speaker.sign(b"s")
     speaker.open(PartKind.TEXT, "0")
     speaker.close()

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from stream_protocol import iter_chunks, iter_sse
 from stream_protocol.stream import PartKind, _streamed_texts
-from stream_protocol.stream._streamed_texts import END, MAX_KNOWN, StreamedTexts, ToldText
+from stream_protocol.stream._streamed_texts import END, MAX_KNOWN, PrefixHash, StreamedTexts
 from tests.batch import batch
 from tests.examples import examples
 from tests.stream.building import event, fragment, text, thought
@@ -94,7 +94,7 @@ def test_it_is_compared_as_if_all_of_it_were_known(told: list[tuple[PartKind, st
 
 
 def test_a_text_begins_with_itself_and_with_nothing_else() -> None:
-    told = ToldText()
+    told = PrefixHash()
     for begin in range(0, len(LONG), 1000):
         told.add(LONG[begin : begin + 1000])
     assert told.begins(LONG)

@@ -18,7 +18,7 @@ from stream_protocol.adk import (
     KnownCall,
     KnownCalls,
     SpeakerKey,
-    gated_call,
+    confirmed_call,
 )
 from stream_protocol.recording.read._parsing import field, list_field
 
@@ -140,7 +140,7 @@ class _Questions:
 
     def _asked_about(self, args: dict[str, Any]) -> KnownCall | None:
         """The call that a question is about. ``None`` if it is about none."""
-        original = gated_call(args)
+        original = confirmed_call(args)
         if not original.get("id") and isinstance(credential_for := field(args, "function_call_id"), str):
             original = {"id": credential_for}
         if not original.get("id"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from google.adk.events import Event, EventActions
 from google.adk.plugins import BasePlugin
 
-from stream_protocol.adk import CARDS_KEY, REQUEST_CONFIRMATION, gated_call
+from stream_protocol.adk import CARDS_KEY, REQUEST_CONFIRMATION, confirmed_call
 from stream_protocol.agents import approval_note, declared_title, enter_call
 from stream_protocol.serving.adk_runner._nested_runs import NestedRuns
 from stream_protocol.serving.base import run_off_loop
@@ -152,7 +152,7 @@ class RunPlugin(BasePlugin):
             if call.name in self._titles:
                 titles[call.name] = self._titles[call.name]
             if call.name == REQUEST_CONFIRMATION:
-                asking = gated_call(call.args or {})
+                asking = confirmed_call(call.args or {})
                 name, call_id = asking.get("name"), asking.get("id")
                 if call_id in self._approvals:
                     approvals[call_id] = self._approvals[call_id]

@@ -123,17 +123,17 @@ async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatC
     return _listed(chat, titles[chat.id], details)
 
 
-def title_delta(session: Session, transcript: Transcript, turn: NewUserTurn | AnsweredCalls) -> dict[str, str]:
+def title_delta(session: Session, transcript: Transcript, request_plan: NewUserTurn | AnsweredCalls) -> dict[str, str]:
     """The change of the session's state with which a turn gives its chat a title; empty if the chat has one.
 
     ``session`` and ``transcript``: as they are before the turn. A rewind has removed a title that came after the point
     of the rewind.
     """
-    if isinstance(turn, AnsweredCalls) or isinstance(session.state.get(OWN_TITLE_KEY), str):
+    if isinstance(request_plan, AnsweredCalls) or isinstance(session.state.get(OWN_TITLE_KEY), str):
         return {}
     title = _first_title(transcript)
     if title is None:
-        title = _title(said for said in turn.texts_and_files if isinstance(said, str))
+        title = _title(said for said in request_plan.texts_and_files if isinstance(said, str))
     return {OWN_TITLE_KEY: title}
 
 
@@ -192,7 +192,7 @@ def _searchable(text: str) -> str:
 
 def _first_title(transcript: Transcript) -> str | None:
     """The title that the user's first message gives; ``None`` if there is no such message."""
-    said = (exchange.user_event for exchange in transcript.exchanges)
+    said = (turn.user_event for turn in transcript.turns)
     first = next((event for event in said if event is not None), None)
     if first is None or first.content is None:
         return None

@@ -158,4 +158,4 @@ async def restore_session(
     own.session_service = store = MemorySessionService()
     session = await create_session(own, user_id, request.id)
     store.set_history(session, restored.events)
-    return own, session, restored.turn
+    return own, session, restored.request_plan

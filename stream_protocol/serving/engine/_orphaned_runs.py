@@ -124,14 +124,16 @@ class OrphanedRuns:
         sessions = ResumedSessions(self._runner.session_service, session, record)
         if sessions.is_over:
             return "over"
-        request, turn, refusal = await planned_again(self._runner, record, sessions, loads_files=not is_hopeless)
+        request, request_plan, refusal = await planned_again(
+            self._runner, record, sessions, loads_files=not is_hopeless
+        )
         refusal = UNRECOVERABLE_TEXT if is_hopeless else refusal
-        if isinstance(turn, NothingToRun) or (refusal is not None and not sessions.has_input):
+        if isinstance(request_plan, NothingToRun) or (refusal is not None and not sessions.has_input):
             return "over"  # nothing of the request is stored, so it was not accepted: it may begin anew
         run.continue_message(request)
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
         runner = job_runner(self._runner, sessions)
-        job = self._service.planner.job(request, turn, sessions.found, overrides, runner, lambda _: run.open())
+        job = self._service.planner.job(request, request_plan, sessions.found, overrides, runner, lambda _: run.open())
         run.recover()
         run.allow_recovery()
         if sessions.has_input:

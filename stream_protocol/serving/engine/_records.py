@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.engine._engine import Deployment
     from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
     from stream_protocol.serving.runs import Job, Run
-    from stream_protocol.session import PlannedTurn
+    from stream_protocol.session import RequestPlan
     from stream_protocol.wire import ChatRequest
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
         state_delta=to_jsonable_python({**job.page_state, **job.overrides.state_delta}, fallback=str),
         artifact_base=job.overrides.artifact_base,
         refusal=OVERRIDDEN_TEXT if _is_overridden(job.overrides) else None,
-        words=recorded_words(job.turn.texts_and_files) if isinstance(job.turn, NewUserTurn) else None,
+        words=recorded_words(job.request_plan.texts_and_files) if isinstance(job.request_plan, NewUserTurn) else None,
         trace=traceparent(run.observer.span_context),
         deployment=asdict(deployment),
     )
@@ -85,7 +85,7 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
-) -> tuple[ChatRequest, PlannedTurn, str | None]:
+) -> tuple[ChatRequest, RequestPlan, str | None]:
     """Return the request of a run, its turn, and why it cannot be executed, in a sentence; ``None`` if it can.
 
     Stores nothing. ``loads_files``: whether saved files are read; raises what the artifact service raises then. A run
@@ -93,20 +93,20 @@ async def planned_again(
     """
     planning = partial(_planned, runner, record, sessions)
     try:
-        request, turn = await run_off_loop(planning, events=sessions.found.events)
+        request, request_plan = await run_off_loop(planning, events=sessions.found.events)
     except Exception as error:  # noqa: BLE001 - whatever is wrong with the record
         log_error(logger, error)
         return *_unplanned(record, sessions), UNPLANNABLE_TEXT
-    if isinstance(turn, NewUserTurn) and loads_files:
-        loaded = await load_saved_files(runner, sessions.found, turn.texts_and_files)
-        turn = replace(turn, texts_and_files=loaded)
-    return request, turn, None
+    if isinstance(request_plan, NewUserTurn) and loads_files:
+        loaded = await load_saved_files(runner, sessions.found, request_plan.texts_and_files)
+        request_plan = replace(request_plan, texts_and_files=loaded)
+    return request, request_plan, None
 
 
-def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tuple[ChatRequest, PlannedTurn]:
+def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tuple[ChatRequest, RequestPlan]:
     request = parse_chat_request(record.request)
     events = [*sessions.found.events, *sessions.earlier]
-    turn = plan(
+    request_plan = plan(
         request,
         Transcript(sessions.found.events),
         resumed_agent=partial(resumed_agent, runner),
@@ -114,7 +114,7 @@ def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tu
         known_key=record.idempotency_key,
         said=None if record.words is None else words_from_record(record.words, request.target, events),
     )
-    return request, turn
+    return request, request_plan
 
 
 def _unplanned(record: RunRecord, sessions: ResumedSessions) -> tuple[ChatRequest, NewUserTurn | AnsweredCalls]:
@@ -127,8 +127,10 @@ def _unplanned(record: RunRecord, sessions: ResumedSessions) -> tuple[ChatReques
     transcript = Transcript(sessions.found.events)
     continued = transcript.current if request.target["role"] == "assistant" else None
     if continued is None:
-        turn = NewUserTurn(texts_and_files=("",), client_message_id=request.target["id"], call_ids=transcript.call_ids)
-        return request, turn
+        request_plan = NewUserTurn(
+            texts_and_files=("",), client_message_id=request.target["id"], call_ids=transcript.call_ids
+        )
+        return request, request_plan
     return request, AnsweredCalls(
         answers=(), message_id=continued.message_id, past=continued.events, call_ids=continued.call_ids
     )

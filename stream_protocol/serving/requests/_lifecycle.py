@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.requests._context import ServiceContext
     from stream_protocol.serving.run_logs import RunInfo
     from stream_protocol.serving.runs import FoundOrphans, Planned, Run
-    from stream_protocol.session import CallAnswer, PlannedTurn
+    from stream_protocol.session import CallAnswer, RequestPlan
     from stream_protocol.wire import ChatRequest
 
 RECOVERIES: Final = 3
@@ -223,20 +223,20 @@ class RequestLifecycle:
         if self._service.on_busy == "reject":
             raise busy_refusal()
         planned = await self._plan(chat_was_busy=True)
-        if self._other.phase == "claimed" and _repeats_newest_answers(planned.turn):
+        if self._other.phase == "claimed" and _repeats_newest_answers(planned.request_plan):
             # It may be the run of a later message, which is not stored yet: then what followed from the answers is.
             await self._service.runs.wait_until_accepted(self._chat, self._other.run_id)
             planned = await self._plan(chat_was_busy=True)
-        if _repeats_newest_answers(planned.turn):
+        if _repeats_newest_answers(planned.request_plan):
             raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
         self._was_busy = True
         self._planned = planned
-        match planned.turn:
+        match planned.request_plan:
             case NothingToRun() as stored if stored.repeats == "words" or stored.is_superseded:
                 return REPEATING
             case NothingToRun(repeats="steering"):
                 return STEERING
-            case NewUserTurn() as turn if self._service.on_busy == "steer" and can_steer(turn):
+            case NewUserTurn() as request_plan if self._service.on_busy == "steer" and can_steer(request_plan):
                 return STEERING
             case NewUserTurn():
                 return INTERRUPTING
@@ -262,7 +262,7 @@ class RequestLifecycle:
             if receipt != "delivered":
                 return WAITING
             self._is_delivered = True
-            if isinstance(self._planned.turn, NewUserTurn):  # else the same state came before
+            if isinstance(self._planned.request_plan, NewUserTurn):  # else the same state came before
                 await store_state(self._service, self._chat, self._request)
         reply = await runs.wait_until_taken_in(self._chat, run, message["id"], self._patience)
         if reply is None:
@@ -290,10 +290,10 @@ class RequestLifecycle:
         was_busy = self._was_busy or self._claimed.run.chat_was_busy
         self._planned = await self._plan(chat_was_busy=was_busy)
         if self._orphans == "others":
-            if not isinstance(self._planned.turn, NewUserTurn):
+            if not isinstance(self._planned.request_plan, NewUserTurn):
                 return RECOVERING
             await self._service.executor.cancel(self._chat)
-        return REPEATING if isinstance(self._planned.turn, NothingToRun) else PREPARING
+        return REPEATING if isinstance(self._planned.request_plan, NothingToRun) else PREPARING
 
     async def _recover(self) -> RequestState:
         self._give_back()
@@ -305,13 +305,15 @@ class RequestLifecycle:
         return CLAIMING
 
     async def _prepare(self) -> RequestState:
-        claim, turn, service = self._claimed, self._planned.turn, self._service
-        assert not isinstance(turn, NothingToRun)
+        claim, request_plan, service = self._claimed, self._planned.request_plan, self._service
+        assert not isinstance(request_plan, NothingToRun)
         await self._slot.take()
         accept = partial(_accept, claim.run, self._audit_scope)
-        job = await service.store.with_timeout(service.planner.prepare(self._incoming, self._planned, turn, accept))
-        if isinstance(turn, NewUserTurn):
-            self._audit_scope.accept(turn.answers)
+        job = await service.store.with_timeout(
+            service.planner.prepare(self._incoming, self._planned, request_plan, accept)
+        )
+        if isinstance(request_plan, NewUserTurn):
+            self._audit_scope.accept(request_plan.answers)
         self._response = claim.run.log.read()
         claim.start(service.executor.execute(claim.run, job))
         return ACCEPTING
@@ -328,8 +330,8 @@ class RequestLifecycle:
         return ANSWERED
 
     async def _repeat(self) -> RequestState:
-        assert isinstance(self._planned.turn, NothingToRun)
-        self._response = await stored_response(self._service, self._incoming, self._planned.turn)
+        assert isinstance(self._planned.request_plan, NothingToRun)
+        self._response = await stored_response(self._service, self._incoming, self._planned.request_plan)
         return ANSWERED
 
     async def _plan(self, *, chat_was_busy: bool) -> Planned:
@@ -368,6 +370,8 @@ def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
             run.open()
 
 
-def _repeats_newest_answers(turn: PlannedTurn) -> bool:
+def _repeats_newest_answers(request_plan: RequestPlan) -> bool:
     """Return True if the request repeats answers after which nothing else was said."""
-    return isinstance(turn, NothingToRun) and turn.repeats == "answers" and not turn.is_superseded
+    return (
+        isinstance(request_plan, NothingToRun) and request_plan.repeats == "answers" and not request_plan.is_superseded
+    )

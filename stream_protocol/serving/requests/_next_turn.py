@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
+def begin_turn(service: ServiceContext, key: ChatKey, request_plan: NextTurn) -> None:
     """Begins the turn of a message that came too late for its run. A message that is refused waits for the next run."""
-    _ = service.tasks.start(_begin_turn(service, key, turn))
+    _ = service.tasks.start(_begin_turn(service, key, request_plan))
 
 
-async def _begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
+async def _begin_turn(service: ServiceContext, key: ChatKey, request_plan: NextTurn) -> None:
     user_id, chat_id = key
     lifecycle = RequestLifecycle(
         service,
-        parse_chat_request({"id": chat_id, "message": turn.message}),
+        parse_chat_request({"id": chat_id, "message": request_plan.message}),
         user_id=user_id,
-        overrides=turn.overrides,
+        overrides=request_plan.overrides,
         begins_run=True,
-        is_stopped=turn.was_stopped,
+        is_stopped=request_plan.was_stopped,
     )
     try:
         events = await lifecycle.respond()

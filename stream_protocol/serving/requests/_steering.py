@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import RunOverrides
     from stream_protocol.serving.requests._context import ServiceContext
     from stream_protocol.serving.runs import Planned, Reply
-    from stream_protocol.session import PlannedTurn
+    from stream_protocol.session import RequestPlan
     from stream_protocol.wire import ChatRequest
 
 NotDelivered: TypeAlias = Literal["finished", "waiting-for-tool-results", "aborted"]
@@ -35,9 +35,9 @@ class SteeringOutcome(TypedDict):
     """The reason, if it was not delivered. Nothing is stored then: send it as a new message."""
 
 
-def can_steer(turn: PlannedTurn) -> bool:
+def can_steer(request_plan: RequestPlan) -> bool:
     """Return True for new words alone. An edit takes back what a run works on, and an answer may end its call."""
-    return isinstance(turn, NewUserTurn) and turn.rewind_before is None and not turn.answers
+    return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 
 def refuse_if_full(reply: Reply) -> None:
@@ -56,9 +56,9 @@ async def steer(
     key, message = chat_key(user_id, request.id), request.target
     delivered: SteeringOutcome = {"type": "delivered", "id": message["id"]}
     planned = await _plan(service, request, user_id, overrides)
-    if isinstance(planned.turn, NothingToRun) or _waits(planned, message["id"]):
+    if isinstance(planned.request_plan, NothingToRun) or _waits(planned, message["id"]):
         return delivered
-    if not can_steer(planned.turn):
+    if not can_steer(planned.request_plan):
         raise ChatRequestError("This message is stored already. Send it as an edit.", status=409)
     run, reply = await service.runs.open_run(key), None
     if run is not None:
@@ -67,7 +67,7 @@ async def steer(
         if reply == "delivered":
             return delivered
         planned = await _plan(service, request, user_id, overrides)  # the run may have taken in an equal one
-        if isinstance(planned.turn, NothingToRun) or _waits(planned, message["id"]):
+        if isinstance(planned.request_plan, NothingToRun) or _waits(planned, message["id"]):
             return delivered
     elif planned.session is None:
         raise ChatRequestError("There is no such chat.", status=404)
@@ -94,6 +94,6 @@ def _reason(planned: Planned, reply: Reply | None) -> NotDelivered:
     """The reason for which the chat takes in no message. ``reply``: that of its run; ``None`` if it has none."""
     if reply == "aborted":
         return "aborted"
-    exchange = planned.transcript.current if planned.transcript is not None else None
-    is_waiting = exchange is not None and any(call.is_awaited for call in exchange.external_calls)
+    turn = planned.transcript.current if planned.transcript is not None else None
+    is_waiting = turn is not None and any(call.is_awaited for call in turn.external_calls)
     return "waiting-for-tool-results" if is_waiting else "finished"

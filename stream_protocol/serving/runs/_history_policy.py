@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.chats import ChatKey, ChatStore
     from stream_protocol.serving.runs._job import Job
     from stream_protocol.serving.runs._planner import Incoming
-    from stream_protocol.session import CallAnswer, FilePolicy, HistoryCut, PlannedTurn
+    from stream_protocol.session import CallAnswer, FilePolicy, HistoryCut, RequestPlan
     from stream_protocol.stream import ArtifactUrl
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -33,14 +33,14 @@ class Planned(NamedTuple):
     runner: Runner
     session: Session | None
     """``None`` for a new chat."""
-    turn: PlannedTurn
+    request_plan: RequestPlan
     transcript: Transcript | None = None
     """The stored session as it was read; ``None`` for a history that the client sends."""
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
         """The answers of the turn."""
-        return () if isinstance(self.turn, NothingToRun) else self.turn.answers
+        return () if isinstance(self.request_plan, NothingToRun) else self.request_plan.answers
 
 
 class ServerHistory:
@@ -71,20 +71,20 @@ class ServerHistory:
             history_cut=self._history_cut,
             known_key=incoming.idempotency_key,
         )
-        turn = await run_off_loop(lambda: planning(transcript), size=request.size, events=events)
-        return Planned(runner, session, turn, transcript)
+        request_plan = await run_off_loop(lambda: planning(transcript), size=request.size, events=events)
+        return Planned(runner, session, request_plan, transcript)
 
     async def with_files(self, planned: Planned) -> Planned:
         """Returns the plan with the files of its message, also those that an earlier request has saved as artifacts: a
         rewind would remove them. Raises ``ChatRequestError`` for files that are refused."""
-        turn = planned.turn
-        if not isinstance(turn, NewUserTurn):
+        request_plan = planned.request_plan
+        if not isinstance(request_plan, NewUserTurn):
             return planned
         if planned.session is not None:
-            loaded = await load_saved_files(self._runner, planned.session, turn.texts_and_files)
-            turn = replace(turn, texts_and_files=loaded)
-        self._files.check(turn.texts_and_files)
-        return planned._replace(turn=turn)
+            loaded = await load_saved_files(self._runner, planned.session, request_plan.texts_and_files)
+            request_plan = replace(request_plan, texts_and_files=loaded)
+        self._files.check(request_plan.texts_and_files)
+        return planned._replace(request_plan=request_plan)
 
     def request_to_keep(self, request: ChatRequest) -> ChatRequest:
         """Returns what the run keeps of its request: the last message. It has no use for the others, for an hour."""
@@ -118,8 +118,8 @@ class ClientHistory:
 
     async def with_files(self, planned: Planned) -> Planned:
         """Returns the plan as it is: the request has the files."""
-        if isinstance(planned.turn, NewUserTurn):
-            self._files.check(planned.turn.texts_and_files)
+        if isinstance(planned.request_plan, NewUserTurn):
+            self._files.check(planned.request_plan.texts_and_files)
         return planned
 
     def request_to_keep(self, request: ChatRequest) -> ChatRequest:

@@ -69,7 +69,7 @@ class Job:
     """A planned turn of a chat, and all that its run needs."""
 
     request: ChatRequest
-    turn: NewUserTurn | AnsweredCalls
+    request_plan: NewUserTurn | AnsweredCalls
     session: Session
     """The stored session before the run."""
     overrides: RunOverrides
@@ -99,7 +99,7 @@ class Job:
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
         """The answers of the turn that its run is given."""
-        return self.turn.answers if isinstance(self.turn, AnsweredCalls) else ()
+        return self.request_plan.answers if isinstance(self.request_plan, AnsweredCalls) else ()
 
     def with_runner(self, runner: Runner) -> Job:
         """The same turn, run by another runner for the same sessions."""
@@ -110,29 +110,31 @@ class Job:
     def read_session(self) -> None:
         """Reads what the response needs of the session. That may take long: see ``run_off_loop``."""
         _ = self.transcript
-        if isinstance(self.turn, AnsweredCalls):
+        if isinstance(self.request_plan, AnsweredCalls):
             with suppress(Exception):  # of a hook of the app: it raises again when the response starts
                 _ = self._continuation
 
     @cached_property
     def _continuation(self) -> StartedResponse:
         """The beginning of a response that goes on with a message. There is one response only."""
-        assert isinstance(self.turn, AnsweredCalls)
+        assert isinstance(self.request_plan, AnsweredCalls)
         settings = Settings(**self.options)
-        conversion = sse_conversion(self.turn.past, self.turn.message_id, settings, self.turn.call_ids)
+        conversion = sse_conversion(
+            self.request_plan.past, self.request_plan.message_id, settings, self.request_plan.call_ids
+        )
         return StartedResponse(conversion, self._past_sse())
 
     def start_response(self, invocation_id: str | None) -> StartedResponse:
         """Starts the response. ``invocation_id``: that of the run's first event; ``None`` if the run had no event."""
         settings = Settings(**self.options)
-        match self.turn:
+        match self.request_plan:
             case AnsweredCalls():
                 return self._continuation
             case NewUserTurn() if invocation_id is None:
                 return StartedResponse(sse_conversion((), None, settings))
             case NewUserTurn():
                 message_id = self.transcript.next_message_id(invocation_id)
-                return StartedResponse(sse_conversion((), message_id, settings, self.turn.call_ids))
+                return StartedResponse(sse_conversion((), message_id, settings, self.request_plan.call_ids))
 
     async def events(
         self, abort_signal: asyncio.Event, idempotency_key: str, inbox: SteeringInbox
@@ -144,16 +146,16 @@ class Job:
         has its id before the model says anything. A message is stored even if the run was stopped before it began. Of
         answers only the denials are: the others would run nothing, so their calls stay open.
         """
-        beginning = self.turn.client_message_id if isinstance(self.turn, NewUserTurn) else None
+        beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
         inbox.begin(
             (replace(one, model_calls=0) for one in self.transcript.waiting if one.id != beginning),
-            delivered=(taken_in for exchange in self.transcript.exchanges for taken_in in exchange.steering_ids),
+            delivered=(taken_in for turn in self.transcript.turns for taken_in in turn.steering_ids),
         )
         # A copy: `messages_before_response` and `Completion` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
-        for event in responses_missing_for_model(self.transcript) if isinstance(self.turn, NewUserTurn) else ():
+        for event in responses_missing_for_model(self.transcript) if isinstance(self.request_plan, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
-        inputs = run_inputs(self.turn, idempotency_key)
+        inputs = run_inputs(self.request_plan, idempotency_key)
         for number, run_input in enumerate(inputs):
             if number:  # ADK has appended to the session since
                 session = await find_session(self.runner, session.user_id, session.id) or session
@@ -166,7 +168,7 @@ class Job:
                             yield event
                     continue
             left = [answer for each in inputs[number:] for answer in each.answers]
-            for event in denial_events(left, self.turn.reasons, idempotency_key):
+            for event in denial_events(left, self.request_plan.reasons, idempotency_key):
                 yield await self.runner.session_service.append_event(session, event)
             self.on_stored([answer for answer in left if answer.is_denial])
             return
@@ -192,20 +194,24 @@ class Job:
         if self.context is not None:
             before = run_config.model_input_context or []
             run_config = run_config.model_copy(update={"model_input_context": [*before, context_content(self.context)]})
-        named = self.invocation_id if isinstance(self.turn, NewUserTurn) else None
+        named = self.invocation_id if isinstance(self.request_plan, NewUserTurn) else None
         plugin = RunPlugin(self.session, inbox, self.page_writes, nests=Settings(**self.options).nests)
         # Answers are stored whole or not at all: not only those in `before`.
         compactions: list[Event] = []
         """ADK stores them and yields none of them."""
         observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal, compactions)
-        state = {**title_delta(self.session, self.transcript, self.turn), **self.page_state, **self.overrides.state()}
+        state = {
+            **title_delta(self.session, self.transcript, self.request_plan),
+            **self.page_state,
+            **self.overrides.state(),
+        }
         events = with_plugin(observed, plugin).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id or named,
             new_message=content,
             state_delta=state or None,
-            run_config=run_config_for_turn(self.turn, run_config, idempotency_key),
+            run_config=run_config_for_turn(self.request_plan, run_config, idempotency_key),
             yield_user_message=True,
             abort_signal=abort_signal,
         )
@@ -287,14 +293,14 @@ class Job:
 
     def _is_stopped(self, abort_signal: asyncio.Event) -> bool:
         """Return True if nothing of the turn but denials is stored any more."""
-        return abort_signal.is_set() and isinstance(self.turn, AnsweredCalls)
+        return abort_signal.is_set() and isinstance(self.request_plan, AnsweredCalls)
 
     def _announced_invocation(self) -> str | None:
         """Returns the invocation id to give to ADK if ADK does not yield the user's event first; else ``None``."""
         if announces_user_message(self.runner.agent):
             return None
-        if isinstance(self.turn, AnsweredCalls):
-            return self.turn.past[0].invocation_id if self.turn.past else None
+        if isinstance(self.request_plan, AnsweredCalls):
+            return self.request_plan.past[0].invocation_id if self.request_plan.past else None
         return self.invocation_id or new_invocation_context_id()
 
     def _needs_event(self) -> bool:
@@ -312,16 +318,19 @@ class Job:
 
     def continued_message(self) -> UIMessage:
         """The message that the response continues, with the client's answers in it."""
-        assert isinstance(self.turn, AnsweredCalls)
-        if not self.turn.past:  # nothing is stored: only the page has the message
+        assert isinstance(self.request_plan, AnsweredCalls)
+        if not self.request_plan.past:  # nothing is stored: only the page has the message
             return self.request.target
-        return {**self._messages_after(self.turn.past, self.turn.call_ids)[-1], "id": self.turn.message_id}
+        return {
+            **self._messages_after(self.request_plan.past, self.request_plan.call_ids)[-1],
+            "id": self.request_plan.message_id,
+        }
 
     def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
         """The messages of these stored events and this turn's own. ``call_ids``: those of earlier messages."""
-        metadata = run_config_for_turn(self.turn, self.run_config).custom_metadata
+        metadata = run_config_for_turn(self.request_plan, self.run_config).custom_metadata
         own: list[Event] = []
-        for run_input in run_inputs(self.turn):
+        for run_input in run_inputs(self.request_plan):
             own += [*run_input.before, Event(author="user", content=run_input.content, custom_metadata=metadata)]
         transcript = Transcript([*stored, *own], call_ids=call_ids)
         return transcript_to_messages(transcript, running=True, **self.options)

@@ -89,16 +89,16 @@ class Planner:
         self,
         incoming: Incoming,
         planned: Planned,
-        turn: NewUserTurn | AnsweredCalls,
+        request_plan: NewUserTurn | AnsweredCalls,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
         """Creates or rewinds the session for the planned ``turn``, and stores the answers that came with a message."""
         session = planned.session
-        if session is not None and isinstance(turn, NewUserTurn) and turn.rewind_before is not None:
-            session = await rewind_session(self._runner, session, turn.rewind_before)
+        if session is not None and isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is not None:
+            session = await rewind_session(self._runner, session, request_plan.rewind_before)
         session = session or await create_session(planned.runner, *incoming.chat)
         await repair_session(planned.runner, session)
-        for event in events_before_words(turn) if isinstance(turn, NewUserTurn) else ():
+        for event in events_before_words(request_plan) if isinstance(request_plan, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
         known = planned.transcript
         if known is not None and len(known.stored) != len(session.events):  # they have been appended to
@@ -107,7 +107,7 @@ class Planner:
         written: dict[str, Any] = {} if writes is None else await writes.take()
         if self._shared_state is not None:
             written.update(incoming.request.body.get(STATE_KEY) or {})
-        job = self.job(incoming.request, turn, session, incoming.overrides, planned.runner, accept)
+        job = self.job(incoming.request, request_plan, session, incoming.overrides, planned.runner, accept)
         job = replace(job, known_transcript=known, page_writes=writes, page_state=written)
         await run_off_loop(job.read_session, events=session.events)
         return job
@@ -119,7 +119,7 @@ class Planner:
     def job(
         self,
         request: ChatRequest,
-        turn: NewUserTurn | AnsweredCalls,
+        request_plan: NewUserTurn | AnsweredCalls,
         session: Session,
         overrides: RunOverrides,
         runner: Runner,
@@ -135,7 +135,7 @@ class Planner:
         )
         return Job(
             request=self._history.request_to_keep(request),
-            turn=turn,
+            request_plan=request_plan,
             session=session,
             overrides=overrides,
             runner=runner,

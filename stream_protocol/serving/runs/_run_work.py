@@ -125,7 +125,7 @@ class RunWork:
                 run.log.whole(),
                 stored=job.session.events,
                 before=partial(self._history.messages_before, job),
-                continues=isinstance(job.turn, AnsweredCalls),
+                continues=isinstance(job.request_plan, AnsweredCalls),
                 ending=run.outcome,
                 ai_sdk=self._ai_sdk,
                 timeout=self._hook_timeout,

@@ -28,7 +28,7 @@ _Speaker: TypeAlias = "tuple[str, str, str | None]"
 
 
 @dataclass(frozen=True)
-class Omissions:
+class HiddenEvents:
     """The events that are omitted from a conversation. Its events are counted from 0."""
 
     hidden_events: frozenset[str] = frozenset()
@@ -44,13 +44,13 @@ class Omissions:
         return later > 0 and number in self.rewound[later - 1]
 
 
-class PageOrder:
+class DisplayOrder:
     """Puts the events of a conversation in the order in which the page was shown them."""
 
-    def __init__(self, omissions: Omissions) -> None:
-        self._omissions = omissions
+    def __init__(self, hidden: HiddenEvents) -> None:
+        self._omissions = hidden
         self._numbers = count()
-        self._moved = dict(omissions.moved)
+        self._moved = dict(hidden.moved)
         """Those of the moved events that were not placed yet."""
         self._placed: set[str] = set()
         """The ids of the moved events that were placed, and that were not read yet."""
@@ -133,9 +133,9 @@ class FirstReading:
             self._moved.setdefault(waiting.id, []).append(said)
 
     @property
-    def omissions(self) -> Omissions:
+    def hidden(self) -> HiddenEvents:
         """The omissions, complete once all events have been read."""
-        return Omissions(frozenset(self._hidden), tuple(reversed([*self._taken_back()])), self._moved)
+        return HiddenEvents(frozenset(self._hidden), tuple(reversed([*self._taken_back()])), self._moved)
 
     def _taken_back(self) -> Iterator[range]:
         """Yields from the last to the first."""

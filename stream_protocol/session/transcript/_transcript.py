@@ -1,8 +1,8 @@
 """A stored session as its page was shown it: the one reading of the past that all else takes.
 
-An *exchange* is one message of the user's and everything that the agent said to it: one assistant message. Answers to
-the agent's own calls (approvals, client tools, input) do not begin a new exchange. A *turn* is smaller: one request
-and what the agent says to it. So an exchange has a turn for the user's message, and one for each request with answers.
+A *turn* is one message of the user's and everything that the agent said to it: one assistant message. Answers to
+the agent's own calls (approvals, client tools, input) do not begin a new turn. A *response* is smaller: what the agent
+says to one request. So a turn has a response to the user's message, and one to each request with answers.
 
 The assistant message has the id of its invocation. If the agent answers a later user message in an old invocation (task
 mode), ``.2``, ``.3``… follows.
@@ -26,10 +26,10 @@ from stream_protocol.adk import (
     readable_event,
     steering_id,
 )
-from stream_protocol.session.transcript._exchange_calls import external_calls
-from stream_protocol.session.transcript._first_reading import FirstReading, PageOrder
+from stream_protocol.session.transcript._first_reading import DisplayOrder, FirstReading
 from stream_protocol.session.transcript._metadata import AcceptedMessage, EventMetadata, shown_event, steering_state
-from stream_protocol.session.transcript._transcript_reader import Place, TranscriptReader
+from stream_protocol.session.transcript._transcript_reader import EventRole, TranscriptReader
+from stream_protocol.session.transcript._turn_calls import external_calls
 from stream_protocol.session.transcript._version_tree import VersionTree
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
     from stream_protocol.adk import EventFacts
-    from stream_protocol.session.transcript._exchange_calls import StoredCall
+    from stream_protocol.session.transcript._turn_calls import StoredCall
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Exchange:
+class Turn:
     """A user message and all of the agent's answers to it."""
 
     message_id: str
@@ -57,7 +57,7 @@ class Exchange:
     calls: tuple[StoredCall, ...]
     """Its function calls, with their answers."""
     call_ids: CallIds
-    """The ids under which the page knows the calls of earlier exchanges."""
+    """The ids under which the page knows the calls of earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
     """The compactions since its beginning, by the number of events that were stored before them."""
 
@@ -79,7 +79,7 @@ class Exchange:
 
     @cached_property
     def steering_ids(self) -> frozenset[str]:
-        """The ids of the steering messages that the runs of the exchange have taken in."""
+        """The ids of the steering messages that the runs of the turn have taken in."""
         return frozenset(filter(None, map(steering_id, self.stored)))
 
     @cached_property
@@ -135,26 +135,26 @@ class Transcript:
         first = FirstReading()
         for said in self._said:
             first.add(said)
-        omissions, self._beginnings = first.omissions, first.beginnings
-        order = PageOrder(omissions)
+        hidden, self._beginnings = first.hidden, first.beginnings
+        order = DisplayOrder(hidden)
         standing = [placed for said in self._said for placed in order.place(said)]
         self.waiting: Final = _waiting(said.event for said in standing)
         """The steering messages that were accepted and not taken in, and that begin no turn, in their order."""
-        self._hidden = omissions.hidden_events
+        self._hidden = hidden.hidden_events
         self.call_ids: Final = call_ids.copy()
-        """The ids under which the page knows the calls of all exchanges."""
+        """The ids under which the page knows the calls of all turns."""
         self._reader = TranscriptReader(self._beginnings, hidden_events=self._hidden, call_ids=self.call_ids)
-        self.exchanges: Final = tuple(_read(standing, self._reader, self._hidden))
-        """The exchanges as the conversation stands: what a rewind took back is gone."""
+        self.turns: Final = tuple(_read(standing, self._reader, self._hidden))
+        """The turns as the conversation stands: what a rewind took back is gone."""
 
     @property
-    def current(self) -> Exchange | None:
-        """The newest exchange, in which alone calls can be answered; ``None`` if the user never said anything."""
+    def current(self) -> Turn | None:
+        """The newest turn, in which alone calls can be answered; ``None`` if the user never said anything."""
         return self.current_before(None)
 
-    def current_before(self, exchange: Exchange | None) -> Exchange | None:
-        """``current`` as it is once this exchange and all later ones are taken back; ``None``: nothing is."""
-        standing = self.exchanges if exchange is None else self.exchanges[: self.exchanges.index(exchange)]
+    def current_before(self, turn: Turn | None) -> Turn | None:
+        """``current`` as it is once this turn and all later ones are taken back; ``None``: nothing is."""
+        standing = self.turns if turn is None else self.turns[: self.turns.index(turn)]
         newest = standing[-1] if standing else None
         return newest if newest is not None and newest.user_event is not None else None
 
@@ -164,21 +164,21 @@ class Transcript:
 
     def is_answering(self, idempotency_key: str) -> bool:
         """Return True if the newest response answers the request with this idempotency key."""
-        newest = self.exchanges[-1].responses[-1:] if self.exchanges else ()
+        newest = self.turns[-1].responses[-1:] if self.turns else ()
         return any(
             EventMetadata.of(event).idempotency_key == idempotency_key for response in newest for event in response
         )
 
-    def find_user_message(self, client_id: str) -> Exchange | None:
-        """The newest exchange whose user's message has this id: that of its client, or else of its event."""
-        return next((one for one in reversed(self.exchanges) if client_id in one.user_message_ids), None)
+    def find_user_message(self, client_id: str) -> Turn | None:
+        """The newest turn whose user's message has this id: that of its client, or else of its event."""
+        return next((one for one in reversed(self.turns) if client_id in one.user_message_ids), None)
 
-    def find_steering(self, client_id: str) -> Exchange | None:
-        """The exchange whose run has taken in the steering message with this id."""
-        return next((one for one in reversed(self.exchanges) if client_id in one.steering_ids), None)
+    def find_steering(self, client_id: str) -> Turn | None:
+        """The turn whose run has taken in the steering message with this id."""
+        return next((one for one in reversed(self.turns) if client_id in one.steering_ids), None)
 
-    def versions(self, client_id: str) -> list[Exchange]:
-        """The exchanges with this user's message as it is and as it was before it was edited."""
+    def versions(self, client_id: str) -> list[Turn]:
+        """The turns with this user's message as it is and as it was before it was edited."""
         return [one for one in self._as_if_not_rewound if client_id in one.user_message_ids]
 
     @cached_property
@@ -188,18 +188,18 @@ class Transcript:
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
         """Return True if one of these message ids belongs only to a message that a rewind took back."""
-        unknown = ids.difference(*(one.message_ids for one in self.exchanges))
+        unknown = ids.difference(*(one.message_ids for one in self.turns))
         return bool(unknown) and any(unknown & one.message_ids for one in self._as_if_not_rewound)
 
     @cached_property
-    def _as_if_not_rewound(self) -> tuple[Exchange, ...]:
+    def _as_if_not_rewound(self) -> tuple[Turn, ...]:
         return tuple(_read(self._said, TranscriptReader(self._beginnings, hidden_events=self._hidden), self._hidden))
 
-    def begins_invocation(self, exchange: Exchange) -> bool:
-        """Return True if the exchange can be rewound by itself: no event before it is of its invocation."""
-        invocation_id = exchange.stored[0].invocation_id
-        first = next(one for one in self.exchanges if any(event.invocation_id == invocation_id for event in one.stored))
-        return first is exchange
+    def begins_invocation(self, turn: Turn) -> bool:
+        """Return True if the turn can be rewound by itself: no event before it is of its invocation."""
+        invocation_id = turn.stored[0].invocation_id
+        first = next(one for one in self.turns if any(event.invocation_id == invocation_id for event in one.stored))
+        return first is turn
 
 
 def _waiting(events: Iterable[Event]) -> tuple[AcceptedMessage, ...]:
@@ -215,7 +215,7 @@ def _waiting(events: Iterable[Event]) -> tuple[AcceptedMessage, ...]:
 
 @dataclass
 class _Draft:
-    """An exchange that is being read."""
+    """A turn that is being read."""
 
     message_id: str
     said: list[EventFacts]
@@ -225,24 +225,24 @@ class _Draft:
     compactions: defaultdict[int, list[Event]] = field(default_factory=lambda: defaultdict(list))
 
 
-def _read(conversation: Iterable[EventFacts], reader: TranscriptReader, hidden: frozenset[str]) -> Iterator[Exchange]:
-    """The exchanges of these events."""
+def _read(conversation: Iterable[EventFacts], reader: TranscriptReader, hidden: frozenset[str]) -> Iterator[Turn]:
+    """The turns of these events."""
     drafts: list[_Draft] = []
     for said in conversation:
         match reader.read(said):
-            case Place.NEW_MESSAGE:
+            case EventRole.NEW_MESSAGE:
                 drafts.append(_Draft(reader.message_id, [said], [0], reader.calls.calls, reader.earlier_ids))
-            case Place.NEW_RESPONSE:
+            case EventRole.NEW_RESPONSE:
                 drafts[-1].starts.append(len(drafts[-1].said))
                 drafts[-1].said.append(said)
-            case Place.SAME_RESPONSE:
+            case EventRole.SAME_RESPONSE:
                 drafts[-1].said.append(said)
-            case Place.HIDDEN if drafts:
+            case EventRole.HIDDEN if drafts:
                 drafts[-1].said.append(said)
-            case Place.BESIDE if drafts:
+            case EventRole.BESIDE if drafts:
                 drafts[-1].compactions[len(drafts[-1].said)].append(said.event)
     for draft in drafts:
-        yield Exchange(
+        yield Turn(
             message_id=draft.message_id,
             stored=tuple(said.event for said in draft.said),
             response_starts=tuple(draft.starts),

@@ -11,8 +11,8 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.adk import NO_IDS, CallIds, Compaction, LiveTurnEnd, Rewind, UserSpeechEnd
-from stream_protocol.session.transcript._exchange_calls import CallReader, shown_facts
 from stream_protocol.session.transcript._metadata import hidden_events
+from stream_protocol.session.transcript._turn_calls import CallReader, shown_facts
 
 if TYPE_CHECKING:
     from stream_protocol.adk import EventFacts
@@ -22,27 +22,27 @@ UNNAMED: Final = "message"
 """Stands for the invocation in the ids of messages that begin without one."""
 
 
-class Place(Enum):
+class EventRole(Enum):
     """The place of an event in its conversation."""
 
     NEW_MESSAGE = auto()
-    """The first of an exchange: the user's message, or the agent's first event if the agent spoke by itself."""
+    """The first of a turn: the user's message, or the agent's first event if the agent spoke by itself."""
     NEW_RESPONSE = auto()
     """The first of another response that continues the newest message: the user answered one of the agent's calls."""
     SAME_RESPONSE = auto()
     HIDDEN = auto()
-    """Of the newest exchange, but for the model alone."""
+    """Of the newest turn, but for the model alone."""
     BESIDE = auto()
-    """A compaction: in the newest exchange, for the page alone."""
+    """A compaction: in the newest turn, for the page alone."""
     OUTSIDE = auto()
     """Not in the conversation: a rewind, or a user's event without content. Also an event beside the
     conversation before its first message."""
 
 
 class TranscriptReader:
-    """Finds the place of each event that no rewind took back (``Omissions`` lists the rewound ones).
+    """Finds the place of each event that no rewind took back (``HiddenEvents`` lists the rewound ones).
 
-    A user's message begins an exchange. If the user's events are missing, each new invocation does, unless a call of
+    A user's message begins a turn. If the user's events are missing, each new invocation does, unless a call of
     the newest message waits for an answer. Any other event of the user's begins another response of the message. So
     does the result of a call that waited for approval, if the answer is missing. All else goes on in the newest
     response: results, and events that are beside the conversation or name no invocation.
@@ -100,23 +100,23 @@ class TranscriptReader:
         """The newest response has ended. The agent's next event begins a message, unless it shows an approval."""
         self._ended = True
 
-    def read(self, said: EventFacts) -> Place:
+    def read(self, said: EventFacts) -> EventRole:
         """The place of the next event."""
         if said.reports_a(Compaction):
-            return Place.BESIDE
+            return EventRole.BESIDE
         if not _is_of_conversation(said):
             if said.reports_a(UserSpeechEnd):
                 self._user_is_speaking = False  # an older ADK only says that the pieces are all
-            return Place.OUTSIDE
+            return EventRole.OUTSIDE
         if said.id in hidden_events(said.event):
             self._read_calls(said)
-            return Place.HIDDEN
+            return EventRole.HIDDEN
         place = self._find_place(said)
-        if place is Place.NEW_MESSAGE:
+        if place is EventRole.NEW_MESSAGE:
             self.begin_message(said.invocation_id)
-        if place is Place.OUTSIDE:
+        if place is EventRole.OUTSIDE:
             return place
-        if place is not Place.SAME_RESPONSE or not self._invocation:
+        if place is not EventRole.SAME_RESPONSE or not self._invocation:
             self._invocation = said.invocation_id
             self._ended = False
         self._read_calls(said)
@@ -125,17 +125,17 @@ class TranscriptReader:
         self._after_user_event = said.by_user
         return place
 
-    def _find_place(self, said: EventFacts) -> Place:
+    def _find_place(self, said: EventFacts) -> EventRole:
         shows_approval = self.calls.shows_approval(said)
         if said.is_user_message:
-            return Place.SAME_RESPONSE if self._user_is_speaking else Place.NEW_MESSAGE
+            return EventRole.SAME_RESPONSE if self._user_is_speaking else EventRole.NEW_MESSAGE
         if not self._begun:
-            return Place.NEW_MESSAGE if said.shows_something or self._is_turn(said) else Place.OUTSIDE
+            return EventRole.NEW_MESSAGE if said.shows_something or self._is_turn(said) else EventRole.OUTSIDE
         if said.by_user and self._after_user_event:
-            return Place.SAME_RESPONSE  # one request can hold several answers, in events of their own
+            return EventRole.SAME_RESPONSE  # one request can hold several answers, in events of their own
         if said.by_user or shows_approval:
-            return Place.NEW_RESPONSE
-        return Place.NEW_MESSAGE if self._begins_run(said) else Place.SAME_RESPONSE
+            return EventRole.NEW_RESPONSE
+        return EventRole.NEW_MESSAGE if self._begins_run(said) else EventRole.SAME_RESPONSE
 
     def _begins_run(self, said: EventFacts) -> bool:
         """Return True if the event is the first of a run, though no event of the user's comes before it."""

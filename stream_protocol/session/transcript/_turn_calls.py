@@ -1,4 +1,4 @@
-"""The calls of an exchange and their answers, read from its stored events; which of them somebody outside answers.
+"""The calls of a turn and their answers, read from its stored events; which of them somebody outside answers.
 
 The converter and this module find by the same ``KnownCalls`` which call an event means. So both show it under the same
 id, and this one needs no conversion of all the past to know it.
@@ -50,7 +50,7 @@ class StoredResponse(NamedTuple):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class StoredCall:
-    """A function call that an event of the exchange has made; a repetition of it does not count."""
+    """A function call that an event of the turn has made; a repetition of it does not count."""
 
     event: Event
     index: int
@@ -98,14 +98,14 @@ class StoredCall:
         return self.known.id
 
     @property
-    def answer_id(self) -> str:
+    def reply_id(self) -> str:
         """The id that ADK wants on the answer: for an approval, that of ADK's question. It may come again in a chat."""
         return self.call.id or ""
 
     @property
-    def page_id(self) -> str:
+    def tool_call_id(self) -> str:
         """The id by which the page answers it: its ``approvalId`` or ``toolCallId``."""
-        return self.answer_id if self.kind is CallKind.APPROVAL else self.known.id
+        return self.reply_id if self.kind is CallKind.APPROVAL else self.known.id
 
     @property
     def answered_index(self) -> int | None:
@@ -119,7 +119,7 @@ class StoredCall:
 
 
 def external_calls(calls: Iterable[StoredCall]) -> list[StoredCall]:
-    """Those of an exchange's calls that need, or needed, an answer from outside, in their order."""
+    """Those of a turn's calls that need, or needed, an answer from outside, in their order."""
     external = [call for call in calls if call.kind is not None]
     gated = {call.known for call in external if call.kind is CallKind.APPROVAL and call.is_pending}
     return [call for call in external if call.kind is CallKind.APPROVAL or call.known not in gated]
@@ -132,7 +132,7 @@ def shown_facts(said: EventFacts) -> EventFacts:
 
 
 class CallReader:
-    """Reads the events of an exchange one after the other, as ``Conversion.feed`` does with complete ones.
+    """Reads the events of a turn one after the other, as ``Conversion.feed`` does with complete ones.
 
     It gives each call that the page is shown its id from ``ids``.
     """

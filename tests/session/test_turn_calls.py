@@ -1,4 +1,4 @@
-"""The calls of a stored exchange have the ids under which the converter shows them."""
+"""The calls of a stored turn have the ids under which the converter shows them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -65,12 +65,12 @@ def shown_ids(events: Sequence[Event], taken: Iterable[str]) -> list[str]:
 
 def assert_agree(events: Sequence[Event]) -> None:
     transcript = Transcript(events)
-    exchanges = transcript.exchanges
-    for exchange, after in zip(exchanges, [*(one.call_ids for one in exchanges[1:]), transcript.call_ids], strict=True):
-        earlier = [*exchange.call_ids]
+    turns = transcript.turns
+    for turn, after in zip(turns, [*(one.call_ids for one in turns[1:]), transcript.call_ids], strict=True):
+        earlier = [*turn.call_ids]
         given_ids = [*after][len(earlier) :]
-        assert given_ids == shown_ids(exchange.events, earlier)
-        assert {one.call_id for one in exchange.external_calls} <= {*given_ids}
+        assert given_ids == shown_ids(turn.events, earlier)
+        assert {one.call_id for one in turn.external_calls} <= {*given_ids}
 
 
 @settings(max_examples=50)
@@ -84,7 +84,7 @@ def test_a_call_that_the_page_was_not_shown_takes_no_id() -> None:
     mark = event(custom_metadata={METADATA_KEY: {"untold": [unseen.id]}})
     transcript = Transcript([user(text("go")), unseen, mark, user(text("on")), event(call("f", {}, "0"))])
     assert [*transcript.call_ids] == ["0"]
-    assert [one.known.id for one in transcript.exchanges[0].calls] == [""]
+    assert [one.known.id for one in transcript.turns[0].calls] == [""]
 
 
 TWO_WAIT = [*waiting("pay", "0", "C1", {"x": 1}), *waiting("pay", "0", "C2", {"x": 2})]
@@ -94,29 +94,29 @@ PAID = [results(response("pay", {"paid": number}, "0")) for number in range(2)]
 
 
 def test_the_result_of_an_approved_call_belongs_to_the_response_that_the_approval_began() -> None:
-    (exchange,) = Transcript([user(text("go")), *TWO_WAIT, decision(("C2", True)), PAID[0]]).exchanges
-    assert exchange.response_starts == (0, 7)
-    assert [one.call_id for one in exchange.external_calls if one.is_pending] == ["0"]
+    (turn,) = Transcript([user(text("go")), *TWO_WAIT, decision(("C2", True)), PAID[0]]).turns
+    assert turn.response_starts == (0, 7)
+    assert [one.call_id for one in turn.external_calls if one.is_pending] == ["0"]
 
 
 def test_where_answers_are_missing_each_result_of_a_call_that_waited_begins_a_response() -> None:
-    (exchange,) = Transcript([*TWO_WAIT, *PAID]).exchanges
-    assert exchange.response_starts == (0, 6, 7)
+    (turn,) = Transcript([*TWO_WAIT, *PAID]).turns
+    assert turn.response_starts == (0, 6, 7)
 
 
 def test_the_result_of_another_call_under_the_id_shows_no_approval() -> None:
     waits = waiting("pay", "0", "C")
     other = [event(call("look", {}, "0")), results(response("look", {}, "0"))]
-    (exchange,) = Transcript([user(text("go")), *waits, *other]).exchanges
-    assert exchange.response_starts == (0,)
-    assert [one.is_pending for one in exchange.external_calls] == [True]
+    (turn,) = Transcript([user(text("go")), *waits, *other]).turns
+    assert turn.response_starts == (0,)
+    assert [one.is_pending for one in turn.external_calls] == [True]
 
 
 def test_while_a_call_waits_another_one_under_its_id_may_be_answered() -> None:
     waits = event(call("pick", {}, "0"), long_running_tool_ids={"0"})
     other = [event(call("look", {}, "0")), results(response("look", {}, "0"))]
-    (exchange,) = Transcript([waits, *other, event(text("Done."), invocation_id="later")]).exchanges
-    assert exchange.response_starts == (0,), "as it is where each call has an id of its own"
+    (turn,) = Transcript([waits, *other, event(text("Done."), invocation_id="later")]).turns
+    assert turn.response_starts == (0,), "as it is where each call has an id of its own"
 
 
 def test_what_was_rewound_takes_no_id() -> None:

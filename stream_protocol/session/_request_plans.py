@@ -90,13 +90,13 @@ class NothingToRun:
     """The ids under which the page knows the calls of earlier messages."""
 
 
-PlannedTurn: TypeAlias = NewUserTurn | AnsweredCalls | NothingToRun
+RequestPlan: TypeAlias = NewUserTurn | AnsweredCalls | NothingToRun
 
 
 def call_answer(call: StoredCall, response: dict[str, Any], *, resumes: str | None = None) -> CallAnswer:
     """Returns the answer to a stored call. ``response``: as ADK stores it."""
     return CallAnswer(
-        id=call.answer_id,
+        id=call.reply_id,
         name=call.name,
         response=response,
         event=call.event,
