@@ -18,7 +18,8 @@ def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
     Calls whose arguments never completed are dropped. So are a step with nothing else, the empty metadata of a message
     that such a step began, and every ``rawInput``. An approval that nobody answered before its call ended is dropped. A
     call that a later user message skipped is closed. Parts of agents that ran in parallel are ordered by branch, and
-    parts without a branch (files, data) follow. The steps between them are dropped. A message without parts is dropped:
+    parts without a branch (files, data) follow. Files and data in a row are sorted: parallel calls send theirs while
+    they run. The steps between them are dropped. A message without parts is dropped:
     a client has it as soon as the response begins.
     """
     listed = list(messages)
@@ -49,7 +50,9 @@ def _ordered(parts: Sequence[_Part]) -> list[_Part]:
         {key: value for key, value in part.items() if key != "rawInput" and not (key == "approval" and _is_moot(part))}
         for part in _complete(parts)
     ]
-    return [part for stretch in _parallel_stretches(complete) for part in _by_branch(stretch)]
+    ordered = [part for stretch in _parallel_stretches(complete) for part in _by_branch(stretch)]
+    stretches = groupby(ordered, key=lambda part: part["type"] == "file" or part["type"].startswith("data-"))
+    return [part for beside, stretch in stretches for part in (sorted(stretch, key=json.dumps) if beside else stretch)]
 
 
 def _complete(parts: Sequence[_Part]) -> list[_Part]:

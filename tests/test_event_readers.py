@@ -51,6 +51,7 @@ CREATORS: Final = frozenset(
         "serving/base/_off_loop.py",
         "serving/adk_runner/_nested_runs.py",
         "serving/adk_runner/_run_plugin.py",
+        "serving/adk_runner/_steering_inbox.py",
         "serving/chats/_artifacts.py",
         "serving/adk_runner/_delegating_sessions.py",
         "serving/engine/_resumed_sessions.py",

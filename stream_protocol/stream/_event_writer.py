@@ -423,6 +423,7 @@ class EventWriter(Generic[T]):
         for speaker in self._speakers.values():
             if self._unconfirmed is not None and (stream := speaker.streamed.take_kept()) is not None:
                 self._unconfirmed.append(stream)
+            speaker.has_failed = False  # a node tries again within its run
             self._end_speaker(speaker)
             self.steps.end_unfinished_calls(speaker)
         self.responses.end_calls(error_text, closes_pending=closes_pending, error=error)

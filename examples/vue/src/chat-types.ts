@@ -25,13 +25,18 @@ export type ChatDataParts = {
   "adk-agent": AdkAgent;
   "adk-approval": AdkApproval;
   "adk-artifact": AdkArtifact;
+  "adk-citations": AdkCitations;
+  "adk-compaction": AdkCompaction;
   "adk-confirmation": AdkConfirmation;
   "adk-data": unknown;
   "adk-denial": AdkDenial;
   "adk-file": AdkFile;
   "adk-output": AdkOutput;
   "adk-progress": AdkProgress;
+  "adk-retry": AdkRetry;
+  "adk-search-suggestions": AdkSearchSuggestions;
   "adk-state": { [key: string]: unknown };
+  "adk-steering": AdkSteering;
   "adk-ui-widget": AdkUiWidget;
   "shopping-list": ShoppingList;
 };
@@ -92,6 +97,18 @@ export type AdkArtifact = {
   url?: string;
 };
 
+/** The citations of a text. `textIndex` counts the text parts of the message from 0. */
+export type AdkCitations = {
+  textIndex: number;
+  citations: TextCitation[];
+};
+
+/** ADK has summarized events of this time for the model, in seconds since 1970. */
+export type AdkCompaction = {
+  startTimestamp: number;
+  endTimestamp: number;
+};
+
 /** A tool's request for approval, with its hint and the payload that it expects back. */
 export type AdkConfirmation = {
   toolCallId: string;
@@ -127,6 +144,33 @@ export type AdkProgress = {
   message?: string;
 };
 
+/** A node whose attempt failed tries again. */
+export type AdkRetry = {
+  author: string;
+  node: string;
+};
+
+/** Google's searches behind an answer. `renderedContent` is HTML of Google: show it in a frame without scripts. */
+export type AdkSearchSuggestions = {
+  webSearchQueries: string[];
+  renderedContent?: string;
+};
+
+/** A message of the user that the agent took in here, while it worked. `parts` as in a user's message. */
+export type AdkSteering = {
+  id: string;
+  parts: AdkSteeringPart[];
+};
+
+/** A text, or a file with its `mediaType` and `url`. */
+export type AdkSteeringPart = {
+  type: "text" | "file";
+  text?: string;
+  mediaType?: string;
+  url?: string;
+  filename?: string;
+};
+
 /** A widget that a tool rendered. */
 export type AdkUiWidget = {
   id: string;
@@ -138,6 +182,18 @@ export type AdkUiWidget = {
 export type ChatMetadata = {
   modelId?: string;
   usage?: TokenUsage;
+};
+
+/** A source of a text. `id` is the `sourceId` of its own part. */
+export type CitedSource = {
+  type: "source";
+  sourceType: "url" | "document";
+  id: string;
+  url?: string;
+  title?: string;
+  mediaType?: string;
+  filename?: string;
+  providerMetadata?: { [key: string]: unknown };
 };
 
 /** Of the input tokens. */
@@ -170,6 +226,14 @@ export type RequestInput = {
 /** The items to buy. */
 export type ShoppingList = {
   items: string[];
+};
+
+/** A place in a text that rests on a source, and the words of the source. */
+export type TextCitation = {
+  source: CitedSource;
+  startIndex: number;
+  endIndex: number;
+  citedText?: string;
 };
 
 /** Tokens of all model calls of the message. */

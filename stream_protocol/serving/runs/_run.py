@@ -169,6 +169,10 @@ class Run:
             if not self.log.closed:
                 self._wait_for_reader()
 
+    def begin_after(self, turn: NextTurn) -> None:
+        """This turn begins when the run has released its chat."""
+        self.next_turn = turn
+
     def give_up(self) -> None:
         """Stops a run whose request is refused. A run that has not begun yet stores nothing."""
         self._given_up = True

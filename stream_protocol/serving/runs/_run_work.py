@@ -85,7 +85,7 @@ class RunWork:
                 await self._notify(run, job)
                 if late and not run.was_left and await run.holds_lease():
                     stopped = run.outcome == "abort"
-                    run.next_turn = NextTurn(message=late[0].message, overrides=job.overrides, was_stopped=stopped)
+                    run.begin_after(NextTurn(message=late[0].message, overrides=job.overrides, was_stopped=stopped))
 
     async def _complete_session(self, run: Run, job: Job) -> None:
         """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease.

@@ -10,21 +10,19 @@ from types import MappingProxyType
 from typing import Any, Final, get_args, get_type_hints
 
 from stream_protocol.wire._chunks import AiSdkVersion, Chunk, DataChunk
-from stream_protocol.wire._client_versions import KEY_VERSIONS, ClientVersion
+from stream_protocol.wire._client_versions import KEY_VERSIONS, OLDEST
 
 _CHUNK_KEYS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {get_args(hints["type"])[0]: frozenset(hints) for hints in map(get_type_hints, get_args(Chunk))}
 )
 _DATA_KEYS: Final = frozenset(get_type_hints(DataChunk))
 
-_OLDEST: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
-    {6: ClientVersion(6, 0, 39), 7: ClientVersion(7, 0, 0)}
-)
-"""The oldest clients, which are strict."""
-
 
 def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractSet[str]:
-    """Returns the keys of a chunk of a known type that the oldest clients of the version refuse."""
-    kind, oldest = chunk["type"], _OLDEST[ai_sdk]
+    """Returns the keys of a chunk of a known type that the oldest clients of the version do not accept.
+
+    A v7 client of the oldest version, 7.0.32, ignores keys that only later clients know. Other keys are mistakes.
+    """
+    kind, oldest = chunk["type"], OLDEST[ai_sdk]
     of_all = _CHUNK_KEYS.get(kind, _DATA_KEYS)
     return {key for key in chunk if not (oldest.accepts(kind, key) if (kind, key) in KEY_VERSIONS else key in of_all)}
