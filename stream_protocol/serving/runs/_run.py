@@ -170,7 +170,7 @@ class Run:
                 self._wait_for_reader()
 
     def begin_after(self, turn: NextTurn) -> None:
-        """This turn begins when the run has released its chat."""
+        """Begins this turn when the run has released its chat."""
         self.next_turn = turn
 
     def give_up(self) -> None:
