@@ -1,4 +1,4 @@
-"""The one rule for finding the call that ADK means by an id, for the converter and for the reading of stored events.
+"""Finds the call that a response, an approval or an answer belongs to, live and in stored events.
 
 An id is not enough: it can come again while its first call still waits, in one event or in another agent's. So what is
 known of each call is what its complete event says, and how many responses it had. Nothing here depends on fragments or

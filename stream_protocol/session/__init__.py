@@ -15,11 +15,11 @@ Pure: no I/O, no clock. Read first the package ``transcript``: ``_transcript_rea
 Where to change what:
 
 - ``_page_values``: context and state that the page sends, and the types that the app declares.
-- ``_planning``: decides what a request may do; matches approvals and answers with what waits for them; 409.
+- ``_planning``: decides what a request may do.
 - ``_taken_back``: a new message: what an edit, another answer or a shortened history takes back.
 - ``_stored_responses``: retries: decides whether they get the stored response.
 - ``_request_plans``: the results of planning.
-- ``_submitted_answers``: matches answers with open calls.
+- ``_submitted_answers``: matches approvals and answers with open calls; 409.
 - ``_answer_checks``: checks answers.
 - ``_schema_checks``: checks them against schemas.
 - ``_schema_costs``: limits the work of that.

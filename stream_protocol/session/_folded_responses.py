@@ -1,7 +1,8 @@
 """Folds responses into messages as the client does, one after the other: of a stored session, and of a recording.
 
-It decides only two things. A result that came later goes to the message of its call. A call that nobody can answer any
-more is closed. ``transcript`` decides which events make a message, and ``KnownCalls`` finds the call of a response.
+It decides what later turns change in earlier messages. A result that came later goes to the message of its call. A call
+or an approval that nobody can answer any more is closed. ``transcript`` decides which events make a message, and
+``KnownCalls`` finds the call of a response.
 """
 
 from __future__ import annotations

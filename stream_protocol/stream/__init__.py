@@ -21,7 +21,7 @@ Where to change what:
 - ``_function_calls``: finds the call of an event: duplicates, missing cards.
 - ``_function_responses``: finds the call of a result, a denial or an answer.
 - ``_nested_messages``: the message of an agent inside a tool call.
-- ``_steps``: begins and ends steps.
+- ``_steps``: begins and ends steps; the last step keeps clients from sending again by themselves.
 - ``_speakers``: authors: agents, branches, parallel text.
 - ``_options``: options of the converter.
 """

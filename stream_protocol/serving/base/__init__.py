@@ -1,4 +1,13 @@
-"""Small helpers that know nobody: limits, times, refusals, long work. All other packages of the service use them."""
+"""Small helpers that depend on no other part of the service.
+
+Where to change what:
+
+- ``_refusals``: 409 of a busy or stopped chat, 429, 503.
+- ``_limits``: how many runs, requests and reads a user may have; ``_byte_budget``: the memory of bodies.
+- ``_times``: waits and periods, for tests and operators.
+- ``_off_loop``: work that would block the event loop.
+- ``_audit``: the audit trail.
+"""
 
 from stream_protocol.serving.base._audit import AuditFile, AuditRecord, AuditScope, AuditTrail, OnAudit
 from stream_protocol.serving.base._byte_budget import ByteBudget, ByteShare

@@ -1,4 +1,15 @@
-"""Runs that are executed again when their worker is dead: what an engine must do, and what is done with it."""
+"""Durable runs: another worker executes a run again when the run's worker has died.
+
+Where to change what:
+
+- ``_engine``: the interface of an engine.
+- ``_durable_executor``: begins, stops and ends runs through the engine; finds orphaned runs for a request.
+- ``_recovery``: recovers orphaned runs, one after the other.
+- ``_orphaned_runs``: decides what happens to an orphaned run: go on, end, or forget it.
+- ``_records``: the request of a run, on record.
+- ``_resumed_sessions``: gives a recovered run the events that it had stored.
+- ``_local_runs``: the runs of this worker.
+"""
 
 from stream_protocol.serving.engine._deployment import deployment_of
 from stream_protocol.serving.engine._durable_executor import DurableExecutor

@@ -1,4 +1,16 @@
-"""One request to the service: for a response, for a history, for a version, for a deletion."""
+"""One request to the service: for a response, for a history, for a version, for a deletion.
+
+Where to change what:
+
+- ``_lifecycle``: a request for a response, from its arrival to its run: the table of its states.
+- ``_chat_reads``: histories, lists, files; stops and deletions.
+- ``_steering``: messages for a run that goes on.
+- ``_versions``: the choice of an earlier version.
+- ``_page_values``: state that the page writes.
+- ``_stored_response``: the response of a repeated request.
+- ``_service_options``: the options of ``ChatService``.
+- ``_readiness``: ``/readyz``.
+"""
 
 from stream_protocol.serving.requests._chat_reads import ChatReads, StoredChat, delete_chat, stop_chat
 from stream_protocol.serving.requests._context import assemble

@@ -3,9 +3,11 @@
 Where to change what:
 
 - ``_event_buffer``: slow and late readers, size of a response, number of readers.
-- ``_shared_run_log``: stops for other workers.
-- ``_lease``: leases: dead workers, takeovers, lost stores; see docs/redis.md.
+- ``_load_run_log``: finds the run log of a URL.
+- ``_shared_run_log``: asks other workers to stop their runs.
+- ``_lease``: leases: dead workers, takeovers, lost stores, and the arrival of a stop; see docs/redis.md.
 - ``_log_tail``: reads runs of other workers.
+- ``_writer_watch``: notices that the writer of a run is dead.
 - ``_log_writer``: writes runs for other workers.
 - ``_run_store``: what both need of a store.
 """

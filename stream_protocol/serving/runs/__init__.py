@@ -6,7 +6,7 @@ Where to change what:
 - ``_claim``: a request has its chat.
 - ``_planner``, ``_history_policy``: which history counts: the server's, or the client's.
 - ``_executor``: who executes a run; ``engine`` has the durable one.
-- ``_run``: the life of a run: timeout, lost readers, failures.
+- ``_run``: the life of a run: stop, timeout, lost readers, failures.
 - ``_run_posts``: what tools send while they run.
 - ``_steering_posts``: what requests and runs say to each other about steering messages.
 - ``_job``: events and conversion of a run; the message so far for a client that resumes.
