@@ -3,8 +3,8 @@
 Where to change what:
 
 - ``_redaction``: decides which parts of a record are searched for secrets.
-- ``_search``: searches keys and texts, and limits that work. ``stream_protocol._secret_names`` and ``_secret_texts`` know
-  the forms of secrets.
+- ``_search``: searches keys and texts, and limits that work.
+- ``stream_protocol._secret_names``, ``_secret_texts``: the forms of secrets.
 """
 
 from stream_protocol.recording.write._event_json import event_json
