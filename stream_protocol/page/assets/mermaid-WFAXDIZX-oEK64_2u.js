@@ -1,0 +1,1 @@
+export{u as Mermaid}from"./index-wk-wzl2j.js";
