@@ -126,7 +126,7 @@ def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
             message.fill(picture.words)
             message.press("Enter")
         if picture.while_it_runs is not None:
-            expect(picture.while_it_runs(tab)).to_be_visible()
+            picture.while_it_runs(tab).wait_for()  # `expect` looks too seldom for what the page shows for a moment
         elif picture.words:
             expect(tab.get_by_role("button", name=picture.waits_for, exact=True).first).to_be_visible()
             expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
