@@ -62,6 +62,15 @@ def test_a_queued_message_is_edited_and_removed(page: Page, scenes: Scenes) -> N
     expect(texts(page)).to_have_text([BEGINNING + END, "You said: third"])
 
 
+def test_a_queued_message_that_is_sent_now_is_answered_before_the_next_one(page: Page) -> None:
+    begin_story(page)
+    say(page, "first")
+    say(page, "second")
+    queued(page).first.get_by_role("button", name="Send now").click()
+    expect(texts(page)).to_have_text([BEGINNING, "You said: first", "You said: second"])
+    expect(queued(page)).to_have_count(0)
+
+
 def test_after_a_stop_what_is_queued_waits_for_its_button(page: Page) -> None:
     begin_story(page)
     say(page, "first")
