@@ -40,8 +40,8 @@ class Picture:
     before: Callable[[Page], None] = field(default=lambda _: None)
 
 
-def approval_card(tab: Page) -> Locator:
-    """The card that asks."""
+def last_card(tab: Page) -> Locator:
+    """The last card of the answer."""
     return tab.get_by_role("region", name=re.compile("^Tool ")).last
 
 
@@ -80,11 +80,11 @@ PICTURES: Final[Mapping[str, Picture]] = {
     "page.png": Picture(DESKTOP, WEEKEND, APPROVE),
     "page-dark.png": Picture(DESKTOP, WEEKEND, APPROVE, dark=True),
     "page-phone.png": Picture(PHONE, WEEKEND, APPROVE, dark=True),
-    "approval.png": Picture(DESKTOP, KYOTO, APPROVE, part=approval_card),
-    "approval-dark.png": Picture(DESKTOP, KYOTO, APPROVE, dark=True, part=approval_card),
-    "progress.png": Picture(DESKTOP, KYOTO, part=approval_card, while_it_runs=progress_bar),
-    "progress-dark.png": Picture(DESKTOP, KYOTO, dark=True, part=approval_card, while_it_runs=progress_bar),
-    "form.png": Picture(DESKTOP, "Ask me what my trip needs", "Answer", part=approval_card),
+    "approval.png": Picture(DESKTOP, KYOTO, APPROVE, part=last_card),
+    "approval-dark.png": Picture(DESKTOP, KYOTO, APPROVE, dark=True, part=last_card),
+    "progress.png": Picture(DESKTOP, WEEKEND, part=last_card, while_it_runs=progress_bar),
+    "progress-dark.png": Picture(DESKTOP, WEEKEND, dark=True, part=last_card, while_it_runs=progress_bar),
+    "form.png": Picture(DESKTOP, "Ask me what my trip needs", "Answer", part=last_card),
     "citations.png": Picture(
         {"width": 900, "height": 640}, "What is worth seeing in Kyoto?", "Regenerate", before=point_at_citation
     ),
@@ -93,8 +93,12 @@ PICTURES: Final[Mapping[str, Picture]] = {
 }
 """The pictures of the page, by their names."""
 
-SUB_AGENTS: Final = Picture(DESKTOP, "Plan a day in Oslo", "Regenerate", part=first_card, before=unfold_card)
-"""The picture of the page about sub-agents, from an agent of its own."""
+DAY: Final = "Plan a day in Oslo"
+SUB_AGENTS: Final[Mapping[str, Picture]] = {
+    "sub-agents.png": Picture(DESKTOP, DAY, "Regenerate", part=first_card, before=unfold_card),
+    "sub-agents-dark.png": Picture(DESKTOP, DAY, "Regenerate", dark=True, part=first_card, before=unfold_card),
+}
+"""The pictures of the page about sub-agents, from an agent of its own."""
 
 TERMINAL: Final = "terminal.png"
 
@@ -106,7 +110,8 @@ def main() -> None:
             take(browser, url, FOLDER / name, picture)
         take_terminal(browser, FOLDER / TERMINAL)
         with serving("serve", "website.sub_agents:root_agent") as address:
-            take(browser, address, FOLDER / "sub-agents.png", SUB_AGENTS)
+            for name, picture in SUB_AGENTS.items():
+                take(browser, address, FOLDER / name, picture)
 
 
 def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
@@ -121,7 +126,7 @@ def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
             message.fill(picture.words)
             message.press("Enter")
         if picture.while_it_runs is not None:
-            expect(picture.while_it_runs(tab)).to_be_visible()
+            picture.while_it_runs(tab).wait_for()  # `expect` looks too seldom for what the page shows for a moment
         elif picture.words:
             expect(tab.get_by_role("button", name=picture.waits_for, exact=True).first).to_be_visible()
             expect(tab.get_by_role("button", name="Stop")).to_have_count(0)

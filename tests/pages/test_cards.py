@@ -272,6 +272,7 @@ def test_a_list_of_flat_objects_is_a_table(page: Page, shots: Path) -> None:
     page.screenshot(path=shots / "table.png")
 
 
+@pytest.mark.filterwarnings("ignore:The .plugins. argument is deprecated:DeprecationWarning")  # ADK's own AgentTool
 def test_the_card_of_an_agent_shows_its_work_and_its_result_once(page: Page, scenes: Scenes, shots: Path) -> None:
     say(page, "research")
     card = page.get_by_role("region", name="Tool researcher")

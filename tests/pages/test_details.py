@@ -97,7 +97,7 @@ def test_arrow_up_in_an_empty_field_edits_the_last_message(page: Page) -> None:
     edited = page.get_by_role("textbox", name="Edit message")
     expect(edited).to_be_focused()
     expect(edited).to_have_value("second")
-    expect(edited).to_have_accessible_description("Sending it replaces the answers below.")
+    expect(edited).to_have_accessible_description("Sending it makes a new version of the chat from here.")
     edited.fill("third")
     page.get_by_role("article", name="You").get_by_role("button", name="Send").click()
     expect(answers(page).last).to_contain_text("You said: third")

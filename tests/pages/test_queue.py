@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts
 from tests.pages.scenes import BEGINNING, END, Scenes
@@ -62,6 +62,15 @@ def test_a_queued_message_is_edited_and_removed(page: Page, scenes: Scenes) -> N
     expect(texts(page)).to_have_text([BEGINNING + END, "You said: third"])
 
 
+def test_a_queued_message_that_is_sent_now_is_answered_before_the_next_one(page: Page) -> None:
+    begin_story(page)
+    say(page, "first")
+    say(page, "second")
+    queued(page).first.get_by_role("button", name="Send now").click()
+    expect(texts(page)).to_have_text([BEGINNING, "You said: first", "You said: second"])
+    expect(queued(page)).to_have_count(0)
+
+
 def test_after_a_stop_what_is_queued_waits_for_its_button(page: Page) -> None:
     begin_story(page)
     say(page, "first")
@@ -107,3 +116,21 @@ def test_a_message_that_comes_too_late_is_shown_as_the_next_turn(steering_page: 
     expect(texts(page)).to_have_text([BEGINNING + END, "You said: and now"])
     expect(queued(page)).to_have_count(0)
     expect(page.get_by_role("article", name="You")).to_have_count(2)
+
+
+def test_a_message_that_comes_too_late_is_shown_although_the_server_says_so_after_the_end(
+    steering_page: Page, scenes: Scenes
+) -> None:
+    page = steering_page
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/steer", lambda route: held.append((route, route.fetch())))
+    begin_story(page)
+    with page.expect_request("**/steer"):
+        say(page, "and now")
+    expect(queued(page)).to_contain_text(["sent to the agent"])
+    scenes.go_on()
+    expect_status(page, "ready")
+    [(route, response)] = held
+    route.fulfill(response=response)
+    expect(texts(page)).to_have_text([BEGINNING + END, "You said: and now"])
+    expect(queued(page)).to_have_count(0)

@@ -89,6 +89,7 @@ export function useAgentChat({ id, messages, versions: stored, resume, onSend }:
     setStopped((marked) => new Set([...marked, last.id]));
   }, [state]);
 
+  const [starting, setStarting] = useState(0);
   /**
    * Words that come in the middle of an answer end it: the server stops what runs, and answers them. `newId`: the id of a
    * new message, if it has one already.
@@ -96,14 +97,18 @@ export function useAgentChat({ id, messages, versions: stored, resume, onSend }:
   const send = useCallback(
     async ({ text, files }: Draft, messageId?: string, newId?: string) => {
       markStopped();
+      setStarting((count) => count + 1); // busy until the request begins: the queue must not send its next message too
       await state.stop();
       given.settle();
       if (messageId !== undefined) noteReplaced();
       onSend?.(id);
-      if (newId !== undefined) {
-        const words = text === "" ? [] : [{ type: "text" as const, text }];
-        await sendMessage({ id: newId, role: "user", parts: [...files, ...words] });
-      } else await sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
+      const words = text === "" ? [] : [{ type: "text" as const, text }];
+      const answered =
+        newId !== undefined
+          ? sendMessage({ id: newId, role: "user", parts: [...files, ...words] })
+          : sendMessage(messageId === undefined ? { text, files } : { text, files, messageId });
+      setStarting((count) => count - 1);
+      await answered;
     },
     [id, state, given, sendMessage, markStopped, noteReplaced, onSend],
   );
@@ -142,6 +147,6 @@ export function useAgentChat({ id, messages, versions: stored, resume, onSend }:
     (answer) => given.give(state, () => void addToolOutput(answer)),
     [state, given, addToolOutput],
   );
-  const busy = chat.status === "submitted" || chat.status === "streaming";
+  const busy = starting > 0 || chat.status === "submitted" || chat.status === "streaming";
   return { ...chat, ...versions, regenerate, state, payloads, drafts, stopped, busy, send, edit, stop, retry, approve, output };
 }

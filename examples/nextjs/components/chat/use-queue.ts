@@ -57,14 +57,17 @@ export function useQueue({ state, busy, send }: QueueOptions) {
     if (read !== "") setQueued((all) => all.filter(({ id }) => !read.split(",").includes(id)));
   }, [read]);
 
-  const wasBusy = useRef(busy);
+  const looking = useRef(false);
   useEffect(() => {
-    const ended = wasBusy.current && !busy;
-    wasBusy.current = busy;
     if (busy || state.status !== "ready" || queued.length === 0) return;
-    const late = queued.find((one) => one.state === "steered" && !isRead(state.messages, one.id));
-    if (late) {
-      if (ended) void showNextTurn(api, state).then(() => setQueued((all) => all.filter((one) => one.state !== "steered")));
+    const late = queued.filter((one) => one.state === "steered" && !isRead(state.messages, one.id)).map(({ id }) => id);
+    if (late.length > 0) {
+      if (looking.current) return;
+      looking.current = true; // also when the server's word on the message came after the end of the answer
+      void showNextTurn(api, state).then(() => {
+        looking.current = false;
+        setQueued((all) => all.filter(({ id }) => !late.includes(id)));
+      });
       return;
     }
     const [next] = queued;

@@ -12,7 +12,7 @@ type QueuedProps = {
 /** The messages that wait, oldest first. Those that the server has stay until the agent has read them. */
 export default function Queued({ queue, onEdit }: QueuedProps) {
   return (
-    <ul aria-label="Queued messages" className="mx-auto flex w-full max-w-3xl flex-col gap-1 px-4 pb-2">
+    <ul aria-label="Queued messages" className="relative z-10 mx-auto flex w-full max-w-3xl flex-col gap-1 px-4 pb-2">
       {queue.queued.map((message) => (
         <li key={message.id} className="flex items-center gap-1 rounded-xl border bg-muted ps-3 pe-1 text-sm">
           <span dir="auto" className="min-w-0 flex-1 truncate py-1.5">

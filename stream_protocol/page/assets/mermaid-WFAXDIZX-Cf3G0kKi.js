@@ -1,0 +1,1 @@
+export{u as Mermaid}from"./index-BCOv2b9_.js";
