@@ -198,7 +198,7 @@ async def readers(deployment: Deployment) -> dict[str, str]:
     async with AsyncExitStack() as stack:
         await deployment.begin(stack, "slow", "reloaded", seen="One")
     deployment.tool_log.open("reloaded")
-    return {"a client reloads or disconnects: the answer continues": yes(await deployment.says("reloaded", "two"))}
+    return {"The answer continues after a client reloads or disconnects": yes(await deployment.says("reloaded", "two"))}
 
 
 async def neighbours(deployment: Deployment) -> dict[str, str]:
@@ -218,8 +218,8 @@ async def neighbours(deployment: Deployment) -> dict[str, str]:
         ends_there = await there.last() == "abort"
     assert ends_here
     return {
-        "another worker can resume and stop the run": yes(resumes),
-        "a chat has one run at a time": "yes" if ends_there else "in this process",
+        "Another worker can resume and stop the run": yes(resumes),
+        "A chat has one run at a time": "yes" if ends_there else "in this process",
     }
 
 
@@ -251,12 +251,14 @@ async def deaths(deployment: Deployment) -> dict[str, str]:
     ran = {kind: len(deployment.tool_log.tool_runs(f"killed-{kind}")) for kind in ("then", *TOOLS)}
     assert ran["delve"] == 1
     assert finished == await deployment.says("killed-then", "done killed-then")
-    used = {"the worker is killed: the chat is usable": "after a lease" if deployment.is_shared else "after a restart"}
+    usable = "after a lease" if deployment.is_shared else "after a restart"
+    used = {"The user can continue the chat after its worker is killed": usable}
+    stays_stopped = "two" not in await deployment.stored("killed-stopped")
     return (used if len(deployment.workers) > 1 else {}) | {
-        "… and its run is finished": yes(finished),
-        "… a finished tool runs once": yes(ran["then"] == 1),
-        "… an unfinished tool runs again": "if it is idempotent" if ran["dig"] == 2 else "no",
-        "… a stopped run stays stopped": yes("two" not in await deployment.stored("killed-stopped")),
+        "The run is finished after its worker is killed": yes(finished),
+        "A finished tool is not repeated after its worker is killed": yes(ran["then"] == 1),
+        "An unfinished tool runs again after its worker is killed": "if it is idempotent" if ran["dig"] == 2 else "no",
+        "A stopped run stays stopped after its worker is killed": yes(stays_stopped),
     }
 
 
@@ -271,11 +273,11 @@ async def endings(deployment: Deployment) -> dict[str, str]:
     deployment.tool_log.open("ended")
     goes_on = await deployment.says("ended", "two")
     assert goes_on == (last != "abort")
-    return {"the worker terminates: its runs": "continue elsewhere" if goes_on else "end after `--drain`"}
+    return {"Runs of a terminating worker": "continue on another worker" if goes_on else "end after `--drain`"}
 
 
 async def pauses(deployment: Deployment) -> dict[str, str]:
-    row = "a paused worker returns: it writes"
+    row = "A paused worker writes after its pause"
     if not deployment.is_shared:
         return {row: NOTHING}
     async with AsyncExitStack() as stack:

@@ -101,7 +101,7 @@ def streamed(url: str, chat: str = "c1", **headers: str) -> str:
 
 
 def test_routes_of_ones_own_answer(tmp_path: Path, gemini: Mapping[str, str]) -> None:
-    with pasted(block("docs/mount.md", "ChatEndpoints("), tmp_path / "app", env=gemini) as url:
+    with pasted(block("docs/mount.md", "Depends(current_user)"), tmp_path / "app", env=gemini) as url:
         assert "in Danish." in streamed(url, **{"x-user": "ann"})
         stored = httpx.get(f"{url}/api/chat/c1", headers={"x-user": "ann"}).json()["messages"]
     assert [message["role"] for message in stored] == ["user", "assistant"]

@@ -128,7 +128,7 @@ def an_acknowledged_stop_holds(case: Case) -> Iterator[str]:
                 yield f"the stop was acknowledged at {stop.acknowledged:.3f}, and {what} began at {at:.3f}"
 
 
-def each_reader_gets_a_prefix(case: Case) -> Iterator[str]:
+def each_reader_gets_all_words_in_order(case: Case) -> Iterator[str]:
     """Each response shows the words of the model from the first on: none is missing, none comes twice, none is out of
     order. The calls of the model come in their order."""
     for view in case.views:
@@ -140,7 +140,7 @@ def each_reader_gets_a_prefix(case: Case) -> Iterator[str]:
         yield from (f"{view}: {call_id} has {count} results" for call_id, count in outputs.items() if count > 1)
 
 
-def each_response_has_one_terminal(case: Case) -> Iterator[str]:
+def each_response_ends_once(case: Case) -> Iterator[str]:
     """A response that was read to its end has one terminal chunk, the last, and ``[DONE]``. Its parts are closed."""
     for view in case.views:
         if len(view.terminals) > 1 or (view.terminals and view.end not in TERMINALS):
@@ -250,8 +250,8 @@ PROMISES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
     a_tool_runs_once,
     an_accepted_message_is_stored_once,
     an_acknowledged_stop_holds,
-    each_reader_gets_a_prefix,
-    each_response_has_one_terminal,
+    each_reader_gets_all_words_in_order,
+    each_response_ends_once,
     a_page_that_reloads_has_all_that_was_promised,
     refusals_are_honest,
     the_chat_stays_usable,

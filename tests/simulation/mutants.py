@@ -44,7 +44,7 @@ MUTANTS: Final = (
         promise="calm_means_perfect",
     ),
     Mutant(
-        "A worker does not see that its run should stop",
+        "A worker ignores a stop of its run",
         module="run_logs._lease",
         function="SharedLease._renew_once",
         old="self.owner.stop()",
@@ -53,7 +53,7 @@ MUTANTS: Final = (
         promise="an_acknowledged_stop_holds",
     ),
     Mutant(
-        "A worker does not see that a newer run has its chat",
+        "A worker does not notice that a newer run owns its chat",
         module="run_logs._lease",
         function="SharedLease._renew_once",
         old="self._lose()",
@@ -89,7 +89,7 @@ MUTANTS: Final = (
         promise="nothing_stays_open",
     ),
     Mutant(
-        "A run that is left keeps its readers",
+        "A worker that gives up a run keeps the run's readers",
         module="runs._run",
         function="Run.leave",
         old="self.log.cut_off_readers()",
@@ -107,7 +107,7 @@ MUTANTS: Final = (
         promise="an_accepted_message_is_stored_once",
     ),
     Mutant(
-        "The end of a run is stored without its lease",
+        "A worker without the lease stores the end of a run",
         module="chats._sessions",
         function="Completion.store",
         old="or not await self._holds_lease()",
@@ -116,7 +116,7 @@ MUTANTS: Final = (
         promise="a_page_that_reloads_has_all_that_was_promised",
     ),
     Mutant(
-        "A recovery stores again what is stored",
+        "A recovery stores an event that is already stored",
         module="engine._resumed_sessions",
         function="ResumedSessions.append_event",
         old="_said(earlier) == said",
@@ -125,7 +125,7 @@ MUTANTS: Final = (
         promise="an_accepted_message_is_stored_once",
     ),
     Mutant(
-        "A run that has ended is not forgotten",
+        "The engine keeps a run that has ended",
         module="engine._local_runs",
         function="LocalRuns.execute",
         old="await asyncio.shield(self.forget(record, has_ended=True))",
@@ -134,7 +134,7 @@ MUTANTS: Final = (
         promise="calm_means_perfect",
     ),
     Mutant(
-        "The end of a response wakes no reader",
+        "A reader is not woken at the end of a response",
         module="run_logs._event_buffer",
         function="EventBuffer.give_end",
         old="self._wake()",
@@ -143,7 +143,7 @@ MUTANTS: Final = (
         promise="nothing_stays_open",
     ),
     Mutant(
-        "A run keeps its chat when it has ended",
+        "A run keeps its chat after its end",
         module="runs._claim",
         function="Claim._work",
         old="self.release()",
@@ -161,7 +161,7 @@ MUTANTS: Final = (
         promise="nothing_stays_open",
     ),
     Mutant(
-        "A stop ends the response, and not the agent",
+        "A stop ends the response, but the agent continues",
         module="runs._run",
         function="Run.stop",
         old="self._stop_agent()",
@@ -170,7 +170,7 @@ MUTANTS: Final = (
         promise="an_acknowledged_stop_holds",
     ),
     Mutant(
-        "A retry does not join its run",
+        "A retry does not join the run of its first request",
         module="runs._active_runs",
         function="ActiveRuns._taken",
         old="if other.idempotency_key != idempotency_key:",
