@@ -125,11 +125,11 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def freed(worker: RunLog, chat: str = CHAT) -> None:
-    """Waits until no run has the chat's lease."""
+async def freed(*workers: RunLog, chat: str = CHAT) -> None:
+    """Waits until each of these workers knows that no run has the chat's lease: the run's own worker is told last."""
 
     async def free() -> bool:
-        return await worker.current(chat) is None
+        return [await worker.current(chat) for worker in workers] == [None] * len(workers)
 
     await eventually(free)
 
@@ -177,7 +177,7 @@ class RunLogConformance:
         _, second = await begin(workers[0], chat="other")
         assert await workers[1].current("third") is None
         first.release()
-        await freed(workers[1])
+        await freed(*workers)
         assert (await running(workers[1], "other")).idempotency_key == "request"
         second.release()
 
@@ -203,7 +203,7 @@ class RunLogConformance:
         owner.finish()
         await _phase(workers[1], "closed")
         lease.release()
-        await freed(workers[1])
+        await freed(*workers)
 
     async def test_a_released_chat_can_be_claimed_again(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])
@@ -211,7 +211,7 @@ class RunLogConformance:
         owner.finish()
         lease.release()
         lease.release()
-        await freed(workers[1])
+        await freed(*workers)
         _, second = await begin(workers[1])
         assert (await running(workers[0])).run_id != first.run_id
         lease.release()
@@ -222,7 +222,7 @@ class RunLogConformance:
     async def test_a_run_that_was_refused_leaves_nothing(self, workers: Workers) -> None:
         lease = await workers[0].claim(CHAT, "request", FakeOwner(EventBuffer(workers[0].bounds)))
         lease.release()
-        await freed(workers[1])
+        await freed(*workers)
 
     async def test_nobody_reads_the_response_of_a_request_that_is_not_accepted(self, workers: Workers) -> None:
         owner = FakeOwner(EventBuffer(workers[0].bounds))
@@ -295,7 +295,7 @@ class RunLogConformance:
         ended = (await running(workers[1])).run_id
         owner.finish()
         lease.release()
-        await freed(workers[1])
+        await freed(*workers)
         for worker in workers:
             assert not await worker.stop(CHAT, ended)
             successor, lease = await begin(workers[0], "another")
@@ -323,7 +323,7 @@ class RunLogConformance:
             found |= known
         owner.finish()
         lease.release()
-        await freed(workers[1])
+        await freed(*workers)
         assert await workers[1].newest_stop(CHAT) in found
         assert not await workers[1].stop(CHAT)
         assert await workers[0].newest_stop(CHAT) not in found
@@ -360,7 +360,7 @@ class RunLogConformance:
         owner, lease = await begin(workers[0])
         owner.finish()
         lease.release()
-        await freed(workers[1])
+        await freed(*workers)
         successor, later = await begin(workers[0], "another")
         for worker in workers:
             assert await worker.post(CHAT, lease.run_id, b"late") is None
