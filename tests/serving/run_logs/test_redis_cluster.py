@@ -109,7 +109,7 @@ async def test_chats_on_every_node_are_read_and_stopped_from_everywhere(cluster:
             owner.finish()
             assert said(seen + await rest(early)) == "word"
             lease.release()
-            await freed(elsewhere, chat)
+            await freed(elsewhere, chat=chat)
         assert len(holders) == 3
 
 
