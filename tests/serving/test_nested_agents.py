@@ -34,6 +34,7 @@ from stream_protocol.serving.adk_runner import _nested_runs
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, token_usage
 from tests.serving.chat_client import Page
 from tests.serving.support import HANG, Exchange, begin, chat, chunks, client, only, said, stream, types as kinds
+from tests.tools import OLD_ADK
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning"),  # of ADK's AgentTool
@@ -313,6 +314,7 @@ async def test_what_an_apps_plugin_has_removed_is_neither_shown_nor_stored() -> 
 # Questions
 
 
+@pytest.mark.skipif(OLD_ADK, reason="In ADK 2.11 an agent that is a tool gives no result once it has asked")
 async def test_a_question_inside_is_refused_in_one_sentence_and_never_shown_as_one() -> None:
     def pay() -> str:
         """Pays."""
@@ -362,6 +364,7 @@ async def test_a_single_turn_agent_is_shown_in_its_call_and_the_message_has_noth
     assert await page.stored() == page.messages
 
 
+@pytest.mark.skipif(OLD_ADK, reason="In ADK 2.11 an agent that is a tool gives no result once it has asked")
 async def test_a_client_tool_inside_waits_in_the_card_and_as_a_part_that_the_client_answers() -> None:
     tools = (client_tool("locate", "Where the user is."),)
     page = Page(create_app(single_turn(["One moment.", Call("locate", {})], "You are there.", tools=tools)))
@@ -377,6 +380,7 @@ async def test_a_client_tool_inside_waits_in_the_card_and_as_a_part_that_the_cli
     assert await page.stored() == page.messages
 
 
+@pytest.mark.skipif(OLD_ADK, reason="In ADK 2.11 an agent that is a tool gives no result once it has asked")
 @pytest.mark.parametrize("approved", [True, False])
 async def test_an_approval_inside_waits_in_the_card_and_as_a_part_that_the_client_answers(approved: bool) -> None:
     tools = (FunctionTool(pay, require_confirmation=True),)
@@ -402,6 +406,7 @@ async def test_flat_writes_a_single_turn_agent_into_the_message_and_hidden_write
     assert outputs(hidden, "inner") == [{"result": "Flat words."}]
 
 
+@pytest.mark.skipif(OLD_ADK, reason="In ADK 2.11 an agent that is a tool gives no result once it has asked")
 async def test_a_question_of_a_hidden_agent_is_asked_all_the_same() -> None:
     tools = (client_tool("locate", "Where the user is."),)
     root = single_turn(["One moment.", Call("locate", {})], "You are there.", tools=tools)
