@@ -192,7 +192,7 @@ async def test_any_text_names_a_chat(url: str, admin: Any) -> None:
             owner.finish()
             lease.release()
         for chat in chats:
-            await freed(two, chat)
+            await freed(two, chat=chat)
 
 
 async def test_what_is_over_leaves_no_rows_and_no_connections(url: str, admin: Any) -> None:
