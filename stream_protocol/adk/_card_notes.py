@@ -1,7 +1,7 @@
 """Notes on events about the cards of tools: what the tools declare for their users.
 
-Whoever runs the agent knows the tools, and writes the notes on the events before they are stored. So every reader of
-the events has them.
+The run's plugin knows the tools. It writes the notes on the events before they are stored, so every reader of the
+events has them.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ CARDS_KEY: Final = "adk_ui_stream_cards"
 
 
 class ApprovalNote(NamedTuple):
-    """What a tool says to those who are asked to approve a call of it."""
+    """The reason and the descriptor that a tool declares for the users who approve its calls."""
 
     reason: str | None = None
     descriptor: Any = None

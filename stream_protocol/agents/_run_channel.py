@@ -27,8 +27,8 @@ class RunChannel(Protocol):
         """
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """As ``post``, for events of which only the newest with this key counts: a few of them a second are written,
-        and the last one always. ``make`` makes the event when it is written."""
+        """Like ``post``, but only the newest event with this key matters. A few events per second are written; the
+        last one always is. ``make`` makes the event when it is written."""
 
 
 class CallScope(NamedTuple):

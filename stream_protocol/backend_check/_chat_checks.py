@@ -94,7 +94,7 @@ async def _second_tab(backend: Backend) -> None:
 async def _extra_keys(backend: Backend) -> None:
     chat = Chat(backend)
     chat.add_user_message(first_prompt(backend))
-    chat.messages[-1]["createdAt"] = "2026-01-01T00:00:00Z"  # type: ignore[typeddict-unknown-key]
+    chat.messages[-1]["createdAt"] = "2026-01-01T00:00:00Z"  # type: ignore[typeddict-unknown-key]  # on purpose
     require_text(await chat.submit())
 
 

@@ -36,7 +36,7 @@ class Settings:
 
     def prompts(self, name: str) -> Prompts:
         """The prompts of a feature such as ``tool``."""
-        return getattr(self, name)  # type: ignore[no-any-return]
+        return getattr(self, name)  # type: ignore[no-any-return]  # a field's name
 
 
 PROMPTS: Final = ("text", "tool", "approval", "client_tool", "long", "error", "file")

@@ -231,12 +231,12 @@ class Chat:
         given = {"approved": approved, **({} if reason is None else {"reason": reason})}
         for call in calls_of(self.messages[-1], "approval-requested"):
             approval = {**call["approval"], **given}
-            call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]
+            call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]  # of any state
 
     def answer_client_tools(self, result: Mapping[str, Any]) -> None:
         """``addToolOutput`` for each call of the last message that waits for the page."""
         for call in client_calls(self.messages[-1]):
-            call.update(result)  # type: ignore[typeddict-item]
+            call.update(result)  # type: ignore[typeddict-item]  # as above
 
     async def send_answers(self) -> Answer:
         """The request that ``sendAutomaticallyWhen`` makes: it continues the last message."""

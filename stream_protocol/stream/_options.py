@@ -24,7 +24,7 @@ from stream_protocol.wire import (
 logger = logging.getLogger(__name__)
 
 NestedAgents = Literal["nested", "flat", "hidden"]
-"""What is shown of an agent that is called as a tool, besides the call: see ``ConverterOptions.nested_agents``."""
+"""The display of an agent that is called as a tool: see ``ConverterOptions.nested_agents``."""
 
 ToolSelection = Collection[str] | Callable[[str], bool] | Literal["all"]
 """Tools by name, by a predicate over the name, or all of them."""
@@ -140,7 +140,7 @@ class Settings:
         return tool in CONTROL_TOOLS or _selects(hidden, tool) or _selects(self._task_agents, tool)
 
     def nested_agents(self, tool: str) -> NestedAgents:
-        """What is shown of the agent that this tool calls."""
+        """Return the value of ``nested_agents`` for this tool."""
         chosen = self.options["nested_agents"]
         return chosen if isinstance(chosen, str) else chosen.get(tool, "nested")
 

@@ -1,4 +1,4 @@
-"""What the page tells the agent, in requests: context for one turn, and state that both share."""
+"""Values that the page sends to the agent in requests: context for one turn, and shared state."""
 
 from __future__ import annotations
 

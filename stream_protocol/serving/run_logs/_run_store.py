@@ -135,7 +135,7 @@ class Renewal:
     readers: int
     """The number of other workers that read the run."""
     posts: tuple[Post, ...] = ()
-    """What other workers have posted to the run, and what has no reply yet."""
+    """Posts of other workers to the run that have no reply yet."""
 
 
 @dataclass(frozen=True)
