@@ -27,11 +27,11 @@ class RedisRunLog(SharedRunLog):
     ``prefix``: begins all keys and channels. Deployments that share a Redis need one each: with the same, equal ids of
     an app, a user and a chat are one chat. Up to 64 ASCII letters, digits, and ``. _ : / @ -``.
     ``lease``: seconds until a worker that does not renew its leases loses its chats. A run that cannot renew its lease
-    for two thirds of that ends in an error. Must be the same for all workers.
+    for five sixths of that ends in an error. Must be the same for all workers.
     ``expiry``: seconds that a log is kept after its run has ended, for readers at other workers.
     ``bounds``: the limits on the size of each log.
 
-    No run starts while Redis cannot be reached. Runs that have started survive an outage of less than two thirds of a
+    No run starts while Redis cannot be reached. Runs that have started survive an outage of less than a third of a
     lease. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL, client or prefix.
     """
 
