@@ -42,7 +42,8 @@ class LogWriter:
 
     A piece is all that was appended while the last one was sent, so a slow store gets fewer and larger pieces.
     ``renew_lease`` is called when the store does not know the run's lease. ``read_elsewhere``: set while the run has
-    readers at other workers.
+    readers at other workers. ``patience``: the seconds for which the events stay as they are while the store is away.
+    Afterwards they may be joined in memory, and readers at other workers are cut off.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class LogWriter:
         bounds: LogBounds,
         renew_lease: Callable[[], None],
         read_elsewhere: asyncio.Event,
+        patience: float,
     ) -> None:
         self._store = store
         self._run = run
@@ -63,6 +65,7 @@ class LogWriter:
         self._bounds = bounds
         self._renew_lease = renew_lease
         self._read_elsewhere = read_elsewhere
+        self._patience = patience
         self._position = 0
         self._sent = 0
         """Bytes sent since events were last joined in the store."""
@@ -72,20 +75,22 @@ class LogWriter:
 
     async def copy(self) -> None:
         """Returns when the store has the complete log and its end."""
-        failing = False
+        loop = asyncio.get_running_loop()
+        failing_since: float | None = None
         self._log.ack(0)
         while True:
             await self._log.changed(self._position)
             try:
                 if await self._send():
                     return
-                failing = False
+                failing_since = None
                 await self._gather()
             except RunLogError as error:
-                self._log.ack(None)  # memory is more important than readers at other workers
-                if not failing:
+                if failing_since is None:
+                    failing_since = loop.time()
                     logger.warning("The log of run %s is not copied just now: %s", self._run.run_id, error)
-                failing = True
+                elif loop.time() > failing_since + self._patience:
+                    self._log.ack(None)
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _gather(self) -> None:
