@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts
+from tests.demo_page import COLOURED, STREAMING_TEXT, answers, expect_status, field, press, say, texts
 from tests.pages.conftest import Open
 from tests.pages.scenes import BEGINNING, Scenes
 
@@ -161,7 +161,7 @@ def test_a_new_chat_fetches_the_list_once_and_nothing_that_it_does_not_show(open
     assert [name for name in fetched if name.startswith(lazy)] == []
     say(page, "write\n```python\nx = 1\n```\n\n$x^2$")
     expect(page.locator(".katex")).to_have_count(1)
-    expect(page.locator("code [style*=--sdm-c]").first).to_be_visible()
+    expect(page.locator("code").locator(COLOURED).first).to_be_visible()
     assert {name.partition("-")[0] for name in fetched if name.startswith(lazy)} == {"katex", "languages"}
 
 
