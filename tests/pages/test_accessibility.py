@@ -23,7 +23,7 @@ Colors = Literal["light", "dark"]
 @pytest.fixture(scope="module")
 def ai_sdk() -> AiSdkVersion:
     """The version of the AI SDK, on which these tests do not depend."""
-    return 6
+    return 7
 
 
 def complaints(page: Page) -> list[str]:
@@ -99,7 +99,7 @@ def test_code_can_be_scrolled_by_the_keyboard(open_page: Open) -> None:
     say(page, "table")
     expect_status(page, "ready")
     code = page.locator("[data-streamdown=code-block-body]")
-    expect(code.locator(COLOURED).first).to_be_visible()  # a focus on the uncoloured code, which is replaced, would be lost
+    expect(code.locator(COLOURED).first).to_be_visible()  # uncoloured code is replaced, and loses the focus
     expect(code).to_contain_text("def greet")
     page.wait_for_function(SCROLLS)
     code.focus()
