@@ -58,6 +58,26 @@ def test_a_chat_is_marked_while_it_runs_and_searched_renamed_archived_and_delete
     assert "#" not in page.url
 
 
+def test_the_list_of_chats_is_one_stop_of_the_tab_key(page: Page) -> None:
+    for text in ("one stop", "two stops", "three stops"):
+        press(page, "New chat")
+        say(page, text)
+        expect(texts(page)).to_have_text(f"You said: {text}")
+        expect_status(page, "ready")
+    links = sidebar(page).get_by_role("link", name="stop")
+    expect(links).to_have_text(["three stops", "two stops", "one stop"])
+    assert [link.get_attribute("tabindex") for link in links.all()] == ["0", "-1", "-1"]
+    links.first.focus()
+    for key, focused in (("ArrowDown", 1), ("End", -1), ("ArrowUp", -2), ("Home", 0), ("ArrowUp", 0), ("ArrowDown", 1)):
+        page.keyboard.press(key)
+        expect(sidebar(page).get_by_role("list").get_by_role("link").nth(focused)).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="More for two stops")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(sidebar(page).locator("[data-chat]").get_by_role("link")).not_to_have_count(0)
+    assert page.evaluate("document.activeElement.closest('[data-chat]')") is None
+
+
 def test_a_chat_is_opened_by_its_url_and_the_way_back_leads_to_the_one_before(page: Page) -> None:
     say(page, "first")
     expect(texts(page)).to_have_text("You said: first")
