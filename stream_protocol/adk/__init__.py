@@ -88,7 +88,15 @@ from stream_protocol.adk._facts import (
     Waiting,
     Widget,
 )
-from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, UNEXPLAINED, reports_error, told_reason
+from stream_protocol.adk._failures import (
+    ABORTED,
+    FINISH_REASONS,
+    NO_CONTENT,
+    UNEXPLAINED,
+    is_aborted,
+    reports_error,
+    told_reason,
+)
 from stream_protocol.adk._live_events import readable_event
 from stream_protocol.adk._nested_events import NESTED_EVENT, NESTED_EVENTS
 from stream_protocol.adk._posted_events import POSTED_KEY, POSTED_NESTED, POSTED_WIDGETS

@@ -1,0 +1,1 @@
+export{u as Mermaid}from"./index-C8uu0H0P.js";
