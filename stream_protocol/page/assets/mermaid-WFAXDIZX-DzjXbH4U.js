@@ -1,1 +1,0 @@
-export{u as Mermaid}from"./index-C8uu0H0P.js";
