@@ -3,6 +3,7 @@
 ``python -m website.events`` writes the page. Its last column has the converter's chunks for the recording.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,6 +15,10 @@ from website.paths import DOCS, ROOT
 PAGE: Final = ROOT / DOCS / "events.md"
 FRAME: Final = frozenset({"start", "start-step", "finish-step", "finish"})
 """Chunks that are in every stream: the page mentions them once."""
+WHOLE_PART: Final = re.compile(
+    r"`(text|reasoning|tool-input)-start`, (?:`\1-delta`(?: \N{MULTIPLICATION SIGN} \d+)?, )?`\1-(?:end|available)`"
+)
+"""The chunks of a whole part, as the page lists them."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +186,9 @@ HEAD: Final = """\
 # Events
 
 Each row shows a kind of ADK event, its chunks, and a recording. The last column lists the chunks of each turn of the
-recording. It omits `start`, `start-step`, `finish-step`, `finish` and `[DONE]`, which every response has.
+recording. `text-*` means `text-start`, the deltas and `text-end`, and `tool-input-*` means `tool-input-start`, the
+deltas and `tool-input-available`. The column omits `start`, `start-step`, `finish-step`, `finish` and `[DONE]`, which
+every response has.
 
 To see a recording in the built-in chat, download it and run:
 
@@ -189,11 +196,10 @@ To see a recording in the built-in chat, download it and run:
 adk-ui-stream serve --replay parallel_agents.jsonl
 ```
 
-[The Inspector](inspector.md) shows each event beside its chunks. To open a recording in it, run `adk-ui-stream demo`, and
-drop the file on the page.
+To see each event beside its chunks, run `adk-ui-stream demo`, and drop the file on [the Inspector](inspector.md).
 
-A remote agent (`RemoteA2aAgent`) has the same chunks as a local agent. Its data parts become `data-adk-data`, and a failed
-task becomes an error. A message [cannot show some events exactly](decisions/what-a-message-cannot-show.md).
+A remote agent (`RemoteA2aAgent`) has the same chunks as a local agent. Its data parts become `data-adk-data`, and a
+failed task becomes an error. A message [cannot show some events exactly](decisions/what-a-message-cannot-show.md).
 
 <div class="chunks" markdown>
 
@@ -222,7 +228,8 @@ def _line(row: Row) -> str:
 def _shown(types: list[str]) -> str:
     runs = [[*same] for _, same in groupby(name for name in types if name not in FRAME)]
     times = [f" \N{MULTIPLICATION SIGN} {len(run)}" if len(run) > 1 else "" for run in runs]
-    return ", ".join(f"`{run[0]}`{many}" for run, many in zip(runs, times, strict=True)) or "nothing else"
+    chunks = ", ".join(f"`{run[0]}`{many}" for run, many in zip(runs, times, strict=True)) or "nothing else"
+    return WHOLE_PART.sub(r"`\1-*`", chunks)
 
 
 if __name__ == "__main__":
