@@ -16,9 +16,10 @@ PAGE: Final = ROOT / DOCS / "events.md"
 FRAME: Final = frozenset({"start", "start-step", "finish-step", "finish"})
 """Chunks that are in every stream: the page mentions them once."""
 WHOLE_PART: Final = re.compile(
-    r"`(text|reasoning|tool-input)-start`, (?:`\1-delta`(?: \N{MULTIPLICATION SIGN} \d+)?, )?`\1-(?:end|available)`"
+    r"`(text|reasoning|tool-input)-start`, (?:`\1-delta`(?: \N{MULTIPLICATION SIGN} \d+)?, )?"
+    r"`\1-(?:end|available)`(?! )"
 )
-"""The chunks of a whole part, as the page lists them."""
+"""The chunks of a whole part, which the page lists as `text-*`, `reasoning-*` or `tool-input-*`."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +95,13 @@ ROWS: Final = (
         "approval_with_reason",
     ),
     Row(
-        "confirmation that a running tool requests",
+        "[confirmation requested inside a tool](approvals.md#payloads), approved",
         "`tool-approval-request`, `data-adk-confirmation` (`toolCallId`, `hint`, `payload`)",
         "approval_dynamic",
     ),
     Row(
-        "output of a running tool after a denial",
-        "`data-adk-denial` (`toolCallId`, `output`), because clients reject the output of a denied call",
+        "confirmation requested inside a tool, denied",
+        "`data-adk-denial` (`toolCallId`, `output`), because clients reject an output of a denied call",
         "approval_dynamic_denied",
     ),
     Row(
