@@ -164,7 +164,7 @@ ROWS: Final = (
     ),
     Row(
         "error",
-        "The end of each open part, then a masked `error`",
+        "The end of each open part, then an `error` without details",
         "error_in_text error_at_once error_in_call error_told_twice error_recovered error_in_second_agent "
         "error_in_workflow error_beside_branch safety_at_once prompt_blocked malformed_call no_content empty_stream",
     ),
