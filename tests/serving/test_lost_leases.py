@@ -162,6 +162,25 @@ async def test_a_run_stores_no_end_after_the_message_of_a_later_run() -> None:
     assert {EventMetadata.of(event).outcome for event in session.events} == {None}
 
 
+async def test_a_request_that_has_lost_the_chat_meanwhile_rewinds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def is_lost(_lease: InstrumentedLease) -> bool:
+        return False
+
+    service = InstrumentedService(LlmAgent(name="root", model=ScriptedLlm(turns=["One.", "Two."])))
+    async for _ in await service.respond(parse_chat_request(chat(said("hi"))), user_id="local"):
+        pass
+    await service.runs.free()
+    with monkeypatch.context() as paused:
+        paused.setattr(InstrumentedLease, "held", False)
+        paused.setattr(InstrumentedLease, "confirm", is_lost)
+        with pytest.raises(ChatRequestError) as refused:
+            await service.respond(parse_chat_request(chat(said("hi"), trigger="regenerate-message")), user_id="local")
+    assert refused.value.status == 503
+    messages = await service.history("c1", user_id="local")
+    assert messages is not None
+    assert [part.get("text") for part in messages[-1]["parts"] if "text" in part] == ["One."]
+
+
 async def test_a_deletion_that_has_lost_the_chat_meanwhile_deletes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     async def is_lost(_lease: InstrumentedLease) -> bool:
         return False
