@@ -1,4 +1,4 @@
-"""The look of the commands' help: colours, and columns that are the same in all of its sections."""
+"""Layout and colours of the commands' help."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MAX_WIDTH: Final = 100
 """Columns of the help on a wider terminal."""
 
 _FIRST_COLUMN: Final = 26
-"""The most columns of an option's name. The help of a longer one begins on the next line."""
+"""Maximum width of the column with the options. The help of a longer option begins on the next line."""
 
 _DEFAULT: Final = re.compile(r"\[(?:default|required|x?[<>0-9])[^\]]*\]")
-"""The text of click about an option's value."""
+"""Click's note about a value, such as ``[default: 8000]``."""
 
 
 def _dim_defaults(line: str) -> str:
@@ -26,7 +26,7 @@ def _dim_defaults(line: str) -> str:
 _THEME: Final = HelpTheme(
     heading=Style(fg="green", bold=True), invoked_command=Style(bold=True), col1=Style(fg="cyan"), col2=_dim_defaults
 )
-"""Colours that can be read on a dark terminal and on a light one."""
+"""Colours that are readable on a dark terminal and on a light one."""
 
 
 class _Formatter(HelpFormatter):
@@ -35,12 +35,12 @@ class _Formatter(HelpFormatter):
 
 
 class HelpContext(click.Context):
-    """The context of a command whose help has colours."""
+    """Click context whose help uses our layout and colours."""
 
     formatter_class = _Formatter
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-    """Write sections by their headings, each a list of names with their help."""
+    """Write sections in aligned columns. ``sections``: heading -> pairs of a name and its help."""
     assert isinstance(formatter, _Formatter)
     formatter.write_aligned_sections([HelpSection(heading, rows) for heading, rows in sections.items()])

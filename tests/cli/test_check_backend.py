@@ -60,7 +60,10 @@ def test_a_profile_is_a_claim(prompts: str) -> None:
         Path(prompts).write_text(f"{PROMPTS}\nresume = false\nstop = false\n", encoding="utf-8")
         declared = run(*arguments, "--profile", "durable")
     assert claimed.exit_code == 1
-    assert "Claimed by --profile, and not offered: resume, second reader, nothing to resume, stop," in claimed.stdout
+    assert (
+        "Required by --profile, but the server does not offer: resume, second reader, nothing to resume, stop,"
+        in claimed.stdout
+    )
     assert (declared.exit_code, "Claimed" in declared.stdout) == (0, False)
 
 
@@ -130,18 +133,23 @@ def test_a_server_that_cannot_be_reached_is_exit_2() -> None:
 def test_a_text_that_is_not_an_address_is_exit_2(url: str) -> None:
     result = run("--url", url)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == (f"adk-ui-stream: --url {url} is not an address such as http://localhost:8000/api/chat\n")
+    assert result.stderr == (
+        f"adk-ui-stream: --url {url} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ((), "Missing argument 'FILE' or option '--url'"),
-        (("file", "--url", "http://a/b"), "FILE and --url exclude each other"),
-        (("--url", "http://a/b", "--session", "s"), "--session is an option for FILE"),
-        (("file", "--json"), "--prompts, --profile and --json are options for --url"),
-        (("file", "--profile", "chat"), "--prompts, --profile and --json are options for --url"),
-        (("file", "--prompts", "x"), "--prompts, --profile and --json are options for --url"),
+        ((), "Nothing to check: pass FILE or --url"),
+        (("file", "--url", "http://a/b"), "FILE and --url cannot be combined: pass one of them"),
+        (("--url", "http://a/b", "--session", "s"), "--session needs FILE: it cannot be combined with --url"),
+        (("file", "--json"), "--prompts, --profile and --json need --url: they cannot be combined with FILE"),
+        (
+            ("file", "--profile", "chat"),
+            "--prompts, --profile and --json need --url: they cannot be combined with FILE",
+        ),
+        (("file", "--prompts", "x"), "--prompts, --profile and --json need --url: they cannot be combined with FILE"),
         (("--url", "http://a/b", "--profile", "fast"), "'fast' is not one of 'stream', 'chat', 'tools', 'durable'"),
         (("--url", "http://a/b", "--prompts", "missing.toml"), "missing.toml: No such file or directory"),
     ],
