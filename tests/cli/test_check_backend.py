@@ -36,7 +36,7 @@ def test_a_server_that_holds_all_is_exit_0(prompts: str) -> None:
     lines = result.stdout.splitlines()
     assert (result.exit_code, result.stderr) == (0, "")
     assert lines[0] == f"{address}/api/chat, as clients of AI SDK v6 and v7 use it"
-    assert lines[2:4] == ["stream", "  holds        text answer             An answer is a legal stream with text."]
+    assert lines[2:4] == ["stream", "  holds        text answer             A response is a valid stream with text."]
     assert lines[-1] == "AI SDK v6 and v7: stream 9/9"
 
 
@@ -45,7 +45,7 @@ def test_a_broken_rule_is_shown_with_its_chunk_and_its_source_and_is_exit_1(prom
         result = run("--url", f"{address}/api/chat", "--prompts", prompts, "--profile", "chat", "--ai-sdk", "7")
     lines = result.stdout.splitlines()
     at = lines.index("  broken       edit                    An edit does not overwrite the user message.")
-    assert lines[at + 1].strip() == "The answer has the id of the user message, and overwrites it."
+    assert lines[at + 1].strip() == "The response has the id of the user message, and overwrites it."
     assert lines[at + 2].strip().startswith('chunk: {"type":"start","messageId":')
     assert lines[at + 3].strip() == "source: ai: ui/chat.ts"
     assert lines[-1] == "AI SDK v7: chat 9/10"
@@ -79,7 +79,7 @@ def test_the_report_is_json(prompts: str) -> None:
         {
             "name": "text answer",
             "profile": "stream",
-            "rule": "An answer is a legal stream with text.",
+            "rule": "A response is a valid stream with text.",
             "outcome": "holds",
         },
         {
@@ -105,9 +105,9 @@ def test_a_server_cannot_write_to_the_terminal() -> None:
 
 
 STATUSES = [
-    (404, "POST is HTTP 404; --url is the address of the chat itself"),
-    (405, "POST is HTTP 405; --url is the address of the chat itself"),
-    (401, "HTTP 401; set the headers of a user in the file of --prompts"),
+    (404, "POST gets HTTP 404: pass the URL of the chat endpoint as --url"),
+    (405, "POST gets HTTP 405: pass the URL of the chat endpoint as --url"),
+    (401, "HTTP 401: set a user's `headers` in the file of --prompts"),
 ]
 
 
