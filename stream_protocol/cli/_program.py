@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
 import click
+from cloup import HelpFormatter, HelpSection, HelpTheme, Style
 
-from stream_protocol.cli._help import HelpContext, write_sections
 from stream_protocol.wire import printable
 
 INTERRUPTED: Final = 130
@@ -20,6 +21,42 @@ INTERRUPTED: Final = 130
 
 _EMPTY_LINE: Final = "\r\x1b[K"
 """Terminal sequence that clears the current line."""
+
+_MAX_WIDTH: Final = 100
+"""Columns of the help on a wider terminal."""
+
+_FIRST_COLUMN: Final = 26
+"""Maximum width of the column with the options. The help of a longer option begins on the next line."""
+
+_DEFAULT: Final = re.compile(r"\[(?:default|required|x?[<>0-9])[^\]]*\]")
+"""Click's note about a value, such as ``[default: 8000]``."""
+
+
+def _dim_defaults(line: str) -> str:
+    return _DEFAULT.sub(lambda found: click.style(found[0], dim=True), line)
+
+
+_THEME: Final = HelpTheme(
+    heading=Style(fg="green", bold=True), invoked_command=Style(bold=True), col1=Style(fg="cyan"), col2=_dim_defaults
+)
+"""Colours that are readable on a dark terminal and on a light one."""
+
+
+class _Formatter(HelpFormatter):
+    def __init__(self, width: int | None = None, max_width: int | None = None) -> None:
+        super().__init__(width=width, max_width=max_width or _MAX_WIDTH, col1_max_width=_FIRST_COLUMN, theme=_THEME)
+
+
+class HelpContext(click.Context):
+    """Click context whose help uses our layout and colours."""
+
+    formatter_class = _Formatter
+
+
+def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    """Write sections in aligned columns. ``sections``: heading -> pairs of a name and its help."""
+    assert isinstance(formatter, _Formatter)
+    formatter.write_aligned_sections([HelpSection(heading, rows) for heading, rows in sections.items()])
 
 
 class Program(click.Group):
