@@ -1,4 +1,4 @@
-"""The page's suggested prompts: one for each feature, with a title."""
+"""Suggested prompts of the demo's page: one for each feature, with a title."""
 
 from typing import Final
 

@@ -213,4 +213,4 @@ async def _converted(read: Reading[T], content: bytes | bytearray, session: str 
     try:
         return await convert_in_process(read, content, session)
     except UnreadableError as error:
-        raise ChatRequestError(f"This file cannot be shown: {error}.", status=422) from None
+        raise ChatRequestError(f"The file or chat cannot be shown: {error}.", status=422) from None

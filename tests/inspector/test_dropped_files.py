@@ -183,7 +183,7 @@ async def test_what_is_no_recording_is_refused_in_one_sentence(what: str) -> Non
         for way in ("", "/recording", "/pytest"):
             answer = await http.post(f"/api/inspect{way}", content=HOSTILE[what])
             assert answer.status_code == 422, answer.text
-            assert answer.text.startswith("This file cannot be shown: ")
+            assert answer.text.startswith("The file or chat cannot be shown: ")
             assert "\n" not in answer.text
             assert len(answer.text) < 300
 
