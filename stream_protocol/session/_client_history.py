@@ -1,8 +1,8 @@
-"""Chats whose history comes with each request: the events before the last message, and the turn that it asks for.
+"""Reads a chat whose client sends the whole history: the events before the last message, and the requested turn.
 
-Nothing in such a history is checked. An app chooses this for chats in which a false history harms nobody but the
-client. So the model reads the history, and nothing runs because of it. An approval is refused: it would run a call with
-arguments that only the client has seen.
+The history is not checked. An app chooses this mode for chats in which a false history harms only the client itself.
+The model reads the history, but no call in it is executed. Approvals are refused, because an approval would run a call
+with arguments that only the client has seen.
 """
 
 from __future__ import annotations
@@ -33,20 +33,21 @@ HistoryMode = Literal["server", "client", "text"]
 
 @dataclass(frozen=True, kw_only=True)
 class RestoredHistory:
-    """A request's own history, and the turn that its last message asks for."""
+    """History from a request's earlier messages, and the plan for its last message."""
 
     events: list[Event]
-    """The events before this turn, to be appended to an empty session."""
+    """The events before this turn, for an empty session."""
     request_plan: NewUserTurn | AnsweredCalls
-    """``AnsweredCalls`` have no ``past`` here: the message and the ids in it are the client's."""
+    """The plan. ``AnsweredCalls`` have no ``past`` here, because the message and its ids come from the client."""
 
 
 def restore_client_history(
     request: ChatRequest, *, agent: str, agents: Collection[str] = (), mode: Literal["client", "text"] = "client"
 ) -> RestoredHistory:
-    """The chat before the last message, and that message's turn: the user's text, or the outputs of client tools.
+    """Convert the request's earlier messages to events, and plan its last message: a user message or client tool
+    outputs.
 
-    ``agent`` and ``agents``: as for ``messages_to_events``. Raises ``ChatRequestError`` for a request that is refused.
+    ``agent`` and ``agents``: as for ``messages_to_events``. Raises ``ChatRequestError`` for a refused request.
     """
     *earlier, last = request.messages_to_target
     if last["role"] == "assistant":
@@ -81,12 +82,12 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
 
 
 def _call_ids(messages: Iterable[UIMessage]) -> CallIds:
-    """The ids of all calls in these messages: the events made of them have others."""
+    """Return the ids of all calls in these messages. The events made from the messages have other ids."""
     return CallIds(part["toolCallId"] for message in messages for part in message["parts"] if is_tool_part(part))
 
 
 def _last_calls(message: UIMessage) -> list[ToolPart]:
-    """The calls of the last step, without those that a provider ran."""
+    """Return the calls of the last step, without calls that the model provider executed."""
     calls: list[ToolPart] = []
     for part in message["parts"]:
         if part["type"] == "step-start":

@@ -1,7 +1,6 @@
-"""The texts and files of a message as a record of its run holds them, so that another worker can read them again.
+"""Stores the texts and files of a user message in the record of its run, so that another worker can read them.
 
-A record never holds the bytes of a file. It names the place where they can be read: an artifact and its version, or the
-part of a message.
+The record has no file bytes. It names the place that has them: an artifact and its version, or a part of a message.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ if TYPE_CHECKING:
     from stream_protocol.wire import FilePart, UIMessage
 
 
-def recorded_words(said: Iterable[TextOrFile]) -> list[dict[str, Any]]:
-    """Return the texts and files of a message as JSON, each file by its place."""
-    return [_recorded(each) for each in said]
+def recorded_words(texts_and_files: Iterable[TextOrFile]) -> list[dict[str, Any]]:
+    """Return the texts and files of a message as JSON. Each file is given by its place."""
+    return [_recorded(item) for item in texts_and_files]
 
 
-def _recorded(said: TextOrFile) -> dict[str, Any]:
-    match said:
+def _recorded(text_or_file: TextOrFile) -> dict[str, Any]:
+    match text_or_file:
         case str():
-            return {"text": said}
+            return {"text": text_or_file}
         case LinkedFile():
-            return {"url": said.url, "mediaType": said.media_type, "name": said.name}
+            return {"url": text_or_file.url, "mediaType": text_or_file.media_type, "name": text_or_file.name}
         case SavedFile() | InlineFile(origin=SavedFile()):
-            file = said if isinstance(said, SavedFile) else cast("SavedFile", said.origin)
+            file = text_or_file if isinstance(text_or_file, SavedFile) else cast("SavedFile", text_or_file.origin)
             return {
                 "artifact": file.artifact,
                 "version": file.version,
@@ -50,10 +49,10 @@ def _recorded(said: TextOrFile) -> dict[str, Any]:
 def words_from_record(
     recorded: Iterable[dict[str, Any]], message: UIMessage, events: Sequence[Event]
 ) -> list[TextOrFile]:
-    """Return what ``recorded_words`` was given. A saved file is an artifact again, which the caller loads.
+    """Return the texts and files from JSON that ``recorded_words`` made. The caller must load saved artifacts.
 
-    ``message``: that of the request. ``events``: those of the session, also the ones that were taken back.
-    Raises ``ChatRequestError`` if a file is not there any more.
+    ``message``: the request's message. ``events``: all events of the session, including rewound events. Raises
+    ``ChatRequestError`` if a file no longer exists.
     """
     return [*_words_from_record(recorded, message, events)]
 
@@ -61,15 +60,15 @@ def words_from_record(
 def _words_from_record(
     recorded: Iterable[dict[str, Any]], message: UIMessage, events: Sequence[Event]
 ) -> Iterator[TextOrFile]:
-    for each in recorded:
-        match each:
+    for item in recorded:
+        match item:
             case {"text": str(text)}:
                 yield text
             case {"url": str(url), "mediaType": str(media_type), "name": name}:
                 yield LinkedFile(media_type=media_type, url=url, name=name)
             case {"artifact": str(artifact), "version": int(version), "line": str(line), "mediaType": str(media_type)}:
                 yield SavedFile(
-                    line=line, artifact=artifact, version=version, media_type=media_type, name=each.get("name")
+                    line=line, artifact=artifact, version=version, media_type=media_type, name=item.get("name")
                 )
             case {"part": int(index), "event": None}:
                 yield read_file(cast("FilePart", message["parts"][index]))
