@@ -1,4 +1,4 @@
-"""Tests that every run log must pass. For a run log of your own:
+"""Tests that every run log must pass. To test your own run log:
 
     class TestMyRunLog(RunLogConformance):
         @pytest.fixture
@@ -8,9 +8,9 @@
             await first.aclose()
             await second.aclose()
 
-``workers`` are the run logs of two workers that share one empty store. For a run log of a single process, give the same
-object twice. The tests are coroutines: they need pytest-asyncio (``asyncio_mode = "auto"``) or another plugin that runs
-them. A test fails after ``HANG`` seconds of waiting.
+``workers`` are the run logs of two workers that share one empty store. For a run log of a single process, yield the
+same object twice. The tests are coroutines: they need pytest-asyncio (``asyncio_mode = "auto"``) or another plugin that
+runs them. A test fails after ``HANG`` seconds of waiting.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ Workers: TypeAlias = tuple[RunLog, RunLog]
 """The run logs of two workers."""
 
 HANG: Final = 20.0
-"""Seconds after which a test that waits fails."""
+"""Seconds of waiting after which a test fails."""
 
 BUSY: Final = 0.5
 """Seconds for which a test blocks the event loop, like a garbage collection or a large JSON value."""
@@ -64,22 +64,22 @@ class FakeOwner:
         return b"re: " + post
 
     def say(self, *words: str) -> None:
-        """Writes a text delta for each word."""
+        """Write a text delta for each word."""
         self.log.append(*[delta(word) for word in words])
 
     def finish(self) -> None:
-        """Writes the end of the text and of the response."""
+        """Write the end of the text and of the response."""
         self.log.append(END, SSE_DONE)
         self.log.close()
 
 
 def delta(word: str) -> bytes:
-    """The SSE event of a text delta."""
+    """Return the SSE event of a text delta."""
     return b'data: {"type":"text-delta","id":"text-1","delta":"' + word.encode() + b'"}\n\n'
 
 
 async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[FakeOwner, Lease]:
-    """Starts a run that has the lease of a chat, and has written the beginning of a text."""
+    """Start a run that has the lease of a chat, and has written the beginning of a text."""
     owner = FakeOwner(EventBuffer(worker.bounds))
     lease = await worker.claim(chat, request, owner)
     lease.open()
@@ -88,21 +88,21 @@ async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> t
 
 
 async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
-    """Returns the run in the chat, as this worker sees it."""
+    """Return the run in the chat, as this worker sees it."""
     info = await worker.current(chat)
     assert info is not None
     return info
 
 
 async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
-    """Returns a reader of the run in the chat."""
+    """Return a reader of the run in the chat."""
     found = await worker.read(CHAT, (await running(worker)).run_id, rebuild=rebuild)
     assert found is not None
     return found
 
 
 async def until(reader: RunReader, what: bytes) -> bytes:
-    """Reads until ``what`` has arrived. Returns all bytes that were read."""
+    """Read until ``what`` has arrived. Returns all bytes that were read."""
     read = b""
     async with asyncio.timeout(HANG):
         while what not in read:
@@ -111,13 +111,13 @@ async def until(reader: RunReader, what: bytes) -> bytes:
 
 
 async def rest(reader: RunReader) -> bytes:
-    """Reads to the end."""
+    """Read to the end."""
     async with asyncio.timeout(HANG), aclosing(reader):
         return b"".join([piece async for piece in reader])
 
 
 async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
-    """Waits until the condition is true."""
+    """Wait until the condition is true."""
     async with asyncio.timeout(HANG):
         while True:
             if await true():
@@ -126,7 +126,7 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def freed(*workers: RunLog, chat: str = CHAT) -> None:
-    """Waits until each of these workers knows that no run has the chat's lease: the run's own worker is told last."""
+    """Wait until none of these workers sees a lease on the chat. The run's own worker may see it last."""
 
     async def free() -> bool:
         return [await worker.current(chat) for worker in workers] == [None] * len(workers)
@@ -135,7 +135,7 @@ async def freed(*workers: RunLog, chat: str = CHAT) -> None:
 
 
 def said(stream: bytes) -> str:
-    """The text of a stream, with its deltas joined."""
+    """Return the text of a stream, with its deltas joined."""
     front = b'"type":"text-delta","id":"text-1","delta":"'
     return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()
 
@@ -228,7 +228,7 @@ class RunLogConformance:
         owner = FakeOwner(EventBuffer(workers[0].bounds))
         lease = await workers[0].claim(CHAT, "request", owner)
         owner.finish()
-        await asyncio.sleep(BUSY)  # the store has the log
+        await asyncio.sleep(BUSY)  # until the store has the log
         assert {(await running(worker)).phase for worker in workers} == {"claimed"}
         lease.open()
         for worker in workers:
@@ -312,7 +312,7 @@ class RunLogConformance:
     async def test_a_stop_is_known_to_the_requests_that_wait_at_any_worker(self, workers: Workers) -> None:
         assert [await worker.newest_stop(CHAT) for worker in workers] == ["", ""]
         owner, lease = await begin(workers[0])
-        assert await workers[1].stop(CHAT, lease.run_id)  # another request interrupts it: nobody stops the chat
+        assert await workers[1].stop(CHAT, lease.run_id)  # a stop of one run is not a stop of the chat
         assert [await worker.newest_stop(CHAT) for worker in workers] == ["", ""]
         found = {""}
         for worker in workers:
@@ -395,7 +395,7 @@ class RunLogConformance:
 
     async def test_a_loop_that_was_busy_for_a_moment_does_not_lose_the_lease(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])
-        time.sleep(BUSY)  # noqa: ASYNC251 - the loop is to be busy
+        time.sleep(BUSY)  # noqa: ASYNC251 - blocks the loop on purpose
         async with asyncio.timeout(HANG):
             assert await lease.confirm()
         assert lease.held
@@ -440,7 +440,7 @@ async def _phase(worker: RunLog, phase: str, chat: str = CHAT) -> None:
 
 
 async def _refused(worker: RunLog) -> RunInfo:
-    """Claims a chat whose lease another run has. Returns that run."""
+    """Claim a chat whose lease another run has, and return that run."""
     try:
         await worker.claim(CHAT, "another", FakeOwner(EventBuffer()))
     except ChatTakenError as taken:
