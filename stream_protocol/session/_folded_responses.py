@@ -129,7 +129,7 @@ class PageMessages:
         return [message for turn in self._turns for message in turn.messages()]
 
     def newest_messages(self) -> list[UIMessage]:
-        """Return the messages of the newest turn: the user's message, if there is turn, and the assistant's."""
+        """Return the messages of the newest turn: the user's message, if there is one, and the assistant's."""
         return list(self._turns[-1].messages())
 
     def _add_late_results(self) -> None:
@@ -154,7 +154,7 @@ class PageMessages:
 
 
 class _PageTurn:
-    """Builder for turn turn: its user message and its assistant message."""
+    """Builder for one turn: its user message and its assistant message."""
 
     def __init__(self, message_id: str, settings: Settings, call_ids: CallIds) -> None:
         self._message_id = message_id
@@ -210,7 +210,7 @@ class _PageTurn:
         self._message = fold_response(chunks, _apply_approvals(self._message, events), self._settings)
 
     def messages(self) -> Iterator[UIMessage]:
-        """Yield the user's message, if the turn has turn, and the assistant's, if it has parts.
+        """Yield the user's message, if the turn has one, and the assistant's, if it has parts.
 
         The client refuses a message without parts when it validates messages (``validateUIMessages``).
         """

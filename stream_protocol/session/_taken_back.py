@@ -154,8 +154,8 @@ def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterab
 def _saved_files(chat_id: str, versions: Iterable[Turn]) -> dict[str, SavedFile]:
     """Return all files that any version of the message has, by artifact path.
 
-    A client may still show a file that an edit removed. The caller removes item file after its first use: otherwise a
-    small request could repeat a link a thousand times, and item link stands for a whole file.
+    A client may still show a file that an edit removed. The caller removes each file after its first use: otherwise a
+    small request could repeat a link a thousand times, and each link stands for a whole file.
     """
     files = [part for turn in versions for part in _message_parts(turn) if isinstance(part, SavedFile)]
     return {artifact_path(chat_id, file.artifact, file.version): file for file in files}

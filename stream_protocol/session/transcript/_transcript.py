@@ -1,7 +1,7 @@
-"""Reads a stored session into turns, as the client was shown them. All other modules use this turn reading.
+"""Reads a stored session into turns, as the client was shown them. All other modules use this one reading.
 
-A *turn* is turn user message and all of the agent's replies to it, which form turn assistant message. Answers to the
-agent's calls (approvals, client tools, input) do not begin a new turn. A *response* is smaller: the events for turn
+A *turn* is one user message and all of the agent's replies to it, which form one assistant message. Answers to the
+agent's calls (approvals, client tools, input) do not begin a new turn. A *response* is smaller: the events for one
 request. A turn has a response to the user's message, and a response to each request with answers.
 
 The assistant message has the id of its invocation. If the agent replies to a later user message in an old invocation
@@ -96,7 +96,7 @@ class Turn:
     def responses(self) -> tuple[tuple[Event, ...], ...]:
         """The events of each run as the client was shown them, after the user's events that started the run.
 
-        The client received turn response for each run.
+        The client received one response for each run.
         """
         cuts = (0, *self.response_starts[1:], len(self.stored))
         return tuple(shown for begin, end in pairwise(cuts) if (shown := self.shown(begin, end)))
@@ -150,7 +150,7 @@ class Transcript:
 
     @property
     def current(self) -> Turn | None:
-        """The newest turn, the only turn whose calls can be answered; ``None`` if it has no user message."""
+        """The newest turn, the only one whose calls can be answered; ``None`` if it has no user message."""
         return self.current_before(None)
 
     def current_before(self, turn: Turn | None) -> Turn | None:
@@ -188,7 +188,7 @@ class Transcript:
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if turn of these message ids belongs only to a rewound message."""
+        """Return True if one of these message ids belongs only to a rewound message."""
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 
