@@ -2,7 +2,7 @@
 
 A context variable holds the channel. It is therefore available in the run's task, in the tasks and threads in which ADK
 runs tools, and in runs inside an ``AgentTool``. A tool may start its own threads, or be called from elsewhere, so the
-channel is also stored for the context of the tool's call. Without a service there is no channel.
+channel is also stored for the context of the tool's call. Outside a service there is no channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,8 +36,8 @@ class CallScope(NamedTuple):
 
     channel: RunChannel
     shown: Context | None
-    """The context of the outermost ``AgentTool`` call around this call, which the client is shown instead; ``None`` if
-    there is no such call."""
+    """The context of the outermost ``AgentTool`` call around this call. The client is shown that call instead. ``None``
+    if this call is not inside an ``AgentTool``."""
 
 
 _CHANNEL: Final[ContextVar[RunChannel | None]] = ContextVar("adk_ui_stream_channel", default=None)

@@ -147,8 +147,8 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
 
 
 def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
-    """Return a function that sends the progress of this call from any task; ``None`` if the context is not that of a
-    call.
+    """Return a function that sends the progress of this call from any task; ``None`` if the context does not belong to
+    a call.
 
     An MCP server's notification arrives in a task of the server's session, which may belong to another run.
     """

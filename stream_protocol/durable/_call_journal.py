@@ -1,8 +1,8 @@
 """Stores the results of model and tool calls, so that each call is executed once even if its run is executed again.
 
 Each call is a separate workflow, whose id contains the run and the call's name. It is neither a step nor a child of the
-run's workflow, because DBOS numbers those in their starting order, which parallel branches may change. A workflow is
-stored as pending before it starts, so a call that began and did not end can be found.
+run's workflow, because DBOS numbers steps and children in their starting order, which parallel branches may change. A
+workflow is stored as pending before it starts, so a call that began and did not end can be found.
 """
 
 from __future__ import annotations

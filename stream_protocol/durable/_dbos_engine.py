@@ -80,11 +80,13 @@ class DbosEngine:
     """Engine that executes a run again if its worker died: ``ChatService(…, engine=DbosEngine("postgresql://…"))``.
 
     ``url``: the database in which DBOS stores workflows: PostgreSQL for many workers, or ``sqlite:///runs.db`` for one
-    machine. ``None``: the DBOS that the app has constructed and launched itself. ``idempotent_tools``: the names of
-    tools that may be executed again if they began and did not end. Other tools get an error as their result, which the
-    model reads. ``version``: the version of the app's agents. Only a worker of the same version executes a run again.
-    Change it when an agent's tools or the order of its calls change. Names and classes of agents are compared
-    automatically.
+    machine. ``None``: the DBOS that the app has constructed and launched itself.
+
+    ``idempotent_tools``: the names of tools that may be executed again if they began and did not end. Other tools get
+    an error as their result, which the model reads.
+
+    ``version``: the version of the app's agents. Only a worker of the same version executes a run again. Change it when
+    an agent's tools or the order of its calls change. Names and classes of agents are compared automatically.
 
     Deployments may share a database: each finds only the runs of its own app, session store and run log. An SQLite file
     is for one process at a time.
@@ -360,7 +362,7 @@ def _stop_polling(dbos: DBOS) -> None:
 
 
 def _log_as_others() -> None:
-    """Send DBOS's log lines to the root logger, instead of its own handler for the terminal."""
+    """Send DBOS's log lines to the root logger. By default DBOS prints them to the terminal with a separate handler."""
     logger = logging.getLogger("dbos")
     logger.handlers.clear()
     logger.propagate = True

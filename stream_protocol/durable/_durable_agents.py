@@ -31,8 +31,8 @@ def unsupported_agents(root: BaseNode) -> list[str]:
 
 
 def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAgent:
-    """Return a durable copy of the tree. An agent that is used as a tool is stored as part of the tool, and is not
-    changed."""
+    """Return a durable copy of the tree. An agent inside an ``AgentTool`` is not wrapped: the tool's whole result is
+    stored."""
     durable = root.clone()
     for agent in _tree(durable):
         if isinstance(agent, LlmAgent):
@@ -41,8 +41,8 @@ def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAg
 
 
 def shape(root: BaseNode) -> list[str]:
-    """Return the types and names of all agents. The names of stored calls depend on them, so a change is a new
-    version."""
+    """Return the types and names of all agents. The names of stored calls depend on them, so a different list is a
+    different version."""
     return [f"{type(agent).__name__} {agent.name}" for agent in _tree(root)]
 
 

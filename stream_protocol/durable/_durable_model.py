@@ -42,7 +42,7 @@ class ModelCallNames:
 
 
 def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
-    """Return a model of the same class whose responses are stored in each durable run."""
+    """Return a copy of the model whose responses are stored in each durable run. The copy has the model's class."""
 
     async def generate_content_async(
         llm_request: LlmRequest,

@@ -36,7 +36,7 @@ class RecordedToolError(Exception):
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
-    """Return a tool of the same class that is executed once in each durable run.
+    """Return a copy of the tool that is executed once in each durable run. The copy has the tool's class.
 
     ``idempotent``: the names of tools that may be executed again.
     """

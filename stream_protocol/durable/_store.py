@@ -33,7 +33,7 @@ CONNECTIONS: Final = 5
 """Database connections of DBOS itself, in addition to the one that listens. A call waits if all of them are in use."""
 
 CLIENT_CONNECTIONS: Final = 4
-"""Database connections for queries that must not block, in addition to those of DBOS itself."""
+"""Database connections for queries that must not block, in addition to DBOS's own connections."""
 
 NEEDING_PYTHON: Final = (3, 12)
 NEEDED_SQLITE: Final = (3, 42)
@@ -51,7 +51,7 @@ def is_postgres(url: str) -> bool:
 
 
 def check_store_url(url: str) -> None:
-    """Raise ``StreamProtocolError`` unless the URL is that of an SQLite file or of PostgreSQL.
+    """Raise ``StreamProtocolError`` unless the URL names an SQLite file or a PostgreSQL database.
 
     The error does not quote the URL, which may contain a password.
     """

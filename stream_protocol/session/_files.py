@@ -209,10 +209,10 @@ def _too_large() -> ChatRequestError:
 
 
 def _unquote(text: bytes) -> bytes:
-    """Decode percent escapes, like ``unquote_to_bytes`` with far less memory. That function creates an object for each
-    escape: 30 MiB of them would take seconds and a gigabyte.
+    """Decode percent escapes with little memory. ``unquote_to_bytes`` creates an object for each escape: 30 MiB of them
+    would need seconds and a gigabyte.
 
-    Quoted-printable has the same escapes with another sign, and its decoder is written in C.
+    The escapes are converted to those of quoted-printable, which has a decoder written in C.
     """
     decoded: list[bytes] = []
     start = 0

@@ -1,8 +1,8 @@
 """Adds responses to messages in order, as the client does: for a stored session and for a recording.
 
 The module also applies the effects of later turns on earlier messages. A late result goes to the message with its call.
-A call or an approval that nobody can answer any more is closed. ``transcript`` decides which events form a message, and
-``KnownCalls`` finds the call of a response.
+If a call or an approval can no longer be answered, it is closed. ``transcript`` decides which events form a message,
+and ``KnownCalls`` finds the call of a response.
 """
 
 from __future__ import annotations
@@ -43,11 +43,10 @@ _WITHOUT_QUESTION: Final = ("input-available", "output-available", "output-error
 """States in which a call shows no question to the user."""
 
 _FILE_PLACE: Final = "adk-ui-stream-file:"
-"""Prefix of placeholder URLs for files. No real URL begins with it: real ones are links, data URLs and
-artifact URLs."""
+"""Prefix of placeholder URLs for files. Real URLs do not begin with it: they are links, data URLs and artifact URLs."""
 
 _WAITING: Final = ("input-available", "approval-requested")
-"""States of a call that nobody has answered yet."""
+"""States of a call that still needs an answer."""
 
 
 class HistorySettings(Settings):
@@ -135,8 +134,8 @@ class PageMessages:
     def _add_late_results(self) -> None:
         """Add results in the newest turn to the earlier messages that have their calls.
 
-        A live client cannot get such a result, because it refuses an output for a call of another message. If a model
-        reuses an id, the result belongs to the newest call.
+        These results cannot be sent to a live client, because it refuses an output for a call of an earlier message. If
+        a model reuses an id, the result belongs to the newest call.
         """
         for event in self._new if len(self._turns) > 1 else ():
             late: dict[_PageTurn, list[int]] = {}

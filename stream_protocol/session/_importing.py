@@ -55,7 +55,7 @@ RESERVED: Final = "adk_"
 """Prefix of ADK's own calls."""
 
 NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve or reject."
-"""ADK's own text for a call that waits for approval, so that the model reads the same as in an ADK history."""
+"""ADK's own text for a call that waits for approval. The model then reads the text that an ADK history would have."""
 
 
 def messages_to_events(

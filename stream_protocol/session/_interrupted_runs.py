@@ -1,4 +1,4 @@
-"""Creates the events that are appended after a run, so that history and the next prompt match what the client showed.
+"""Creates the events that are appended after a run, so that history and the next prompt match the shown content.
 
 ADK stores only complete events. A run may have streamed text that no complete event repeats. If a run failed or was
 stopped, the session does not show this, and some calls have no response.
@@ -127,10 +127,10 @@ def _end_mark(turn: Turn, agent: str, code: str) -> Event:
 def _missing_responses(
     turn: Turn, error_text: str, *, closes_pending: bool, hidden: Container[str], failed: Container[str]
 ) -> Iterator[Event]:
-    """Yield error responses for the turn's unanswered calls: one event for each event with such calls.
+    """Yield error responses for the turn's unanswered calls. Calls of one event get one event with their responses.
 
-    ``hidden``: ids of stored events that the client was not shown. A client tool's call counts as unanswered if only
-    such an event responds to it. ``failed``: the client's ids of calls whose tools raised.
+    ``hidden``: ids of stored events that the client was not shown. If only hidden events respond to a client tool's
+    call, the call counts as unanswered. ``failed``: the client's ids of calls whose tools raised.
     """
     delegated = {event.isolation_scope for event in turn.stored}
     unanswered = (

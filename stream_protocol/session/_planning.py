@@ -129,10 +129,10 @@ def _plan_continuation(
 def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: Mapping[str, str]) -> bool:
     """Return True if the agent continues only after this call is answered too. ``answered``: calls with a new answer.
 
-    An agent waits for all calls of one model response, except for credentials, which can come in other ways. ADK cannot
-    distinguish two calls with the same id, so they are answered together. The same holds for agents that ADK resumes
-    through a common agent, because that agent continues as if all calls were answered. ``resumed``: the agent that ADK
-    resumes, by ``tool_call_id``.
+    An agent waits for all calls of one model response, except for credentials, which can come in other ways. Two calls
+    with equal ids are answered together, because ADK cannot distinguish them. If ADK resumes several agents through a
+    common agent, all their calls are answered together, because the common agent continues as if they all were.
+    ``resumed``: the agent that ADK resumes, by ``tool_call_id``.
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:
         return False

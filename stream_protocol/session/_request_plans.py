@@ -44,8 +44,8 @@ class NewUserTurn:
     client_message_id: str
     """The client's id of the user message."""
     rewind_before: str | None = None
-    """The invocation to rewind first, together with all later ones. Set for an edited or regenerated message, and for a
-    history that the client truncated."""
+    """The invocation to rewind first, together with all later invocations. Set for an edited or regenerated message,
+    and for a history that the client truncated."""
     answers: tuple[CallAnswer, ...] = ()
     """The user's answers in the preceding assistant message: denials, and outputs. They start no run."""
     rejections: tuple[CallAnswer, ...] = ()

@@ -68,8 +68,8 @@ def _answers_for_run(answers: Sequence[CallAnswer], idempotency_key: str | None)
     """Return the input for a run with these answers. ADK adds the content of a run to one branch only, so answers for
     other branches become events before the run.
 
-    Answers that the model must read also become such events, if the content has an approval or a credential. ADK hides
-    an event with an approval or a credential from the model, together with everything else in that event.
+    If the content has an approval or a credential, answers that the model must read also become events before the run.
+    ADK hides an event with an approval or a credential from the model, together with its other content.
     """
     branch = _branch(answers[-1])
     hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)

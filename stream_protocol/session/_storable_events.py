@@ -1,5 +1,5 @@
-"""Converts the values in an event to plain JSON before it is stored, so that every store keeps the values the client
-saw.
+"""Converts the values in an event to plain JSON before it is stored, so that each store returns the values that the
+client was shown.
 
 ADK's stores differ. The memory store keeps any object. The others drop ``None`` fields and aliases of models, refuse
 some values, and write others as their ``repr``. SQLite cannot read deeply nested values. Plain JSON is the same in all
@@ -38,9 +38,9 @@ _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
 def make_storable(event: Event, state_writers: Mapping[str, Collection[str]]) -> list[str]:
     """Replace the event's values by plain JSON, in place. Return a problem text for each value without a JSON form.
 
-    If a tool result has no JSON form, the call gets an error. The same holds for a tool that wrote such a value to the
-    state. Other values without a JSON form are left out. ``state_writers``: state key -> the ids of the calls that
-    wrote the key, as far as they are known.
+    If a tool result has no JSON form, the call gets an error. If a tool wrote such a value to the state, its call gets
+    an error too. Other values without a JSON form are left out. ``state_writers``: state key -> the ids of the calls
+    that wrote the key, as far as they are known.
     """
     problems: list[str] = []
     responses = event.get_function_responses()

@@ -1,7 +1,7 @@
-"""Finds the stored response for a repeated request, and decides whether the client gets it again.
+"""Finds the stored response for a repeated request, and decides if the client gets it again.
 
-A client repeats a request if it lost the response. ADK stores no event for the end of a run, so this module also
-decides whether a stored response is complete.
+A client repeats a request if it lost the response. ADK stores no event for the end of a run, so this module also finds
+out if a stored response is complete.
 """
 
 from __future__ import annotations

@@ -84,9 +84,9 @@ def _renamed_calls(parts: list[ToolPart], calls: Mapping[str, StoredCall], tools
     """Map call ids that only the client has to the ids of the stored calls.
 
     If a model adapter gives no call ids, ADK generates two ids for a call. The client received the id of the partial
-    event, and the session has the id of the complete event. Such parts and calls of the same tool are matched in order.
-    So are calls of parallel agents that used the same id, because they are stored in a different order than they were
-    shown.
+    event, and the session has the id of the complete event. Parts with unknown ids are matched with the calls of the
+    same tool in order. Parallel agents can also use one id twice. Their calls are stored in a different order than they
+    were shown, so they are matched in the same way.
     """
     unknown = [part for part in parts if tools.get(part["toolCallId"]) != tool_name(part)]
     known = {part["toolCallId"] for part in parts if tools.get(part["toolCallId"]) == tool_name(part)}
@@ -115,7 +115,7 @@ def _takes_output(call: StoredCall | None) -> bool:
 def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> StoredCall:
     """Return the stored call for an answer.
 
-    Raises ``ChatRequestError`` (409) if the call does not exist, needs another kind of answer, or was closed.
+    Raises ``ChatRequestError`` (409) if the call does not exist, needs a different kind of answer, or was closed.
     """
     call = calls.get(answer.tool_call_id)
     if call is None or answer.is_approval is not (call.kind is CallKind.APPROVAL):

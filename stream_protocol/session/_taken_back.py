@@ -1,8 +1,8 @@
 """Plans the user's new, edited or regenerated message, and the rewind that removes stored messages first.
 
-A message that is sent again or regenerated replaces everything stored from that message on. Some UI libraries edit in
-another way: they send the messages before the edited one, and a new message. An outdated tab sends the same request, so
-the app decides what a truncated history means.
+A message that is sent again or regenerated replaces everything stored from that message on. Some UI libraries edit
+differently: they send only the messages before the edited one, and a new message. An outdated tab sends an equal
+request, so the app decides what a truncated history means.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def plan_new_message(
 
 
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:
-    """Return the first turn after the newest turn that the client has a message of. ``None`` if the history is
-    complete.
+    """Return the first turn that is missing in the client's history; ``None`` if the history is complete.
 
-    A turn is kept or removed as a whole, because a client that disconnected early has the question without the reply. A
-    message without earlier user messages is the first message of the chat. If the client has earlier user messages and
+    The newest message that the client has decides; all later turns are missing. A turn is present or missing as a
+    whole, because a client that disconnected early has the question without the reply. A message without earlier user
+    messages is the first message of the chat, so all turns are missing. If the client has earlier user messages and
     none of them is stored, the history comes from elsewhere, and the result is ``None``.
 
     Raises ``ChatRequestError`` (409) if the client has a rewound message. The messages that follow it belong to a

@@ -1,9 +1,9 @@
 """Adds missing thought signatures to function calls, with a callback that an app can give to an agent.
 
 Gemini 3 refuses a request if a function call of the current turn has no thought signature. A signature can be missing
-in an imported history, in a history of another model, or for a call that a callback created. Google's page on thought
-signatures defines which call needs a signature: the first one of a model response, because parallel calls share it. The
-page also defines the placeholder value.
+in an imported history, in a history of another model, or for a call that a callback created. Google's documentation of
+thought signatures defines which call needs a signature: the first one of a model response, because parallel calls share
+it. It also defines the placeholder value.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def repair_thought_signatures(callback_context: CallbackContext, llm_request: Ll
 
         LlmAgent(…, before_model_callback=repair_thought_signatures)
 
-    A call without a signature gets the stored signature of the same call, or ``SKIP_SIGNATURE``. Requests to other
-    models and existing signatures stay the same, and the session is not changed.
+    A call without a signature gets the signature that the session has for this call, or ``SKIP_SIGNATURE``. Requests to
+    other models, existing signatures, and the session are not changed.
     """
     if not _is_gemini_3(llm_request.model or ""):
         return

@@ -86,10 +86,12 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
     """Return the parts of a stored user event in order, without references to artifacts. Saved files become
     ``SavedFile``.
 
-    ``turn``: this event and the events up to the next user message. The plugin lists each artifact with its newest
-    version in the agent's first event. Until that event is stored, version 0 is assumed. Files of the same name have
-    consecutive versions. ``save_input_blobs_as_artifacts`` lists no artifact. It names an artifact after the invocation
-    and the part's index, and the line of text contains this name.
+    ``turn``: this event and the events up to the next user message.
+
+    ``SaveFilesAsArtifactsPlugin`` lists each artifact with its newest version in the agent's first event. Until that
+    event is stored, version 0 is assumed. Files of the same name have consecutive versions.
+    ``save_input_blobs_as_artifacts`` lists no artifacts. It names an artifact after the invocation and the part's
+    index, and writes the name into the line.
     """
     versions: dict[str, int] = {}
     event = _whole_speech(event, turn)

@@ -71,7 +71,7 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
 
 
 def _words(facts: EventFacts) -> _Words:
-    """Return a key that is equal for user messages with the same client id and the same texts: regenerated ones."""
+    """Return a key that is equal for all versions of a regenerated user message: the client's id and the texts."""
     return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
 
 

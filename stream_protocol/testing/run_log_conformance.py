@@ -102,7 +102,7 @@ async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
 
 
 async def until(reader: RunReader, what: bytes) -> bytes:
-    """Read until ``what`` has arrived. Returns all bytes that were read."""
+    """Read until the bytes ``what`` have arrived. Returns all bytes that were read."""
     read = b""
     async with asyncio.timeout(HANG):
         while what not in read:
@@ -440,7 +440,7 @@ async def _phase(worker: RunLog, phase: str, chat: str = CHAT) -> None:
 
 
 async def _refused(worker: RunLog) -> RunInfo:
-    """Claim a chat whose lease another run has, and return that run."""
+    """Claim a chat that is already claimed, and return the run that has its lease."""
     try:
         await worker.claim(CHAT, "another", FakeOwner(EventBuffer()))
     except ChatTakenError as taken:

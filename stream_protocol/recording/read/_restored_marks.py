@@ -57,7 +57,7 @@ def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
 
 
 def _may_be_fragment(piece: dict[str, Any], whole: dict[str, Any]) -> bool:
-    """Return True for an event of the same author that has only text and is not a fragment of another event."""
+    """Return True if ``piece`` has only text, has the author of ``whole``, and is not marked as a fragment yet."""
     parts = _parts(piece)
     is_text = bool(parts) and all(isinstance(part.get("text"), str) for part in parts)
     return is_text and piece.get("author") == whole.get("author") and "partial" not in piece

@@ -2,7 +2,7 @@
 
 Source: google-agents-cli, and ``EvalCase`` and ``AgentData`` of google-cloud-aiplatform 2.7. A case has the user's
 message in ``prompt``, or in the events of its ``agent_data``. Its events have an author and a content, but no id, no
-invocation, and no mark for fragments. Such files are also written by hand, with texts instead of contents, and with
+invocation, and no mark for fragments. People also write trace files by hand, with texts instead of contents, and with
 only ``prompt`` and ``response``. The result of a grading contains the graded traces.
 """
 

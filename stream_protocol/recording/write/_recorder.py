@@ -80,10 +80,10 @@ def request_body(request: ChatRequest) -> dict[str, Any]:
 
 
 def file_name(chat_id: str, *, whose: tuple[str, str]) -> str:
-    """Return the name of a chat's file, which is always the same. ``whose``: the app's name and the user's id.
+    """Return the name of a chat's file; equal for equal arguments. ``whose``: the app's name and the user's id.
 
-    The name has the letters and digits of the chat's id, and a digest of chat, app and user. Chats of two users may
-    have the same id.
+    The name has the letters and digits of the chat's id, and a digest of app, user and chat, because the chats of two
+    users may have equal ids.
     """
     readable = sub(r"[^A-Za-z0-9_]+", "-", chat_id)[:ID_LENGTH].strip("-") or "chat"
     digest = sha256(repr((*whose, chat_id)).encode()).hexdigest()[:16]

@@ -28,14 +28,14 @@ MAX_WORK: Final = 700_000
 enough for 15,000 members, or for 300 KB of prose."""
 
 MAX_LEVELS: Final = 200
-"""The deepest nesting of lists and objects, including those in texts that are JSON; equal to the limit for stored
-events. A deeper value is too large. Each level needs up to four calls, and Python allows a thousand."""
+"""The deepest nesting of lists and objects, including nesting in texts that are JSON. It equals the limit for stored
+events. Deeper values are replaced by ``TOO_LARGE``. Each level needs up to four calls, and Python allows a thousand."""
 
 MEMBER_WORK: Final = 25
-"""Work for each member of a list or an object."""
+"""Work for each member of a list or an object, in the unit of ``MAX_WORK``."""
 
 NAME_WORK: Final = 45
-"""Extra work for each name that the search has not seen before."""
+"""Extra work for each name that the search has not seen before, in the unit of ``MAX_WORK``."""
 
 _CONFIG_KEYS: Final = frozenset({"authscheme", "rawauthcredential", "exchangedauthcredential"})
 _CREDENTIAL_KINDS: Final = frozenset({"oauth2", "http", "apikey", "serviceaccount"})
@@ -45,7 +45,7 @@ _SCHEME_KEYS: Final = frozenset(
         *("authorizationendpoint", "tokenendpoint"),
     }
 )
-"""The keys of an auth scheme that are kept: those that ADK needs to read it, and those that a browser gets."""
+"""The keys of an auth scheme that are kept, because ADK needs them to read it, or because a browser gets them."""
 
 _SIGN_IN: Final = "authuri"
 """The key of the sign-in URL. The key ``state`` beside it binds the sign-in to its session."""
@@ -100,7 +100,7 @@ class Search:
         """Name -> the name without separators, and its meaning."""
 
     def object_with(self, **cleaners: Clean) -> Clean:
-        """Return a function that cleans an object. ``cleaners``: the functions for single members."""
+        """Return a function that cleans an object. ``cleaners``: key -> the function that cleans the member."""
         return lambda value: self.clean_object(value, cleaners) if isinstance(value, dict) else self.clean(value)
 
     def list_of(self, clean: Clean) -> Clean:

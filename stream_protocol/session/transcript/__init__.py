@@ -2,7 +2,7 @@
 
 Where to change what:
 
-- ``_transcript``: turns and responses of a chat; what rewinds removed.
+- ``_transcript``: turns and responses of a chat; rewound turns.
 - ``_transcript_reader``: decides where messages and responses begin; message ids.
 - ``_turn_calls``: calls of a session with their ids and answers.
 - ``_first_reading``: finds events that are hidden, shown before they were stored, or outside the conversation.

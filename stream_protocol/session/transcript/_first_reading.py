@@ -1,8 +1,8 @@
-"""Reads a conversation for the first of two times, and notes what later events change about earlier ones.
+"""Reads a conversation once, and notes effects of later events on earlier events: rewinds, hiding and moving.
 
 A later event can rewind an earlier event or hide it from the client. Streamed text that ADK did not store is appended
 after its run. An event can also be outside the conversation, such as a monitor's state update between a call and its
-result. Such an event has its own invocation id or none, and only the surrounding events show its place. The second
+result. That event has a separate invocation id or none, and only the surrounding events show its place. A second
 reading then takes the events in the order in which the client was shown them. ``Transcript`` reads events in memory
 twice, and a replay reads a file twice.
 """

@@ -53,7 +53,7 @@ class AcceptedMessage:
     message: Mapping[str, Any]
     """The user's UI message."""
     model_calls: int
-    """The number of the run's model calls that had begun before the message."""
+    """The number of the run's model calls that began before the message came."""
 
     @property
     def id(self) -> str:
@@ -159,7 +159,7 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
 
 
 def is_appended(event: Event) -> bool:
-    """Return True for an event that we appended. ADK copies only some of our keys to its own events."""
+    """Return True for an event that we appended. ADK's own events have only the keys that the run config carries."""
     return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
 
 

@@ -1,6 +1,6 @@
-"""Reads a stored session into turns, as the client was shown them. All other modules use this one reading.
+"""Reads a stored session into turns, as the client was shown them.
 
-A *turn* is one user message and all of the agent's replies to it, which form one assistant message. Answers to the
+A *turn* is a user message and all of the agent's replies to it, which form one assistant message. Answers to the
 agent's calls (approvals, client tools, input) do not begin a new turn. A *response* is smaller: the events for one
 request. A turn has a response to the user's message, and a response to each request with answers.
 
@@ -74,7 +74,7 @@ class Turn:
 
     @cached_property
     def message_ids(self) -> frozenset[str]:
-        """The ids of the user's message and of the assistant message."""
+        """The ids of the user message and of the assistant message."""
         return self.user_message_ids | {self.message_id}
 
     @cached_property
@@ -107,7 +107,8 @@ class Turn:
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
-        """Return the stored events between two indices as the client was shown them, with their compactions."""
+        """Return the stored events between two indices as the client was shown them, and the compaction events among
+        them."""
         if self.compactions and begin < end:
             return tuple(self._with_compactions(begin, end))
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
@@ -146,15 +147,16 @@ class Transcript:
         """The client's ids of the calls in all turns."""
         self._reader = TranscriptReader(self._beginnings, hidden_events=self._hidden, call_ids=self.call_ids)
         self.turns: Final = tuple(_read(current_events, self._reader, self._hidden))
-        """The current turns, without rewound ones."""
+        """The current turns, without rewound turns."""
 
     @property
     def current(self) -> Turn | None:
-        """The newest turn, the only one whose calls can be answered; ``None`` if it has no user message."""
+        """The newest turn, whose calls can be answered; ``None`` if it has no user message."""
         return self.current_before(None)
 
     def current_before(self, turn: Turn | None) -> Turn | None:
-        """Return the newest turn before ``turn``, if it has a user message. ``None`` as ``turn``: the newest of all."""
+        """Return the turn before ``turn``, or the newest turn if ``turn`` is ``None``. Returns ``None`` if the found
+        turn has no user message."""
         remaining = self.turns if turn is None else self.turns[: self.turns.index(turn)]
         newest = remaining[-1] if remaining else None
         return newest if newest is not None and newest.user_event is not None else None
@@ -179,12 +181,12 @@ class Transcript:
         return next((turn for turn in reversed(self.turns) if client_id in turn.steering_ids), None)
 
     def versions(self, client_id: str) -> list[Turn]:
-        """Return all turns with this user message, including rewound ones, from before its edits."""
+        """Return all turns with this user message, including rewound turns with earlier texts of the message."""
         return [turn for turn in self._as_if_not_rewound if client_id in turn.user_message_ids]
 
     @cached_property
     def version_tree(self) -> VersionTree:
-        """The user messages, including rewound ones."""
+        """The user messages and their versions, including rewound messages."""
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:

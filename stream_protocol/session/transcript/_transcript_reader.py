@@ -1,6 +1,6 @@
-"""Decides for each event which message and which response it belongs to.
+"""Finds the message and the response to which each event belongs.
 
-``Transcript`` uses it for stored sessions. It also reads recordings, including those of old ADKs and those larger than
+``Transcript`` uses it for stored sessions. It also reads recordings, even if they come from old ADKs or are larger than
 memory. In recordings, a continuation can have a new invocation id, and user events can be missing.
 """
 
@@ -84,7 +84,7 @@ class TranscriptReader:
         return message_id(invocation_id, self._counts[invocation_id] + 1)
 
     def begin_turn(self) -> None:
-        """Note that the recording has begun a turn. Then no event can come before the first message."""
+        """Note that the recording marks the beginning of a turn. Then no event can come before the first message."""
         self._begun = True
 
     def begin_message(self, invocation_id: str) -> None:

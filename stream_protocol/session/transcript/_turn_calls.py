@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from stream_protocol.adk import CallIds, EventFacts, KnownCall, SpeakerKey
 
 HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
-"""Function names. ADK hides an event from the model if it has a call or a response with such a name, together with
-everything else in the event."""
+"""Names of ADK's functions. ADK hides an event from the model if it has a call or a response with one of these names,
+together with the other content of the event."""
 
 
 class StoredResponse(NamedTuple):
@@ -58,18 +58,18 @@ class StoredCall:
     """The index of the event with the call."""
     call: Call
     known: KnownCall
-    """The call with the client's id. For ADK's confirmation: the call that is confirmed."""
+    """The call with its client id. If this is ADK's confirmation call, ``known`` is the confirmed call."""
     response_index: int
     """The index of the event with the model response that made the call; equal for all calls of one model response."""
     responses: list[StoredResponse] = field(default_factory=list)
     """The responses in order; empty while the call is pending."""
     has_placeholder: bool = False
     earlier_responses: int = 0
-    """For an approval: how many responses the confirmed call had before."""
+    """The number of responses to the confirmed call before this approval was requested."""
 
     @property
     def is_awaited(self) -> bool:
-        """True while the client's answer is missing."""
+        """True while the client's answer to the call is missing."""
         was_run = self.call.kind is CallKind.APPROVAL and self.known.responses > self.earlier_responses
         return self.call.kind is not None and not self.responses and not was_run
 
@@ -90,18 +90,18 @@ class StoredCall:
 
     @property
     def args(self) -> dict[str, Any]:
-        """The arguments of the call. For an approval: those of ADK's confirmation call."""
+        """The arguments of the call. For an approval, these are the arguments of ADK's confirmation call."""
         return self.call.args
 
     @property
     def call_id(self) -> str:
-        """The client's ``toolCallId``. For an approval: the id of the confirmed call."""
+        """The client's ``toolCallId``. For an approval, this is the id of the confirmed call."""
         return self.known.id
 
     @property
     def reply_id(self) -> str:
-        """The id that ADK needs in the response. For an approval: the id of ADK's confirmation call. A chat can reuse
-        the id."""
+        """The id that ADK needs in the response. For an approval, this is the id of ADK's confirmation call. It may not
+        be unique in the chat."""
         return self.call.id or ""
 
     @property

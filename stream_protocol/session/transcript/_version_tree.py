@@ -33,8 +33,7 @@ class _TakenBack(NamedTuple):
     newest: int
     """The number of the newest user message before the rewind."""
     invocation_id: str | None
-    """The invocation that a later rewind names to undo this rewind; ``None`` if this rewind has no invocation of its
-    own."""
+    """The invocation that a later rewind names to undo this rewind; ``None`` if the rewind shares its invocation."""
 
 
 class VersionTree:
