@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
+from stream_protocol._private_files import lock_file, open_private
 from stream_protocol.wire import StreamProtocolError
 
 if TYPE_CHECKING:
@@ -135,8 +136,8 @@ class StoreFile:
             with suppress(FileExistsError):
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             # A separate file, because closing the store's file would release SQLite's own locks in this process.
-            lock = FileIO(f"{self._path}.lock", "a", opener=lambda path, flags: os.open(path, flags, 0o600))
-            if not _lock(lock):
+            lock = FileIO(f"{self._path}.lock", "a", opener=open_private)
+            if not lock_file(lock):
                 lock.close()
                 return False
             self._lock = lock
@@ -147,20 +148,3 @@ class StoreFile:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-
-
-if sys.platform == "win32":
-
-    def _lock(_file: FileIO) -> bool:
-        """Take no lock: on Windows one process serves."""
-        return True
-else:
-    import fcntl
-
-    def _lock(file: FileIO) -> bool:
-        """Take the lock; return False if another process has it. Closing the file releases the lock."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
-from stream_protocol._private_files import make_private_folder, open_private
+from stream_protocol._private_files import lock_file, make_private_folder, open_private
 from stream_protocol.recording.write._event_json import event_json
 from stream_protocol.recording.write._recording_lines import FIRST_BYTES, end_line, header_line, turn_line, value_line
 from stream_protocol.recording.write._redaction import Redact, redact_chunk, redact_event, redact_request
@@ -155,7 +154,7 @@ def open_chat_file(path: Path, header: bytes) -> ChatFile:
     for candidate in _candidates(path):
         stream = FileIO(candidate, "a+", opener=open_private)
         try:
-            if _lock(stream):
+            if lock_file(stream):
                 _prepare(stream, header)
                 return ChatFile(stream)
         except BaseException:
@@ -192,20 +191,3 @@ def _end_of_lines(stream: FileIO) -> int:
             return start + newline + 1
         end = start
     return 0
-
-
-if sys.platform == "win32":
-
-    def _lock(_stream: FileIO) -> bool:
-        """Take no lock: on Windows one process serves."""
-        return True
-else:
-    import fcntl
-
-    def _lock(stream: FileIO) -> bool:
-        """Take the lock; return False if another process has it. Closing the file releases the lock."""
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
