@@ -68,17 +68,13 @@ def make_storable(event: Event, state_writers: Mapping[str, Collection[str]]) ->
         if call.name in (REQUEST_CONFIRMATION, REQUEST_INPUT):
             args = _lossy(call.args, f"The arguments of {call.name}", problems)
             # Keep the arguments that can be stored, so that the user can still answer.
-            call.args = {key: _kept(value) for key, value in (call.args or {}).items()} if args is None else args
+            call.args = (
+                {key: storable_json(value) for key, value in (call.args or {}).items()} if args is None else args
+            )
     for confirmation in event.actions.requested_tool_confirmations.values():
         if confirmation.payload is not None:
             confirmation.payload = _lossy(confirmation.payload, "The payload of a confirmation", problems)
     return problems
-
-
-def storable_json(value: Any) -> Any:
-    """Return the value as plain JSON that every store can keep. Parts without a JSON form become ``None``, and so does
-    a value that is nested too deeply."""
-    return _kept(value)
 
 
 def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,10 +121,12 @@ def _lossy(value: Any, what: str, problems: list[str]) -> Any:
         return _stored(value)
     except UnrepresentableValueError as error:
         problems.append(f"{what} cannot be stored in whole. {error}")
-    return _kept(value)
+    return storable_json(value)
 
 
-def _kept(value: Any) -> Any:
+def storable_json(value: Any) -> Any:
+    """Return the value as plain JSON that every store can keep. Parts without a JSON form become ``None``, and so does
+    a value that is nested too deeply."""
     try:
         return _stored(json_value(value, lossy=True))
     except UnrepresentableValueError:

@@ -80,11 +80,8 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
 
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
     """Return a chunk without secrets. Removes the same parts as from the chunk's event."""
-    cleaners: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "data"), _clean_with_own_limit)
-    cleaners["output"] = lambda output: _redact_output(output, chunk.get("toolCallId"))
-    if keys := DELTA_KEYS.get(str(chunk.get("type"))):
-        cleaners[keys[1]] = _kept
-    return _object(Search().clean_object(chunk, cleaners))
+    keys = DELTA_KEYS.get(str(chunk.get("type")))
+    return _object(Search().clean_object(chunk, _cleaners(chunk, kept=keys[1] if keys else None)))
 
 
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -170,10 +167,15 @@ def _redact_output(output: Any, call_id: Any) -> Any:
 def _redact_part(part: Any) -> Any:
     if not isinstance(part, dict):
         return _clean_with_own_limit(part)
+    return Search().clean_object(part, _cleaners(part, kept="text"))
+
+
+def _cleaners(value: dict[str, Any], *, kept: str | None) -> dict[str, Callable[[Any], Any]]:
+    """Return the functions for members of a chunk or a message part. ``kept``: the key of a text that is not
+    searched."""
     cleaners: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "data"), _clean_with_own_limit)
-    cleaners["text"] = _kept
-    cleaners["output"] = lambda output: _redact_output(output, part.get("toolCallId"))
-    return Search().clean_object(part, cleaners)
+    cleaners["output"] = lambda output: _redact_output(output, value.get("toolCallId"))
+    return cleaners if kept is None else {**cleaners, kept: _kept}
 
 
 def _written_state(delta: dict[str, Any]) -> dict[str, Any]:
