@@ -15,7 +15,7 @@ from stream_protocol.serving.run_logs.postgres import _batches, _connections
 from stream_protocol.serving.run_logs.postgres._batches import Batches
 from stream_protocol.serving.run_logs.postgres._connections import STATEMENTS_AT_ONCE
 from stream_protocol.serving.run_logs.postgres._postgres_store import PostgresStore
-from stream_protocol.testing.run_log_conformance import (
+from stream_protocol.testing._fake_runs import (
     CHAT,
     END,
     HANG,

@@ -12,7 +12,7 @@ from redis.asyncio.cluster import RedisCluster
 
 from stream_protocol.serving import RedisRunLog
 from stream_protocol.serving.run_logs import RunLogError
-from stream_protocol.testing.run_log_conformance import HANG, begin, eventually, freed, reader, rest, said, until
+from stream_protocol.testing._fake_runs import HANG, begin, eventually, freed, reader, rest, said, until
 from tests.ports import free_port
 from tests.redis_server import RedisServer, redis_server
 from tests.serving.run_logs.redis_workers import LEASE

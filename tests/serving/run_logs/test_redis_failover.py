@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 
 from stream_protocol.serving import RedisRunLog
 from stream_protocol.serving.run_logs import RunLogError
-from stream_protocol.testing.run_log_conformance import (
+from stream_protocol.testing._fake_runs import (
     CHAT,
     HANG,
     TEXT,
