@@ -179,10 +179,11 @@ class ChatEndpoints:
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
-        """``{"messages": […], "versions": […], "state": {…}}``: a chat as its page had it. ``versions`` is absent if no
-        message has several: see ``MessageVersions``. ``state`` is absent without ``shared_state``. If this user has no
-        such chat, 404 with no messages and
-        ``error``: a chat is new until something is said in it.
+        """Returns a chat as its page had it: ``{"messages": […], "versions": […], "stopped": […], "state": {…}}``.
+
+        ``versions`` (see ``MessageVersions``) is absent if no message has several. ``stopped`` has the ids of the
+        assistant messages whose run was stopped, and is absent without any. ``state`` is absent without
+        ``shared_state``. If this user has no such chat, the response is 404 with an ``error`` and no messages.
 
         ``artifact_path`` as for ``respond``.
         """
@@ -279,7 +280,8 @@ class ChatEndpoints:
             if chat is None:
                 count_refusal("not_found")
                 return no_such_chat()
-            others: dict[str, Any] = {"versions": chat.versions} if chat.versions else {}
+            others: dict[str, Any] = {"versions": chat.versions, "stopped": chat.stopped}
+            others = {key: value for key, value in others.items() if value}
             if chat.state is not None:
                 others["state"] = chat.state
             content = history_json(chat.messages, **others)

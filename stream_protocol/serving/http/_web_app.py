@@ -33,9 +33,10 @@ INSPECTOR: Final = "inspector"
 
 
 class Suggestion(TypedDict):
-    """A message that the page offers to send first, with a ``title`` if one is given."""
+    """A message that the page offers to send first. All suggestions of a ``group`` stand below its name."""
 
     title: NotRequired[str]
+    group: NotRequired[str]
     prompt: str
 
 
@@ -71,8 +72,8 @@ def create_app(
 
     ``identify``, ``prepare``, ``allow_origins``: as in ``RouteOptions``.
     ``page``: whether the page is there. No other site may frame it, and it loads nothing from elsewhere.
-    ``suggestions``: messages that the page offers to send first, as texts or as ``{"title": …, "prompt": …}``. Without
-    any the page lists the agent's tools.
+    ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
+    Without suggestions, the page lists the agent's tools.
     ``while_busy``: what the page does with a message that is sent during an answer. ``"queue"``, the default: it keeps
     the message until the answer has ended. ``"steer"``: the run takes the message in. ``"interrupt"``: the message ends
     the run, and is answered.
@@ -122,13 +123,13 @@ def app_around(
 
 
 def _check_suggestions(suggestions: object) -> None:
-    expected = "a list of texts, or of dictionaries with a `prompt` and a `title`"
+    expected = "a list of texts, or of dictionaries with a `prompt`, and optionally a `title` and a `group`"
     if not isinstance(suggestions, Sequence) or isinstance(suggestions, str | bytes):
         raise argument_error("suggestions", expected, suggestions)
     for suggestion in suggestions:
-        words = suggestion if isinstance(suggestion, Mapping) else {"prompt": suggestion}
-        is_known = "prompt" in words and words.keys() <= {"title", "prompt"}
-        if not is_known or not all(isinstance(text, str) for text in words.values()):
+        fields = suggestion if isinstance(suggestion, Mapping) else {"prompt": suggestion}
+        is_known = "prompt" in fields and fields.keys() <= {"title", "group", "prompt"}
+        if not is_known or not all(isinstance(text, str) for text in fields.values()):
             raise InvalidArgumentError(f"`suggestions` must be {expected}: {shown(suggestion)} in it is neither.")
 
 
