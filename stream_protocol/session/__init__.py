@@ -36,7 +36,7 @@ Where to change what:
 - ``_importing``: converts UI messages from other databases to ADK events.
 - ``_files``: accepts or refuses attached files.
 - ``_user_message``: converts the user message between its forms; keeps its files in an edit.
-- ``_recorded_words``: the user message as stored in the record of a run.
+- ``_recorded_content``: the user message as stored in the record of a run.
 - ``_requested_events``: adds details of the client's request to recorded user events.
 - ``_thought_signatures``: adds thought signatures that Gemini 3 requires.
 - ``_versions``: lists earlier versions of messages, and finds the rewind that restores one.
@@ -61,18 +61,18 @@ from stream_protocol.session._page_values import (
     context_content,
 )
 from stream_protocol.session._planning import plan
-from stream_protocol.session._recorded_words import recorded_words, words_from_record
+from stream_protocol.session._recorded_content import content_from_record, record_content
 from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, RequestPlan
 from stream_protocol.session._requested_events import as_requested
 from stream_protocol.session._run_input import (
     RunInput,
     denial_events,
-    events_before_words,
+    events_before_message,
     responses_missing_for_model,
     run_config_for_turn,
     run_inputs,
 )
-from stream_protocol.session._run_output import RunOutput, for_page_alone, unshown_events
+from stream_protocol.session._run_output import RunOutput, for_client_only, unshown_events
 from stream_protocol.session._storable_events import make_storable, storable_json, storable_state
 from stream_protocol.session._taken_back import HistoryCut
 from stream_protocol.session._thought_signatures import repair_thought_signatures

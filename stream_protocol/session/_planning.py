@@ -53,7 +53,7 @@ def plan(
     chat_was_busy: bool = False,
     history_cut: HistoryCut = "append",
     known_key: str | None = None,
-    said: Sequence[TextOrFile] | None = None,
+    texts_and_files: Sequence[TextOrFile] | None = None,
 ) -> RequestPlan:
     """Plan a request in the chat with this transcript, which is empty for a new chat.
 
@@ -65,8 +65,8 @@ def plan(
     message as new, and the stored response is useful: it is complete, or more messages follow it. Without the mark, an
     equal request may ask for another reply.
 
-    ``known_key``: the idempotency key of the request, if it is known. ``said``: the texts and files of a message that
-    is not stored, if an earlier plan has found them. Links in the message may lead to files of a message that was
+    ``known_key``: the idempotency key of the request, if it is known. ``texts_and_files``: the content of a message
+    that is not stored, if an earlier plan has found it. Links in the message may lead to files of a message that was
     rewound since.
 
     Raises ``ChatRequestError`` for a request that a client may not make.
@@ -78,7 +78,7 @@ def plan(
             if turn is None and (steered_turn := transcript.find_steering(target["id"])) is not None:
                 return response_with_steering(steered_turn, is_superseded=steered_turn is not transcript.turns[-1])
             if turn is None:
-                return plan_new_message(request, target, transcript, history_cut, said)
+                return plan_new_message(request, target, transcript, history_cut, texts_and_files)
             repeated = response_to_equal_message(known_key or idempotency_key(request), turn)
             if repeated is None or not (chat_was_busy or wants_stored_response(request, turn, transcript)):
                 return plan_stored_message(request, target, transcript, turn)

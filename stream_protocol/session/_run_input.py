@@ -123,7 +123,7 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     return added
 
 
-def events_before_words(request_plan: NewUserTurn) -> list[Event]:
+def events_before_message(request_plan: NewUserTurn) -> list[Event]:
     """Return the events to append before the user's message: the answers that came with it, then the tools' rejections.
 
     They belong to the previous assistant message, so the response to the new message does not show them.

@@ -104,7 +104,7 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
     ]
 
 
-def for_page_alone(event: Event) -> Event:
+def for_client_only(event: Event) -> Event:
     """Return a copy of the event that only the client is shown, for content that the model already has."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:

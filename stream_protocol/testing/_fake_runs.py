@@ -114,7 +114,7 @@ async def freed(*workers: RunLog, chat: str = CHAT) -> None:
     await eventually(free)
 
 
-def said(stream: bytes) -> str:
+def joined_text(stream: bytes) -> str:
     """Return the text of a stream, with its deltas joined."""
     front = b'"type":"text-delta","id":"text-1","delta":"'
     return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()

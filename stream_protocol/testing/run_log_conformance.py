@@ -29,10 +29,10 @@ from stream_protocol.testing._fake_runs import (
     delta,
     eventually,
     freed,
+    joined_text,
     reader,
     rest,
     running,
-    said,
     until,
 )
 from stream_protocol.wire import SSE_DONE
@@ -151,7 +151,7 @@ class RunLogConformance:
             whole = begun + await rest(each)
             assert whole.startswith(START + TEXT)
             assert whole.endswith(END + SSE_DONE)
-            assert said(whole) == "Good morning, “you”."
+            assert joined_text(whole) == "Good morning, “you”."
         lease.release()
 
     async def test_a_reader_gets_the_end_after_the_chat_was_freed(self, workers: Workers) -> None:
@@ -162,7 +162,7 @@ class RunLogConformance:
         owner.finish()
         lease.release()
         whole = await rest(late)
-        assert said(whole) == "word"
+        assert joined_text(whole) == "word"
         assert whole.endswith(SSE_DONE)
 
     async def test_earlier_content_of_the_message_comes_after_start_for_a_reader_without_it(
@@ -284,7 +284,7 @@ class RunLogConformance:
         late = [await reader(worker) for worker in workers]
         owner.finish()
         for begun, each in zip((seen, b"", b""), (early, *late), strict=True):
-            assert said(begun + await rest(each)) == "".join(words)
+            assert joined_text(begun + await rest(each)) == "".join(words)
         lease.release()
 
     async def test_a_lease_is_held_while_its_run_takes_its_time(self, workers: Workers) -> None:
@@ -321,7 +321,7 @@ class RunLogConformance:
         assert stalled.cut_off.is_set()
         assert not reading.cut_off.is_set()
         owner.finish()
-        assert said(b"".join(seen) + await rest(reading)) == "".join(words)
+        assert joined_text(b"".join(seen) + await rest(reading)) == "".join(words)
         lease.release()
 
     async def test_a_run_has_so_many_readers_and_the_newest_gets_in(self, workers: Workers) -> None:

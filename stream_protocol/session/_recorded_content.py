@@ -12,7 +12,7 @@ from stream_protocol.session._user_message import stored_parts, stored_texts_and
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from google.adk.events import Event
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import FilePart, UIMessage
 
 
-def recorded_words(texts_and_files: Iterable[TextOrFile]) -> list[dict[str, Any]]:
+def record_content(texts_and_files: Iterable[TextOrFile]) -> list[dict[str, Any]]:
     """Return the texts and files of a message as JSON. Each file is given by its place."""
     return [_recorded(item) for item in texts_and_files]
 
@@ -46,36 +46,32 @@ def _recorded(text_or_file: TextOrFile) -> dict[str, Any]:
             raise ValueError("The place of a file is not known.")
 
 
-def words_from_record(
+def content_from_record(
     recorded: Iterable[dict[str, Any]], message: UIMessage, events: Sequence[Event]
 ) -> list[TextOrFile]:
-    """Return the texts and files from JSON that ``recorded_words`` made. The caller must load saved artifacts.
+    """Return the texts and files from JSON that ``record_content`` made. The caller must load saved artifacts.
 
     ``message``: the request's message. ``events``: all events of the session, including rewound events. Raises
     ``ChatRequestError`` if a file no longer exists.
     """
-    return [*_words_from_record(recorded, message, events)]
+    return [_from_record(item, message, events) for item in recorded]
 
 
-def _words_from_record(
-    recorded: Iterable[dict[str, Any]], message: UIMessage, events: Sequence[Event]
-) -> Iterator[TextOrFile]:
-    for item in recorded:
-        match item:
-            case {"text": str(text)}:
-                yield text
-            case {"url": str(url), "mediaType": str(media_type), "name": name}:
-                yield LinkedFile(media_type=media_type, url=url, name=name)
-            case {"artifact": str(artifact), "version": int(version), "line": str(line), "mediaType": str(media_type)}:
-                yield SavedFile(
-                    line=line, artifact=artifact, version=version, media_type=media_type, name=item.get("name")
-                )
-            case {"part": int(index), "event": None}:
-                yield read_file(cast("FilePart", message["parts"][index]))
-            case {"part": int(index), "event": str(event_id)}:
-                yield _stored_file(events, event_id, index)
-            case _:
-                raise ChatRequestError("The message has a part that this server cannot read.")
+def _from_record(item: dict[str, Any], message: UIMessage, events: Sequence[Event]) -> TextOrFile:
+    match item:
+        case {"text": str(text)}:
+            return text
+        case {"url": str(url), "mediaType": str(media_type), "name": name}:
+            return LinkedFile(media_type=media_type, url=url, name=name)
+        case {"artifact": str(artifact), "version": int(version), "line": str(line), "mediaType": str(media_type)}:
+            return SavedFile(
+                line=line, artifact=artifact, version=version, media_type=media_type, name=item.get("name")
+            )
+        case {"part": int(index), "event": None}:
+            return read_file(cast("FilePart", message["parts"][index]))
+        case {"part": int(index), "event": str(event_id)}:
+            return _stored_file(events, event_id, index)
+    raise ChatRequestError("The message has a part that this server cannot read.")
 
 
 def _stored_file(events: Sequence[Event], event_id: str, index: int) -> TextOrFile:
