@@ -1,5 +1,4 @@
-"""Provides ``DbosEngine``, which stores the results of model and tool calls in DBOS, and the runs that have
-not ended."""
+"""Provides ``DbosEngine``, which stores unfinished runs in DBOS, and the results of their model and tool calls."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ OLDEST_PREFIX: Final = "adk-ui-stream/"
 """Prefixes of workflow ids, in the present and in the oldest format."""
 
 EXECUTION: Final = "execution "
-"""Prefix of the attributes with the state of an execution. The run's id in the run log follows."""
+"""Prefix of attributes with the state of an execution. The run's id in the run log follows the prefix."""
 
 ERROR_TEXT: Final = "error"
 """The attribute with the error text that the client received. See ``ToldEnd``."""

@@ -21,8 +21,6 @@ from stream_protocol.wire import ChatRequestError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-UNPROCESSABLE: Final = 422
-
 CREDENTIAL_PROVIDED: Final = {"provided": True}
 """The output of a credential request in the client's message. The credential itself is never sent to a client."""
 
@@ -64,14 +62,12 @@ def check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, Any
     try:
         misfit = first_misfit(schema, answer, budget)
     except TooCostlyError:
-        raise ChatRequestError(
-            "The answer is too large to be checked. Send a shorter one.", status=UNPROCESSABLE
-        ) from None
+        raise ChatRequestError("The answer is too large to be checked. Send a shorter one.", status=422) from None
     if misfit is None:
         misfit = _misfit_of_adk(schema, response)
     if misfit is not None:
         where = f"the field {'.'.join(misfit)[:MAX_NAMED]} does not fit" if misfit else "it is of another kind"
-        raise ChatRequestError(f"The answer is not what was asked for: {where}.", status=UNPROCESSABLE)
+        raise ChatRequestError(f"The answer is not what was asked for: {where}.", status=422)
 
 
 def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -88,7 +84,7 @@ def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tu
     except Exception:  # noqa: BLE001 - any error means that ADK cannot build a model from this schema
         raise ChatRequestError(
             "The question cannot be answered: ADK cannot read its schema. Send a message instead.",
-            status=UNPROCESSABLE,
+            status=422,
         ) from None
     return None
 
@@ -103,7 +99,7 @@ def complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]:
     allowed = _CREDENTIAL_KEYS.get(kind, frozenset())
     if not _is_credential(output, allowed):
         named = ", ".join(sorted(allowed)) or "nothing that a page can give"
-        raise ChatRequestError(f"The credential must be an object with texts; it takes {named}.", status=UNPROCESSABLE)
+        raise ChatRequestError(f"The credential must be an object with texts; it takes {named}.", status=422)
     credential = config.get("exchangedAuthCredential") or deepcopy(config.get("rawAuthCredential")) or {}
     credential.setdefault("authType", kind)
     match kind:
@@ -139,12 +135,12 @@ def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:
         named = ", ".join(_SIGN_IN_KEYS)
-        raise ChatRequestError(f"A sign-in ends with one of {named}.", status=UNPROCESSABLE)
+        raise ChatRequestError(f"A sign-in ends with one of {named}.", status=422)
     state, redirect = stored.get("state"), stored.get("redirectUri")
     given = _states(output["authResponseUri"]) if "authResponseUri" in output else [output.get("state")]
     is_ours = state is None or (given == [state] and output.get("state", state) == state)
     if not is_ours or (redirect is not None and output.get("redirectUri", redirect) != redirect):
-        raise ChatRequestError("The sign-in does not belong to this request.", status=UNPROCESSABLE)
+        raise ChatRequestError("The sign-in does not belong to this request.", status=422)
 
 
 def _states(uri: str) -> list[str]:

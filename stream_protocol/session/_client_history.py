@@ -15,7 +15,6 @@ from stream_protocol.session._decisions import Decision
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._planning import plan
 from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn
-from stream_protocol.session._submitted_answers import CONFLICT
 from stream_protocol.session.transcript import Transcript
 from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part
 
@@ -61,13 +60,13 @@ def restore_client_history(
 def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents: Collection[str]) -> RestoredHistory:
     for part in _last_calls(last):
         if part["state"] == "approval-responded" and part.get("approval", {}).get("approved"):
-            raise ChatRequestError("This chat takes no approvals: its history is not the server's.", status=CONFLICT)
+            raise ChatRequestError("This chat takes no approvals: its history is not the server's.", status=409)
         if part["state"] in ("input-streaming", "input-available", "approval-requested"):
-            raise ChatRequestError("Some calls of the last message are not answered yet.", status=CONFLICT)
+            raise ChatRequestError("Some calls of the last message are not answered yet.", status=409)
     events = messages_to_events(messages, agent=agent, agents=agents)
     results = events.pop().get_function_responses() if events else []
     if not results:
-        raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
+        raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=409)
     answers = [
         CallAnswer(
             id=result.id or "",

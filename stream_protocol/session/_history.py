@@ -64,5 +64,5 @@ def transcript_to_messages(
 
 
 def _without_answer(transcript: Transcript) -> list[UIMessage]:
-    """Return the steering messages that no run has read. Without a running run, their worker has died."""
+    """Return the steering messages that no run will read, because their worker has died."""
     return [cast("UIMessage", {"role": "user", **accepted.message}) for accepted in transcript.waiting]

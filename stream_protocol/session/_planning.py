@@ -25,7 +25,6 @@ from stream_protocol.session._stored_responses import (
     wants_stored_response,
 )
 from stream_protocol.session._submitted_answers import (
-    CONFLICT,
     adk_response,
     answered_call,
     approval_payloads,
@@ -84,7 +83,7 @@ def plan(
                 return plan_stored_message(request, target, transcript, turn)
             return repeated
         case "assistant" if request.trigger == "regenerate-message":
-            raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
+            raise ChatRequestError("There is no message of yours to answer again.", status=409)
         case "assistant":
             superseded = response_to_superseded_answers(request, target, transcript, known_key)
             return superseded or _plan_continuation(request, target, transcript.current, resumed_agent or _caller)
@@ -102,7 +101,7 @@ def _plan_continuation(
     payloads = approval_payloads(request)
     matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, turn)]
     if not matched or turn is None:
-        raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
+        raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=409)
     target_id = message["id"] or turn.message_id
     answers = {call.tool_call_id: answer for answer, call in matched if call.is_pending}
     if not answers:

@@ -72,7 +72,7 @@ class AnsweredCalls:
 
 @dataclass(frozen=True, kw_only=True)
 class NothingToRun:
-    """Plan for a request that starts no run: the response is the stored rest of the message."""
+    """Plan for a request that starts no run. The response has only stored events, from after ``past``."""
 
     message_id: str
     past: tuple[Event, ...]

@@ -13,7 +13,7 @@ from stream_protocol.stream import Conversion, PartKind, StreamedPart, Unconfirm
 
 
 class RunOutput:
-    """Comparison of a run's response with the events that ADK has stored for it."""
+    """Compares a run's response with the events that ADK has stored for the run."""
 
     def __init__(self, response: Conversion[Any] | None = None) -> None:
         self._response: Conversion[Any] | None = None

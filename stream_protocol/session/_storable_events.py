@@ -110,7 +110,7 @@ def _encoded(plain: Any) -> bytes | None:
 
 
 def is_too_deep(plain: Any) -> bool:
-    """Return True for plain JSON that is nested deeper than every store can keep."""
+    """Return True for plain JSON whose nesting is too deep for some of ADK's stores."""
     return _encoded(plain) is None
 
 

@@ -13,7 +13,6 @@ from stream_protocol.adk import Waiting, is_user_event, read
 from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._request_plans import NothingToRun
 from stream_protocol.session._submitted_answers import (
-    CONFLICT,
     SubmittedAnswer,
     answered_call,
     calls_by_client_id,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcript) -> bool:
     """Return True if a retried request gets the stored response. If False, the stored response is incomplete or the
-    client wants a new one, so the agent runs again."""
+    client wants a new response, so the agent runs again."""
     if not request.says_new_words:
         return False
     goes_on = turn is not transcript.turns[-1] or len(turn.response_starts) > 1
@@ -95,7 +94,7 @@ def response_to_equal_answers(
     """Return the stored events that followed these answers. Raises ``ChatRequestError`` (409) if the stored answers
     differ."""
     if any(not is_stored_answer(answer, call) for answer, call in matched):
-        raise ChatRequestError("That request was answered differently before.", status=CONFLICT)
+        raise ChatRequestError("That request was answered differently before.", status=409)
     awaited = [
         call.answered_index for answer, call in matched if answer.awaits_response and call.answered_index is not None
     ]

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from stream_protocol.session.transcript import StoredCall, Turn
     from stream_protocol.wire import ChatRequest, ToolPart, UIMessage
 
-CONFLICT: Final = 409
-"""HTTP status for a request that does not fit the stored chat."""
-
 REJECTED: Final = "This tool call is rejected."
 """The text that ADK sends to the model for a denied call."""
 
@@ -44,7 +41,7 @@ class SubmittedAnswer:
     reason: str | None = None
     """The user's reason for the approval or denial."""
     awaits_response: bool
-    """True if the client has not received any of the agent's response to this answer."""
+    """True if the client has not yet received any part of the agent's response to this answer."""
 
 
 def calls_by_client_id(turn: Turn | None) -> dict[str, StoredCall]:
@@ -119,9 +116,9 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
     """
     call = calls.get(answer.tool_call_id)
     if call is None or answer.is_approval is not (call.kind is CallKind.APPROVAL):
-        raise ChatRequestError("There is no such request to answer any more.", status=CONFLICT)
+        raise ChatRequestError("There is no such request to answer any more.", status=409)
     if not call.is_pending and call.answer is None:
-        raise ChatRequestError("That request was closed before it was answered.", status=CONFLICT)
+        raise ChatRequestError("That request was closed before it was answered.", status=409)
     return call
 
 
@@ -189,7 +186,7 @@ def _checked_response(
 
 
 def is_stored_answer(answer: SubmittedAnswer, call: StoredCall) -> bool:
-    """Return True if the answer equals the stored one."""
+    """Return True if the answer equals the stored answer to the call."""
     stored = call.answer or {}
     if call.kind is CallKind.APPROVAL:  # the client cannot send the whole stored payload
         return answer.response["confirmed"] is is_confirmed(stored)

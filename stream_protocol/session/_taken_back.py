@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from stream_protocol.adk import confirmed_call
 from stream_protocol.session._files import SavedFile
 from stream_protocol.session._request_plans import CallAnswer, NewUserTurn, call_answer
-from stream_protocol.session._submitted_answers import CONFLICT, REJECTED, answers_before_message
+from stream_protocol.session._submitted_answers import REJECTED, answers_before_message
 from stream_protocol.session._user_message import (
     artifact_path,
     linked_artifact_path,
@@ -80,7 +80,7 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
     *earlier, _words = request.messages_to_target
     ids = frozenset(message["id"] for message in earlier if message["id"])
     if transcript.has_taken_back(ids):
-        raise ChatRequestError("A message before yours was taken back. Reload the page to go on.", status=CONFLICT)
+        raise ChatRequestError("A message before yours was taken back. Reload the page to go on.", status=409)
     shown = [turn for turn in transcript.turns if turn.events]
     kept = max((number for number, turn in enumerate(shown, 1) if turn.message_ids & ids), default=0)
     if not kept and any(message["role"] == "user" for message in earlier):
@@ -92,7 +92,7 @@ def _invocation_to_rewind(turn: Turn, transcript: Transcript) -> str:
     """Return the invocation whose rewind removes this turn and all later turns. Raises ``ChatRequestError`` (409) if an
     earlier turn shares it."""
     if not transcript.begins_invocation(turn):
-        raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=CONFLICT)
+        raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=409)
     return turn.stored[0].invocation_id
 
 
@@ -131,8 +131,8 @@ def _message_parts(turn: Turn) -> list[types.Part | SavedFile]:
 
 
 def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool:
-    """Return True if the client's text of a stored message differs. Some clients edit so, and then request a
-    regeneration.
+    """Return True if the client's text of a stored message differs. Some clients edit a message in place, and then
+    request a regeneration.
 
     Files are ignored, because a reloaded client may lack them. It has a link or a line of text for a saved file.
     """

@@ -64,11 +64,10 @@ class Normaliser:
 
 
 def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
-    """Yield the stream without details that a model chooses: text fragments, streaming of arguments, usage, name and
-    signatures.
+    """Yield the stream without details that vary between runs of a model.
 
-    Each input comes directly after its ``tool-input-start``. A streaming model starts all its calls before it completes
-    the first one.
+    These are text fragments, streaming of arguments, usage, name and signatures. Each input comes directly after its
+    ``tool-input-start``, because a streaming model starts all its calls before it completes the first call.
     """
     kept = [_without_model_metadata(chunk) for chunk in _inputs_at_starts([*chunks])]
     for _, group in groupby(enumerate(kept), key=_delta_key):

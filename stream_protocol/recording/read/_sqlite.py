@@ -32,7 +32,7 @@ MAX_CODES: Final = 10
 """The most SQLite instructions for each byte of the file. A valid store needs less than one."""
 
 _CODES_AT_ONCE: Final = 100_000
-"""The number of instructions that are always allowed, and between two checks of the limit."""
+"""The number of SQLite instructions between two checks of the limit. The first check comes after this number."""
 
 _BROKEN: Final = "the store cannot be read: it is broken, and reading it does not end"
 

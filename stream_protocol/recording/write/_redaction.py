@@ -113,7 +113,7 @@ def _newest_messages(messages: Any) -> Any:
 
 
 def _object(cleaned: Any) -> dict[str, Any]:
-    """Return a cleaned object. An object at the top level is never replaced by a text."""
+    """Assert that a cleaned value is an object. Only nested objects can be replaced by ``TOO_LARGE``."""
     assert isinstance(cleaned, dict)
     return cleaned
 

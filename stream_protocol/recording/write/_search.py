@@ -55,7 +55,7 @@ _NO_SEPARATORS: Final = dict.fromkeys(b"_-")
 
 _NAME_KEYS: Final = frozenset({"name", "key", "header", "field", "parameter", "param", "variable", "id", "k", "n"})
 _VALUE_KEYS: Final = frozenset({"value", "values", "val", "v", "content", "data", "stringvalue", "rawvalue"})
-"""Keys of a value in an object that holds a name and a value."""
+"""Keys of the value in an object that holds a name and its value."""
 
 _JSON_BEGINNINGS: Final = frozenset('{["')
 _ENCODED_BEGINNINGS: Final = ("eyJ", "ewo", "ew0", "W3s", "WyJ")
@@ -70,7 +70,7 @@ _SCHEMA_KEYS: Final = frozenset(
         *("maximum", "writeOnly", "readOnly", "deprecated", "items", "$ref"),
     }
 )
-"""Keys of a JSON schema without values, such as the schema of a password field."""
+"""If an object under a secret name has only these keys, it is a JSON schema, such as the schema of a password field."""
 
 
 _FILE: Final = re.compile(r"data:[^\s,]{0,255};base64,")
@@ -187,7 +187,8 @@ class Search:
         return self._without(name_meaning, value)
 
     def _meaning_of_name_in(self, value: dict[str, Any]) -> Meaning:
-        """Return the meaning of the name in an object that holds a name and a value."""
+        """Return the meaning of a name in an object that holds a name and its value, such as ``{"name": "Cookie",
+        "value": …}``."""
         names = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
         return next(
             (name_meaning for name in names if (name_meaning := self._known(name)[1]) is not Meaning.PLAIN),

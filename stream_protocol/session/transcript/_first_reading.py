@@ -56,7 +56,8 @@ class DisplayOrder:
         """The ids of moved events that are already yielded, and whose stored place is not reached yet."""
 
     def place(self, facts: EventFacts) -> Iterator[EventFacts]:
-        """Yield the events that the client was shown at the place of the next stored event: usually only this event."""
+        """Yield the events that the client was shown in place of the next stored event: usually only the stored event
+        itself."""
         if self._hidden.is_rewound(next(self._numbers)):
             return
         for earlier in self._moved.pop(facts.id, ()):
@@ -95,7 +96,8 @@ class FirstReading:
         self._hidden: set[str] = set()
         self._moved: dict[str, list[EventFacts]] = {}
         self._waiting: dict[_Speaker, EventFacts] = {}
-        """The newest event of each agent and branch that has placeholder responses; questions are ignored."""
+        """Agent and branch -> the newest event, if it has placeholder responses. Questions do not count as the newest
+        event."""
         self._invocations: dict[str, _Invocation] = {}
         """The invocations in the order in which they began."""
         self._rewinds: list[tuple[int, str]] = []
@@ -117,7 +119,8 @@ class FirstReading:
             self._rewinds.append((number, rewind.invocation_id))
 
     def _note_question(self, facts: EventFacts) -> None:
-        """Move a question before the responses that are stored ahead of it. Note placeholder responses."""
+        """Note placeholder responses. Move a question (a call for an approval or a credential) before earlier
+        placeholders."""
         if not self._waiting and not facts.reports:
             return
         author, branch, _ = facts.speaker

@@ -60,7 +60,7 @@ class Turn:
     call_ids: CallIds
     """The client's ids of calls in earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
-    """The compaction events of the turn, by the number of the turn's events stored before them."""
+    """Compaction events of the turn. The key is the number of the turn's stored events before the compaction."""
 
     @property
     def was_stopped(self) -> bool:

@@ -42,10 +42,13 @@ class EventRole(Enum):
 class TranscriptReader:
     """Finds the role of each event. Rewound events must be left out: ``HiddenEvents`` lists them.
 
-    A user message begins a turn. If user events are missing, each new invocation begins a turn, unless a call of the
-    newest message waits for an answer. Any other user event begins a new response of the message. So does the result of
-    a call that waited for approval, if the answer is missing. All other events continue the newest response, including
-    results, and events that are unrelated or have no invocation.
+    A turn begins with a user message. If user events are missing, a turn begins with each new invocation, unless a call
+    of the newest message waits for an answer.
+
+    A new response begins with any other user event. If the user's answer to an approval is missing, a new response
+    begins with the result of the approved call.
+
+    All other events belong to the newest response, including events that are unrelated or have no invocation.
     """
 
     def __init__(
