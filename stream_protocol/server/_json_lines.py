@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final
 
-from stream_protocol.serving.errors import LEFT_OUT, Quoting, said
+from stream_protocol.serving.errors import OMITTED, Quoting, exception_text
 from stream_protocol.serving.telemetry import ID_NAMES
 
 OURS: Final = ("stream_protocol.serving", "stream_protocol.server", "stream_protocol.cli")
@@ -62,16 +62,16 @@ class JsonLines(logging.Formatter):
             with suppress(Exception):  # arguments that do not fit: logging would print them as text
                 return record.getMessage()
         if is_ours(record):
-            told = [arg.without_words if isinstance(arg, Quoting) else arg for arg in _arguments(record)]
+            told = [arg.redacted if isinstance(arg, Quoting) else arg for arg in _arguments(record)]
             return str(record.msg) % tuple(told) if told else str(record.msg)
         text = _text_in_code(record)
         if text is None:
-            return f"{LEFT_OUT} ({record.module}.{record.funcName}, line {record.lineno})"
+            return f"{OMITTED} ({record.module}.{record.funcName}, line {record.lineno})"
         return _CONVERSION.sub(_left_out, text) if record.args else text
 
     def _error(self, record: logging.LogRecord, error: BaseException) -> dict[str, Any]:
         told: dict[str, Any] = {"error_type": type(error).__name__, "stack": [*_stack(error.__traceback__)]}
-        return {**told, "error": said(error)} if self._is_whole(record) else told
+        return {**told, "error": exception_text(error)} if self._is_whole(record) else told
 
     def _is_whole(self, record: logging.LogRecord) -> bool:
         return _is_below(record.name, self._whole)
@@ -102,7 +102,7 @@ def _text_in_code(record: logging.LogRecord) -> str | None:
 
 
 def _left_out(conversion: re.Match[str]) -> str:
-    return "%" if conversion[1] == "%" else LEFT_OUT
+    return "%" if conversion[1] == "%" else OMITTED
 
 
 def _stack(trace: TracebackType | None) -> Iterator[str]:

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Final, Literal
 
 from stream_protocol.server._json_lines import OURS, JsonLines, is_ours
-from stream_protocol.serving.errors import explain_error, one_line, said
+from stream_protocol.serving.errors import exception_text, explain_error, one_line
 from stream_protocol.serving.telemetry import ChatIdFilter
 from stream_protocol.wire import check_choice, check_flag, check_texts, printable
 
@@ -76,7 +76,7 @@ class _OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         text = record.getMessage()
         error = record.exc_info[1] if record.exc_info else None
-        if error is not None and not (said(error) and said(error) in text):
+        if error is not None and not (exception_text(error) and exception_text(error) in text):
             text = f"{text.rstrip(' .:')}: {explain_error(error)}"
         return f"{record.levelname}: {one_line(text, LINE_LIMIT, known=_ids(record))}"
 
