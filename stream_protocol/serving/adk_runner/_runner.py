@@ -37,8 +37,9 @@ _DELEGATED_MODES: Final = frozenset({"task", "single_turn"})
 
 
 def default_run_config() -> RunConfig:
-    """Return a config that streams token by token, and runs plain ``def`` tools in threads: they would block every
-    chat.
+    """Return a config that streams token by token, and runs plain ``def`` tools in threads.
+
+    On the event loop, such a tool would block every chat.
     """
     return RunConfig(
         streaming_mode=StreamingMode.SSE,
@@ -50,11 +51,9 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """Return the config with the cheapest telemetry, unless it sets ``telemetry`` itself.
 
     Without ``telemetry``, ADK reads the environment again for each chunk of a model, which takes a fifth of the time
-    per
-    chunk. A ``TelemetryConfig`` that is created once has the same values. If nobody records, the older conventions are
-    used: the newer ones keep each chunk until the model has ended. Each option is set to off explicitly, because ADK
-    would
-    otherwise look it up several times per chunk.
+    per chunk. A ``TelemetryConfig`` that is created once has the same values. If nobody records, the older conventions
+    are used: the newer ones keep each chunk until the model has ended. Each option is set to off explicitly, because
+    ADK would otherwise look it up several times per chunk.
     """
     if run_config.telemetry is not None:
         return run_config
@@ -89,8 +88,9 @@ def as_runner(target: Target, session_service: BaseSessionService | None = None)
 
 
 def check_session_service(service: object) -> None:
-    """Raise ``InvalidArgumentError`` unless this is a session service or ``None``. For a URI, the error names the class
-    to use.
+    """Raise ``InvalidArgumentError`` unless this is a session service or ``None``.
+
+    For a URI, the error names the class to use.
     """
     hint = ""
     if isinstance(service, str):
@@ -141,7 +141,7 @@ def task_agent_tools(root: BaseNode) -> frozenset[str]:
     """
     check_instance("root", root, BaseNode, "an agent of ADK")
     parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
-    # Any class of agent may have a mode, as remote agents do; ADK looks for the attribute, too.
+    # Agents of any class may have a mode, for example remote agents, so look for the attribute, as ADK does.
     return frozenset(sub.name for agent in parents for sub in agent.sub_agents if getattr(sub, "mode", None) == "task")
 
 
@@ -151,10 +151,10 @@ def agent_names(root: BaseNode) -> frozenset[str]:
 
 
 def live_model(root: BaseNode) -> tuple[str, str] | None:
-    """Return the name of an agent whose model supports only live (bidirectional) runs, and the model's name; else
-    ``None``.
+    """Return the names of an agent and its model, if the model supports only live (bidirectional) runs.
 
-    Neither ADK nor Gemini reports this before the first request, so the model's name is matched.
+    Returns ``None`` if no agent has such a model. Neither ADK nor Gemini reports this before the first request, so the
+    model's name is matched.
     """
     for agent in agent_tree(root):
         model = agent.model if isinstance(agent, LlmAgent) else ""

@@ -24,8 +24,7 @@ def find_origin(error: BaseException) -> Origin | None:
     """Return the innermost tool, model or agent in whose method the exception was raised; ``None`` if there is none.
 
     A tool also counts while ADK runs its callbacks or reads its result. A tool that runs another agent does not count
-    for
-    an exception of that agent.
+    for an exception of that agent.
     """
     found: Origin | None = None
     for frame, _ in _frames(error):

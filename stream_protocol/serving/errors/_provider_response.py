@@ -28,8 +28,7 @@ class ProviderResponse:
     """The HTTP status."""
     codes: tuple[str, ...]
     """All machine-readable codes of the error, such as ``RESOURCE_EXHAUSTED`` or ``insufficient_quota``. The most
-    general code
-    comes first."""
+    general code comes first."""
     message: str
     """The message for people."""
     retry_after: str | None

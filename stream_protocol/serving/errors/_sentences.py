@@ -65,8 +65,7 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
     """Returns one plain sentence, on one line, that tells a developer why a run failed and what to do.
 
     Keys, and the queries and passwords of URLs, are removed from quoted texts. The sentence may still quote a provider,
-    a
-    tool or a user. So use ``ChatService(on_error=explain_error)`` only if the users of the chat may read such texts.
+    a tool or a user. So use ``ChatService(on_error=explain_error)`` only if the users of the chat may read such texts.
     ``quoting=False``: quotes nothing, and names errors by their classes and HTTP statuses.
     """
     check_instance("error", error, BaseException, "an exception")

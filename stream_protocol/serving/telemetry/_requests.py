@@ -28,8 +28,7 @@ class ObservedRoute:
     """ASGI middleware that records the requests of one route. ``route``: the path template of the route.
 
     Each request gets a span such as ``POST /api/chat``. Its parent is the span in the ``traceparent`` header. Nothing
-    is
-    recorded if the app is instrumented itself and already has a span for the request.
+    is recorded if the app is instrumented itself and already has a span for the request.
     """
 
     def __init__(self, app: ASGIApp, route: str) -> None:
