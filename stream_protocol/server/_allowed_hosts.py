@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stream_protocol.serving.base import is_loopback_address
-from stream_protocol.serving.http import ANSWER_HEADERS
+from stream_protocol.serving.http import API_HEADERS
 from stream_protocol.serving.telemetry import count_refusal
 from stream_protocol.wire import StreamProtocolError, check_callable, check_flag, check_instance, check_texts
 
@@ -86,7 +86,7 @@ class AllowedHosts:
             await self._app(scope, receive, send)
         else:
             count_refusal("foreign_host")
-            await PlainTextResponse(_refusal(name), 403, ANSWER_HEADERS)(scope, receive, send)
+            await PlainTextResponse(_refusal(name), 403, API_HEADERS)(scope, receive, send)
 
     def _allows(self, name: str, scope: Scope) -> bool:
         server = scope.get("server")
