@@ -1,10 +1,8 @@
 """Describes an agent for its page and the terminal: its models, missing API keys and packages, and its tools."""
 
 import inspect
-import logging
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict
 
@@ -15,6 +13,7 @@ from google.adk.utils.env_utils import is_env_enabled
 from google.adk.workflow import BaseNode
 
 from stream_protocol.serving.adk_runner._runner import agent_tree
+from stream_protocol.serving.adk_runner._session_services import silenced
 from stream_protocol.serving.errors import explain_error
 
 GOOGLE_CLOUD: Final = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
@@ -67,7 +66,7 @@ def _lacks(model: BaseLlm) -> Iterator[str]:
     """
     if isinstance(model, Gemini):
         if not any(map(is_env_enabled, GOOGLE_CLOUD)):
-            with _silent_asyncio():
+            with silenced("asyncio"):  # asyncio reports the client that google-genai failed to create and closes
                 _ = model.model_copy().api_client
     elif type(model).__name__ == "LiteLlm":
         import litellm
@@ -75,17 +74,6 @@ def _lacks(model: BaseLlm) -> Iterator[str]:
         found: dict[str, Any] = litellm.validate_environment(model.model)
         if not found["keys_in_environment"] and (keys := " and ".join(found["missing_keys"])):
             yield f"No API key for {model.model}: set {keys} in the environment of this server."
-
-
-@contextmanager
-def _silent_asyncio() -> Iterator[None]:
-    """Silence asyncio's report of the client that google-genai failed to create and closes."""
-    logger = logging.getLogger("asyncio")
-    disabled, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = disabled
 
 
 class ToolInfo(TypedDict):

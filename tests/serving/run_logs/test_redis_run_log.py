@@ -15,7 +15,7 @@ from stream_protocol.serving import LogBounds, RedisRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _log_writer
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._run_store import RENEWALS
-from stream_protocol.serving.run_logs.redis._redis_store import COMMANDS_AT_ONCE
+from stream_protocol.serving.run_logs.redis._commands import COMMANDS_AT_ONCE
 from stream_protocol.serving.run_logs.redis._scripts import APPEND, RENEW, STOP
 from stream_protocol.testing.run_log_conformance import (
     CHAT,
