@@ -13,7 +13,7 @@ from stream_protocol.serving.run_logs import MemoryRunLog
 from stream_protocol.wire import parse_chat_request
 
 NAME: Final = "startup"
-"""The name of the agent, user and chat in the warm-up run. It appears once in traces."""
+"""The name of the agent, user and chat in the warm-up run. Traces contain this run once."""
 
 TOKENS: Final = types.GenerateContentResponseUsageMetadata(prompt_token_count=1, candidates_token_count=1)
 

@@ -22,7 +22,7 @@ from stream_protocol.serving.telemetry import count_cut_reader, count_refusal
 from stream_protocol.wire import check_count, check_seconds
 
 READ_BYTES: Final = 4 * 1024
-"""The bytes that are parsed at once. asyncio reads 256 KiB."""
+"""The most bytes that are parsed at once. asyncio would read 256 KiB."""
 
 LOOK_SECONDS: Final = 1.0
 """Seconds between two checks of a connection. Time is counted in checks, so no client is blamed for a busy event
@@ -84,7 +84,7 @@ class ServerLimits:
 class _InPieces(asyncio.BufferedProtocol):
     """Reads at most ``READ_BYTES`` at once for a connection.
 
-    It is a separate object, because uvicorn's protocol is an ``asyncio.Protocol``, which is not asked for a buffer.
+    asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer, and uvicorn's protocol is an ``asyncio.Protocol``.
     """
 
     def __init__(self, connection: LimitedHttp) -> None:
@@ -128,12 +128,13 @@ class LimitedHttp(H11Protocol):
         self._phase: object = h11.IDLE
         """The part of a request that is being read: in h11's names, ``IDLE`` is its head, ``SEND_BODY`` its body."""
         self._phase_seconds = 0.0
-        """Seconds for which the client could send this part."""
+        """Seconds for which the client could send the current part of the request."""
         self._phase_bytes = 0
+        """Bytes of the current part that have arrived."""
         self._unread_bytes = 0
         """The written bytes that the client had not read at the last check."""
         self._unread_seconds = 0.0
-        """Seconds for which the client has read none of these bytes."""
+        """Seconds for which the client has read nothing of the written bytes."""
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
@@ -160,7 +161,10 @@ class LimitedHttp(H11Protocol):
         self._see_phase()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Logs nothing: a request for another protocol is no fault. uvicorn logs two lines for each."""
+        """Logs nothing, because a request for another protocol is not an error.
+
+        uvicorn would log two lines for each request.
+        """
 
     def send_400_response(self, msg: str) -> None:
         """Closes the connection of a client that sends invalid HTTP.
@@ -224,7 +228,7 @@ class LimitedHttp(H11Protocol):
     def give_way(self) -> None:
         """Closes this connection in favour of a new one.
 
-        A kept connection that waits for its next request is closed without a response, others get 503.
+        A kept connection that waits for its next request is closed without a response. Others get 503.
         """
         self._close(None if self._requested and not self._phase_bytes else SERVICE_UNAVAILABLE)
 

@@ -26,8 +26,8 @@ _REPEATING: Final = frozenset(
         "google_adk.google.adk.tools.mcp_tool.session_context",
     }
 )
-"""ADK loggers that repeat a failure, up to three times with a traceback, which is also logged as one sentence
-elsewhere."""
+"""ADK loggers that repeat a failure, up to three times with a traceback. The failure is also logged elsewhere, in one
+sentence."""
 
 
 def log_to_terminal(
@@ -116,7 +116,7 @@ def _is_raised_in(error: BaseException | None, package: str) -> bool:
 
 
 def log_lost_errors() -> None:
-    """Logs exceptions that end a thread or the process, and exceptions that cannot be raised, as in ``__del__``.
+    """Logs exceptions that end a thread or the process, and exceptions that Python cannot raise, as in ``__del__``.
 
     A hook that other code has set is kept.
     """

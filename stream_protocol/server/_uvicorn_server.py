@@ -41,12 +41,13 @@ ACCEPTED_AT_ONCE = 32
 """Connections that asyncio accepts at once: a third of its default."""
 
 BEING_REFUSED = 3 * ACCEPTED_AT_ONCE
-"""Connections above the limit that may be open: each is refused two iterations of the event loop after its accept."""
+"""Connections above the limit that may be open for a moment. Each is refused two iterations of the event loop after it
+was accepted."""
 
 MAX_PORT = 65535
 
 PORTS_TRIED = 20
-"""The ports after a used port that are tried."""
+"""The number of ports that are tried after a port in use."""
 
 OTHER_FILES = 50
 """Files that the process opens in addition to its connections: stores, connections to Redis and to models."""
@@ -59,7 +60,7 @@ DRAIN_SECONDS = 30.0
 grace period."""
 
 FORCED_SECONDS = 1.0
-"""Seconds in which a server that gets a second signal still stores the output of its runs."""
+"""Seconds in which a server still stores the output of its runs after a second signal."""
 
 TICK_SECONDS = 0.05
 """Seconds between two checks during the shutdown: a signal does not wake the event loop."""
@@ -209,7 +210,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def _free_port(host: str, port: int, family: socket.AddressFamily) -> int | None:
-    """Return one of the next ports that is free; ``None`` if all are used."""
+    """Return one of the next ports that is free; ``None`` if all of them are in use."""
     for other in range(port + 1, min(port + PORTS_TRIED, MAX_PORT) + 1):
         with suppress(OSError), socket.create_server((host, other), family=family):
             return other
@@ -295,7 +296,7 @@ def ending_with_terminal() -> Iterator[None]:
 
 
 def connections_within_files(wanted: int) -> int:
-    """Return the number of connections that the limit of open files allows, at most ``wanted``.
+    """Return the number of connections that the limit of open files allows, but at most ``wanted``.
 
     Raises the soft limit as far as necessary and allowed, as nginx, Go and the JVM do.
     """

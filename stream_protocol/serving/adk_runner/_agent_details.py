@@ -60,9 +60,9 @@ def used_models(root: BaseNode) -> UsedModels:
 
 
 def _lacks(model: BaseLlm) -> Iterator[str]:
-    """Yield a sentence for each missing API key.
+    """Yield a sentence for each API key that the model needs and that is not set.
 
-    Raises the exception of a model's library that cannot create its client.
+    If a model's library cannot create its client, the library's exception is raised.
     """
     if isinstance(model, Gemini):
         if not any(map(is_env_enabled, GOOGLE_CLOUD)):
@@ -84,7 +84,10 @@ class ToolInfo(TypedDict):
 
 
 def tool_infos(root: BaseNode) -> list[ToolInfo]:
-    """Return the tools that the agent itself declares, without toolsets: those may have to query a server."""
+    """Return the tools that the agent itself declares.
+
+    Toolsets are left out, because listing their tools may need a request.
+    """
     tools = root.tools if isinstance(root, LlmAgent) else []
     return [
         ToolInfo(name=_name(tool), description=_first_sentence(_description(tool)))

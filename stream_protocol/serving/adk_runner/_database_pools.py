@@ -25,19 +25,19 @@ CONNECT_SECONDS: Final = 5.0
 """The most seconds that connecting may take, unless the URI has a ``timeout``."""
 
 PING_SECONDS: Final = 1.0
-"""The most seconds that the check of a connection before its use may take. A proxy may have dropped the connection
-without closing it."""
+"""The most seconds for the check of a connection before its use. A proxy may have dropped the connection without
+closing it."""
 
 REFUSED_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """The pauses, in seconds, between attempts to connect to a database server that is full or starting."""
 
 NOTIFY_SECONDS: Final = 6.0
-"""The most seconds that a ``NOTIFY`` message may take, which is long on a busy machine. The value is below the timeout
-for the check of the whole store: that one says only that nothing answers. A server waits for the message once, at its
+"""The most seconds that a ``NOTIFY`` message may take; a busy machine needs long. The check of the whole store has a
+longer timeout and a less precise error, so this timeout must end first. A server waits for the message once, at its
 start."""
 
 MIXED_UP: Final = ("42P05", "26000")
-"""SQLSTATE codes for a prepared statement that already exists, or does not exist."""
+"""SQLSTATE codes of two errors: a prepared statement already exists, or does not exist."""
 
 READ_ONLY: Final = "25006"
 
@@ -113,7 +113,7 @@ def _connect_arguments(url: URL) -> dict[str, Any]:
 
 
 async def _connect(*arguments: Any, **options: Any) -> Any:
-    """Connects, and retries while the database server is full or starting: this must not end a run that has begun."""
+    """Connects. Retries while the database server is full or starting, so that a running agent does not fail."""
     for seconds in REFUSED_PAUSES:
         with suppress(asyncpg.TooManyConnectionsError, asyncpg.CannotConnectNowError):
             return await asyncpg.connect(*arguments, **options)

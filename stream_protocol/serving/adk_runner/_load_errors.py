@@ -16,7 +16,7 @@ _ADK_PREFIX: Final = re.compile(r"Fail to load '([^']*)' (module|config)\. ?")
 """The text that ADK puts before the message of each error in an agent."""
 
 _CLOSENESS: Final = 0.7
-"""The least similarity, by ``difflib``, of two words that count as a typing error of each other."""
+"""The least similarity, by ``difflib``, at which a word counts as a misspelling of another word."""
 
 _NAME_LENGTH: Final = 60
 """The most characters of an invalid name that are shown."""

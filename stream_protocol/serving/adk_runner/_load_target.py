@@ -133,7 +133,7 @@ def _from_module(name: str) -> Target:
 
 
 def _made(name: str, found: object) -> Target:
-    """Return the target, or the target that a callable returns."""
+    """Return ``found`` if it is a target; otherwise call it and return its result."""
     if isinstance(found, TARGETS):
         return found
     is_function = inspect.isroutine(found)
@@ -155,7 +155,7 @@ def _required_parameters(function: Callable[..., object]) -> list[str]:
     """Return the names of the required parameters of a function."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # of some built-in functions
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return []
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [each.name for each in parameters if each.default is each.empty and each.kind not in optional]

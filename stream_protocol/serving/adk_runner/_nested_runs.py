@@ -41,7 +41,8 @@ _MODELS: Final = (
     ("google.adk.models.anthropic_llm", "AnthropicLlm"),
     ("stream_protocol.testing._scripted_llm", "ScriptedLlm"),
 )
-"""Models whose streams end with the aggregate. Models of an app's own class are unknown."""
+"""Models whose streams end with an event that has the whole content. Nothing is known about models of an app's own
+class."""
 
 _KNOWN: Final = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 
@@ -49,7 +50,8 @@ _NOT_KEPT: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("avg_logprobs", "logprobs_result", "cache_metadata", "live_session_resumption_update"), True),
     "actions": {"state_delta": True, "agent_state": True, "end_of_agent": True},
 }
-"""Fields of a nested event that are not sent to a page. ``AgentTool`` copies the state to the outer session itself."""
+"""Fields that are removed from a nested event: pages do not need them. ``AgentTool`` copies the state to the outer
+session."""
 
 
 class NestedCall:
@@ -165,7 +167,7 @@ class NestedRuns:
             set_channel(call.outer)
 
     def begin_run(self, context: InvocationContext) -> None:
-        """Called when a runner starts: that of the outer agent, or a nested one."""
+        """Called when the runner of the outer agent or of a nested agent starts."""
         call = current_nested_call()
         if call is not None:
             call.begin()
@@ -182,7 +184,7 @@ class NestedRuns:
 
 
 def _observe(context: InvocationContext, call: NestedCall) -> None:
-    """Give the events of this invocation to the call, after all plugins of the app have changed them: one may redact.
+    """Give the events of this invocation to the call, as the plugins of the app have changed them: a plugin may redact.
 
     ``AgentTool`` creates the nested runner, and with it the plugin manager, for this call alone.
     """
@@ -199,7 +201,10 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
 
 
 def _with_changes(event: Event, changed: Event) -> Event:
-    """Return the event with the fields that a plugin has set on its replacement event, as ADK merges the two."""
+    """Return the event with the fields that are set on ``changed``, the replacement that a plugin returned.
+
+    ADK merges the two events in the same way.
+    """
     kept = {"id", "invocation_id", "timestamp"}
     return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - kept})
 
@@ -218,7 +223,7 @@ def _ends_streams_whole(context: InvocationContext) -> bool:
     """Return True if the agent of this invocation gives the same result with streaming as without it.
 
     ``AgentTool`` takes the content of the last event as its result, and therefore runs its agent without streaming. The
-    result is the same if the stream ends with the aggregate.
+    result is the same if the last event of a stream has the whole content.
     """
     plugins: list[BasePlugin] = context.plugin_manager.plugins
     if any(type(plugin).after_model_callback is not BasePlugin.after_model_callback for plugin in plugins):

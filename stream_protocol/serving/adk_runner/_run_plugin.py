@@ -37,7 +37,7 @@ PLUGIN_NAME: Final = "adk_ui_stream"
 
 
 class StateWrites(Protocol):
-    """Writes to the session state that other requests make during a run: see ``PageWrites``."""
+    """Changes of the session state that other requests make during a run: see ``PageWrites``."""
 
     def are_of(self, session: Session) -> bool:
         """Return True if the writes belong to this session."""
@@ -105,7 +105,10 @@ class RunPlugin(BasePlugin):
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
-        """Notes the call. ADK calls this also for a call that is cancelled because a parallel call raised."""
+        """Notes the call of a tool that raised.
+
+        ADK also calls this for a call that is cancelled because a parallel call raised.
+        """
         self._nested.end_call(tool_context)
         if isinstance(error, Exception) and tool_context.function_call_id:
             self._raised.add((tool_context.invocation_id, tool_context.function_call_id))
@@ -113,7 +116,7 @@ class RunPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
-        """Notes the state keys that the call wrote: ADK merges the events of parallel calls."""
+        """Notes the state keys that the call wrote: later, ADK merges the events of parallel calls into one."""
         self._nested.end_call(tool_context)
         for key in tool_context.actions.state_delta:
             self._state_writers.setdefault(key, set()).add(tool_context.function_call_id or "")

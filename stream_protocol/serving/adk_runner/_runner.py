@@ -39,7 +39,7 @@ _DELEGATED_MODES: Final = frozenset({"task", "single_turn"})
 def default_run_config() -> RunConfig:
     """Return a config that streams token by token, and runs plain ``def`` tools in threads.
 
-    On the event loop, such a tool would block every chat.
+    On the event loop, a slow tool would block every chat.
     """
     return RunConfig(
         streaming_mode=StreamingMode.SSE,
@@ -51,9 +51,9 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """Return the config with the cheapest telemetry, unless it sets ``telemetry`` itself.
 
     Without ``telemetry``, ADK reads the environment again for each chunk of a model, which takes a fifth of the time
-    per chunk. A ``TelemetryConfig`` that is created once has the same values. If nobody records, the older conventions
-    are used: the newer ones keep each chunk until the model has ended. Each option is set to off explicitly, because
-    ADK would otherwise look it up several times per chunk.
+    per chunk. A ``TelemetryConfig`` that is created once has the same values. If no telemetry is recorded, the older
+    semantic conventions of OpenTelemetry are selected: with the newer ones, ADK keeps each chunk until the model has
+    ended. Each option is set to off explicitly, because ADK would otherwise look it up several times per chunk.
     """
     if run_config.telemetry is not None:
         return run_config
@@ -167,7 +167,7 @@ def live_model(root: BaseNode) -> tuple[str, str] | None:
 def announces_user_message(root: BaseNode) -> bool:
     """Return True if ADK yields the user's event before the first event of the model.
 
-    It does not for workflow agents (``SequentialAgent``) and agents of an app's own class.
+    ADK does not yield it for workflow agents (``SequentialAgent``) and agents of an app's own class.
     """
     return isinstance(root, LlmAgent) or not isinstance(root, BaseAgent)
 

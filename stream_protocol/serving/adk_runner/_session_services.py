@@ -42,12 +42,12 @@ PROBE_SECONDS: Final = 10.0
 """The most seconds that one check of a service may take."""
 
 BETWEEN_PROBES: Final = (0.1, 0.2, 0.4, 0.8)
-"""The pauses between attempts, in seconds. Workers that start together on an empty database all create its tables. Only
-one succeeds, and the others try again."""
+"""The pauses, in seconds, between checks of a service. Workers that start together on an empty database all create its
+tables. Only one succeeds, and the others try again."""
 
 WHILE_FILLED: Final = (1.6, 3.2)
-"""Further pauses, in seconds, while the tables exist and are empty (ADK raises ``ValueError``): a busy worker fills
-them late."""
+"""Further pauses, in seconds, while the tables exist and are empty (ADK then raises ``ValueError``). A busy worker may
+fill the tables late."""
 
 
 class _UnknownSchemeError(Exception):
@@ -71,7 +71,7 @@ def load_session_service(uri: str) -> BaseSessionService:
     try:
         with silenced(ADK_DATABASES):
             asyncio.run(_prepare(address))
-        # A new service: connections belong to the loop that made them.
+        # Create a second service, since connections belong to the loop that opened them.
         return ThreadedReads(partial(_make, address)) if _is_shared_database(address) else _make(address)
     except _UnknownSchemeError as error:
         raise _refusal(uri, unknown_scheme(uri)) from error

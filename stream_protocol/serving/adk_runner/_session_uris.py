@@ -41,11 +41,11 @@ _ASYNC_DRIVERS: Final = {
 """SQLAlchemy's asynchronous drivers -> the packages to install with pip."""
 
 _OTHER_DATABASES: Final = ("mssql", "oracle")
-"""Schemes that are similar to a supported one, and are not typing errors of it."""
+"""Schemes of unsupported databases. They resemble a supported scheme, and must not be corrected to it."""
 
 _PORTS: Final = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306}
 _CLASS: Final = re.compile(r"^<class '[^']*'>: ")
-"""The class that SQLAlchemy puts before the text of some errors."""
+"""The class name that SQLAlchemy puts before the text of some errors."""
 
 _UNKNOWN_OPTION: Final = re.compile(r"unexpected keyword argument '([^']*)'")
 
@@ -86,14 +86,14 @@ def without_password(uri: str) -> str:
 
 
 def wrong_form(uri: str) -> str | None:
-    """Return an error message for a URI that names no store or is probably mistyped; ``None`` for any other URI."""
+    """Return an error message for a URI that names no store or is probably mistyped; ``None`` for a correct URI."""
     if not uri.strip():
         return f"it is empty: write {_any_form()}"
     try:
         address = urlsplit(uri)
     except ValueError as error:
         return f"it is not a URI ({error}): write {_any_form()}"
-    if len(address.scheme) < 2:  # no scheme, or the drive of Windows
+    if len(address.scheme) < 2:  # no scheme, or a drive letter of Windows
         return _no_uri(uri)
     backend, _, driver = address.scheme.partition("+")
     if backend != "sqlite":

@@ -25,7 +25,8 @@ TARGETS: Final = (BaseNode, App, Runner)
 """The classes of targets."""
 
 AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
-"""Files that make a folder an agent for ``adk web``. A package with ``root_agent`` in ``__init__.py`` is one, too."""
+"""Files that make a folder an agent for ``adk web``. A package with ``root_agent`` in ``__init__.py`` is also an
+agent."""
 
 USUAL_NAMES: Final = ("root_agent", "app")
 """The names under which ADK looks for an agent and for an ``App``."""
@@ -83,7 +84,7 @@ def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
 
 
 def is_agent_folder(folder: Path) -> bool:
-    """Return True if, by its source, ADK would load the folder as an agent."""
+    """Return True if ADK would load the folder as an agent. Only the source is checked."""
     if not FOLDER_NAME.fullmatch(folder.name) or other_module(folder.name, folder) is not None:
         return False
     for file in (folder / "__init__.py", folder / "agent.py"):
@@ -107,7 +108,7 @@ def other_module(name: str, place: Path) -> str | None:
 
 
 def agent_folders(folder: Path) -> list[Path]:
-    """Return the folders up to three levels below this folder that look like agents. Some may not load."""
+    """Return the folders below this folder, down to three levels, that look like agents. Some of them may not load."""
     return [path for path in _folders(folder, levels=3) if _looks_like_agent(path)]
 
 
@@ -212,7 +213,7 @@ def _is_installed(module: str, file: Path, root: Path) -> bool:
         return True
     try:
         return not level and find_spec(first) is not None
-    except (ImportError, ValueError):  # a module without a specification is loaded
+    except (ImportError, ValueError):  # a loaded module may have no `__spec__`
         return first in sys.modules
 
 
@@ -255,7 +256,7 @@ class _Scope:
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
         """Return the class of the target with this name; ``None`` if the name is not a target.
 
-        A ``root_agent`` whose class the source does not show counts as an agent.
+        A ``root_agent`` counts as an agent if the source does not show its class.
         """
         binding = self._bindings.get(name)
         match binding:
@@ -319,7 +320,10 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
 
 
 def _adk_object(dotted: str) -> Any:
-    """Return the object with this dotted name in ADK, which is imported anyway; ``None`` for other names."""
+    """Return the ADK object with this dotted name; ``None`` for other names.
+
+    Importing a module of ADK is safe, because ADK is loaded anyway.
+    """
     module, _, attribute = dotted.rpartition(".")
     if not module.startswith("google.adk"):
         return None

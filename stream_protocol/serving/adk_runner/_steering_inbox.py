@@ -64,7 +64,7 @@ class SteeringInbox:
     def begin(
         self, waiting: Iterable[AcceptedMessage], *, delivered: Iterable[str] = (), taken_in: Iterable[Event] = ()
     ) -> None:
-        """Sets the messages from earlier. Call it before the run starts.
+        """Adds the messages of earlier runs and executions. Call it before the run starts.
 
         ``waiting``: messages that wait in the session. ``delivered``: the ids of messages that earlier runs have read.
         ``taken_in``: events with messages that an earlier execution of this run has read and stored.
@@ -89,7 +89,7 @@ class SteeringInbox:
             self._changed.notify_all()
 
     async def leave(self) -> None:
-        """Called when ADK appends no more to that session. Waits for a message that is being stored."""
+        """Called when ADK appends no more to the invocation's session. Waits for a message that is being stored."""
         async with self._storing:
             self._invocation = None
 

@@ -1,6 +1,6 @@
-"""Error messages for a name that is not a target, with suggestions of names that are.
+"""Error messages for a name that is not a target, with suggestions of valid targets.
 
-Each suggested target exists, and its source suggests that it can be loaded.
+Each suggested target exists, and by its source it can be loaded.
 """
 
 import inspect
@@ -198,7 +198,10 @@ def _meant_by_dots(name: str) -> list[str]:
 
 
 def _nothing_there(text: str, name: str) -> Advice:
-    """Return advice for a name of nothing that exists. It suggests agents in the folder part of the name."""
+    """Return advice for a name for which no file or module exists.
+
+    The advice suggests agents near the name's folder.
+    """
     path = Path(name)
     parent = path.parent if path.parent.is_dir() else Path()
     if parent != Path() and _is_agent_path(parent):

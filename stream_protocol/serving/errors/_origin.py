@@ -60,7 +60,7 @@ def stated_problem(error: BaseException) -> tuple[str, str] | None:
 
 
 def _place(file: str, line: int) -> str:
-    """Return the name of the file and the line. The name of an ``__init__.py`` includes its folder."""
+    """Return the name of the file and the line. For an ``__init__.py``, the name includes its folder."""
     path = Path(file)
     name = f"{path.parent.name}/{path.name}" if path.name == "__init__.py" else path.name
     return f"{name}, line {line}"

@@ -98,7 +98,7 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
 
 
 def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
-    """Return a sentence about a tool result with a key that is not text; ``None`` for other errors.
+    """Return a sentence about a tool's result that has a key other than a string; ``None`` for other errors.
 
     ADK cannot make a function response of such a result.
     """
@@ -242,11 +242,11 @@ def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
 
 
 def _host(error: BaseException) -> str:
-    """Return the host and port of the request; "the provider" if the exception does not contain them."""
+    """Return the host and port of the request; "the provider" if they are unknown."""
     try:
-        # aiohttp's exceptions have a host, httpx's, openai's and anthropic's a request. litellm invents one.
+        # Exceptions of aiohttp have a `host`, those of httpx, openai and anthropic a `request`. litellm's is made up.
         address = error if hasattr(error, "host") else getattr(getattr(error, "request", None), "url", None)
-    except RuntimeError:  # httpx: the request is not known
+    except RuntimeError:  # httpx raises it if it has no request
         address = None
     host, port = getattr(address, "host", None), getattr(address, "port", None)
     if not isinstance(host, str) or not host or type(error).__module__.startswith("litellm"):

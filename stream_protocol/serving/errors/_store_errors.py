@@ -36,7 +36,8 @@ _SQLITE_CODES: Final = frozenset(
         15,  # SQLITE_PROTOCOL: the locks of the write-ahead log are contended
     }
 )
-"""Primary result codes of SQLite for such errors, without the upper bytes of extended codes."""
+"""SQLite's primary result codes for errors after which the same statement may succeed later. The upper bytes of
+extended codes are ignored."""
 
 _CLASSES: Final = frozenset(
     {

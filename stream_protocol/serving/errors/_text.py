@@ -23,7 +23,7 @@ def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> s
     """Return the text on one line of at most ``limit`` characters, without secrets and tracebacks.
 
     A longer text is cut after a whole word. A text that is only a traceback is replaced by its exception. Control
-    characters are escaped: see ``printable``. ``known``: words that look like API keys and are none.
+    characters are escaped: see ``printable``. ``known``: words that look like API keys but are not.
     """
     read = whole_words(text, 20 * limit)
     beginning, traceback, _ = read.partition(_TRACEBACK)
@@ -44,7 +44,7 @@ def _raised(traceback: str) -> str:
 
 
 def exception_text(error: BaseException) -> str:
-    """Return ``str(error)``; an empty text if that raises, as it may with a class of the app."""
+    """Return ``str(error)``; an empty text if ``str`` raises, which a class of an app may do."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - the method of any class

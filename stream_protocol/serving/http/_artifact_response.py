@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 INLINE_TYPES: Final = re.compile(r"image/(png|jpeg|gif|webp|avif|bmp)|(audio|video)/.+|text/plain")
 """Media types that a browser may show. All others are downloads. SVG is a download, because an SVG that is opened as a
-page can run scripts. An ``<img>`` shows it anyway."""
+page can run scripts. An ``<img>`` can still show an SVG."""
 
 SAFE_HEADERS: Final = (
     ("x-content-type-options", "nosniff"),

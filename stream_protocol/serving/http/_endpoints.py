@@ -147,7 +147,7 @@ class ChatEndpoints:
 
     @_errors_as_text
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Returns the running response of a chat, from its start; 204 if no response is running."""
+        """Returns the running response of a chat, from its start; 204 if there is none."""
         await self._admit(request, user_id, chat_id)
         events = await self._service.resume(chat_id, user_id=user_id)
         return Response(status_code=204) if events is None else self._stream(events, user_id)

@@ -23,8 +23,9 @@ MAX_USER_ID_LENGTH: Final = 128
 """The most characters of a user id: the width of the columns in ADK's ``DatabaseSessionService``."""
 
 _UNSTORABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-"""Control characters and surrogates. Some databases refuse U+0000 and surrogates, and the others may begin a line in a
-log. U+0080 to U+009F are allowed: they may be bytes of UTF-8 in a header, which is decoded as Latin-1."""
+"""Characters that a user id must not have: control characters and surrogates. Some databases refuse U+0000 and
+surrogates. Other control characters may begin a new line in a log. U+0080 to U+009F are allowed: they may be bytes of
+UTF-8 in a header, which is decoded as Latin-1."""
 
 Identify: TypeAlias = Callable[[Request], str | Awaitable[str]]
 """HTTP request -> the user's id. Raise ``starlette.exceptions.HTTPException(401)`` for a request without a user."""

@@ -26,7 +26,7 @@ def page_files(directory: Path) -> ASGIApp:
 
 
 class _PageFiles(StaticFiles):
-    """Static files. A compressed file is sent if it exists next to the requested one."""
+    """Static files. If a compressed form of the requested file exists next to it, that form is sent."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         name = path.replace("\\", "/")

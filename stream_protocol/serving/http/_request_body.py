@@ -169,7 +169,7 @@ async def dropping_body_if_refused(request: Request) -> AsyncIterator[None]:
 async def _drop(pieces: AsyncIterator[bytes], request: Request, read: int) -> None:
     """Read and drop the rest of the body, within the limits. ``read``: the number of bytes that are read already.
 
-    Reads nothing from a client that waits for ``100 Continue``: it sends no body to a server that refuses.
+    Reads nothing from a client that waits for ``100 Continue``. Such a client sends no body after a refusal.
     """
     if _declared_length(request) > MAX_DROPPED_BYTES or (not read and "expect" in request.headers):
         return
@@ -194,7 +194,7 @@ def _declared_length(request: Request) -> int:
 
 
 def _require_json(request: Request) -> None:
-    """Refuse other media types, and compressed bodies.
+    """Refuse media types other than JSON, and compressed bodies.
 
     A browser sends JSON to another origin only after a CORS preflight.
     """

@@ -49,5 +49,5 @@ async def _body(response: ASGIApp) -> AsyncGenerator[bytes]:
 
 
 async def _wait_for_ever() -> Message:
-    """The ``receive`` of a client that never disconnects: it waits until it is cancelled."""
+    """Wait until cancelled: the ``receive`` of a client that never disconnects."""
     return await asyncio.Future[Message]()

@@ -1,6 +1,6 @@
 """Security headers, which limit what a browser may do with a response.
 
-They are added to our own responses only, and never replace a header that an app has set.
+Only our own responses get the headers. A header that an app has set is never replaced.
 """
 
 from collections.abc import Mapping

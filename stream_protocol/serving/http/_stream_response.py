@@ -38,8 +38,8 @@ KEEP_ALIVE = 15.0
 """Seconds of silence before a comment is sent. Proxies close idle connections after 30 to 100 seconds."""
 
 UNCOUNTED_SECONDS: Final = 10.0
-"""Seconds after the end of a response before the memory of a client that still reads it counts. Nearly all clients have
-read it by then."""
+"""Seconds after the end of a response in which a client may still read it without counting its memory. Nearly all
+clients have read it by then."""
 
 
 HINT: Final = "`stream_sse(events)` makes them of the events of a run"
@@ -111,7 +111,7 @@ class UIMessageStreamResponse(Response):
     def _count_kept(self, reader: RunReader) -> None:
         """Count the memory of an ended response that the client still reads, some seconds after its end.
 
-        Raises ``ReaderCutOffError`` if it exceeds the memory limit.
+        Raises ``ReaderCutOffError`` if the response exceeds the memory limit.
         """
         if reader.memory is None or not (size := reader.kept_bytes()):
             return

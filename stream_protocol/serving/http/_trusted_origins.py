@@ -61,7 +61,7 @@ def is_foreign(request: Request, trusted: frozenset[str] = frozenset()) -> bool:
 
 
 def _lets_change(cors: CORSMiddleware, origin: str, method: str, *, has_cookie: bool) -> bool:
-    """Return True if the app's CORS settings let a page of this origin send such a request.
+    """Return True if the app's CORS settings let a page of this origin send a request with this method.
 
     A page that only ``*`` allows may send no cookies.
     """
@@ -74,7 +74,7 @@ def _lets_change(cors: CORSMiddleware, origin: str, method: str, *, has_cookie: 
 def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
     """Raise ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of the origins.
 
-    That middleware handles all preflights of the app, so these pages could send nothing.
+    That middleware handles all preflights of the app, so pages of a refused origin could send nothing.
     """
     cors = _cors_of(app)
     refused = [] if cors is None else [origin for origin in allow_origins if not cors.is_allowed_origin(origin)]

@@ -37,7 +37,7 @@ class EventBuffer:
         self._events = EventList(self._bounds)
         self._readers = Readers(self._events, self._bounds, on_readers)
         self._copied: int | None = None
-        """See ``ack``."""
+        """The number of copied events, set by ``ack``."""
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
         self._holds_end = False
@@ -93,7 +93,7 @@ class EventBuffer:
     def hold_end(self) -> None:
         """Withholds the end of the response from readers, until ``give_end``.
 
-        Once the log is closed, its readers wait instead of reading on.
+        Readers of a closed log wait until then.
         """
         self._holds_end = True
 
@@ -246,6 +246,9 @@ def _bytes(events: Sequence[bytes]) -> bytes:
 
 
 def _kept_bytes(log: ref[EventBuffer]) -> int:
-    """Return the size of an ended response; 0 before its end. The reader itself keeps no reference to the log."""
+    """Return the size of an ended response; 0 before its end.
+
+    ``log`` is a weak reference, so that a reader does not keep the log in memory.
+    """
     buffer = log()
     return buffer.size if buffer is not None and buffer.closed else 0

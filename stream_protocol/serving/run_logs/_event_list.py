@@ -28,11 +28,11 @@ class EventList:
         self.joined = JoinedStream()
         """The first events, joined."""
         self.joined_count = 0
-        """The number of original events in ``joined``."""
+        """The number of original events that are joined."""
         self._joined_bytes = 0
-        """The size of these events before they were joined."""
+        """The size of the joined events before they were joined."""
         self.joined_weight = 0
-        """The ``weight`` of these events."""
+        """The ``weight`` of the joined events before they were joined."""
         self._tail: list[bytes] = []
         """The last events in their original form. The first of them may be in ``joined``, too, if a reader still needs
         them."""
@@ -71,7 +71,7 @@ class EventList:
         self.weight += size if size <= PIECE_BYTES else weight(events)
 
     def join_known(self, known: int) -> None:
-        """Joins the first ``known`` events, or some of them."""
+        """Joins some or all of the first ``known`` events."""
         self.join(known, known)
         if self.joined_count >= known:
             above = self._bounds.coalesce_above

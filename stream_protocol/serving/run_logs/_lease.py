@@ -50,9 +50,9 @@ class SharedLease:
         self._renewed_at = 0.0
         """The loop time at which the last successful renewal was sent."""
         self._trying_since: float | None = None
-        """The loop time of the first attempt to renew since then; ``None`` if there was none."""
+        """The loop time of the first attempt to renew after the last successful renewal; ``None`` if there was none."""
         self._settled: asyncio.Future[None] | None = None
-        """Done when the lease is renewed or lost; ``None`` if no task waits for that."""
+        """A future that is done when the lease is renewed or lost; ``None`` if no task waits for it."""
         self._loss_timer: asyncio.TimerHandle | None = None
         self._posts = PostReplies(store, run, owner)
         self._renewal_wanted = asyncio.Event()
@@ -99,12 +99,12 @@ class SharedLease:
         self.renew_now()
 
     def release(self) -> None:
-        """Asks ``keep_until_released`` to free the chat as soon as the store has the log. Does not wait for that."""
+        """Asks ``keep_until_released`` to free the chat as soon as the store has the log. Returns at once."""
         self._released.set()
         self._settle()
 
     def renew_now(self) -> None:
-        """Requests a renewal at once. Its reply contains requests to stop, other readers, and posts."""
+        """Requests a renewal at once. Its reply reports a request to stop, readers at other workers, and posts."""
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:

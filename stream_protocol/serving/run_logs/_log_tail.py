@@ -98,7 +98,7 @@ class LogTail:
     async def _read_more(self) -> bool:
         """Read the next events. Returns ``False`` if there were none and the store did not wait.
 
-        The caller then pauses before the next read.
+        After ``False``, the caller pauses before the next read.
         """
         await self._writer.check_if_due()
         missing = self._writer.is_missing
@@ -119,7 +119,7 @@ class LogTail:
     async def _read_head(self) -> None:
         """Read the data before the entries.
 
-        ``begin`` does not read it, because many readers may ask for the run at once.
+        ``begin`` does not read the data, because many readers may ask for the run at once.
         """
         snapshot = await self._store.snapshot(self._chat, self._run_id)
         self._head_read = True

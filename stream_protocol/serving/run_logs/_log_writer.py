@@ -71,11 +71,11 @@ class LogWriter:
         """Bytes sent since events were last joined in the store."""
         self._join_above = bounds.coalesce_above
         self._joined: tuple[float, int, bytes] | None = None
-        """Joined events that will replace the first entries: the loop time to do so, the number of events, their
-        bytes."""
+        """Joined events that will replace the first entries: the loop time for the replacement, the number of events,
+        their bytes."""
 
     async def copy(self) -> None:
-        """Copies until the store has the complete log and its end."""
+        """Copies the log until the store has all events and the end."""
         failing = False
         self._log.ack(0)
         while True:
@@ -136,7 +136,7 @@ class LogWriter:
     async def _note(self, written: Awaitable[int | None]) -> int:
         stored = await written
         if stored is None:
-            self._renew_lease()  # writes a lease again that a fail-over lost, or finds that a newer run holds it
+            self._renew_lease()  # restores a lease that a fail-over lost, or detects a newer run
             raise RunLogError("the store knows nothing of the run's lease")
         self._position = stored
         self._log.ack(stored)

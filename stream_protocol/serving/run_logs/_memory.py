@@ -25,7 +25,7 @@ class MemoryRunLog:
     """
 
     place = "memory"
-    """See ``SharedRunLog.place``."""
+    """The place of the store, as in ``SharedRunLog``."""
 
     def __init__(self, bounds: LogBounds | None = None) -> None:
         check_bounds(bounds)
@@ -67,7 +67,7 @@ class MemoryRunLog:
         return []
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Asks the run of this chat to stop; with ``run_id`` only this run. Returns True if there was one."""
+        """Asks the run of this chat to stop; with ``run_id`` only this run. Returns True if there was a run to stop."""
         if run_id is None:
             self._note_stop(chat)
         lease = self._leases.get(chat)

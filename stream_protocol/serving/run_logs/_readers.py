@@ -22,7 +22,7 @@ class RunReader(AsyncGenerator[bytes, None]):
     ) -> None:
         self._events = events
         self.cut_off = cut_off
-        """Set when the reader is cut off: it gets nothing more. Close its connection without ending the response, so
+        """Set when the reader is cut off and gets no more events. Close its connection without ending the response, so
         that the client notices that the response is incomplete."""
         self.kept_bytes = kept_bytes
         """Returns the size of an ended response that is in memory only for its readers; 0 before its end."""
@@ -30,15 +30,18 @@ class RunReader(AsyncGenerator[bytes, None]):
 
     @property
     def memory(self) -> ByteShare | None:
-        """Counts these bytes, if the client reads for long. If they exceed the memory limit, the reader is cut off."""
+        """The share of memory that counts an ended response if the client still reads it after some seconds.
+
+        If the response exceeds the memory limit, the reader is cut off.
+        """
         return self._memory
 
     def count_in(self, memory: ByteShare) -> None:
-        """Sets the share of memory in which the bytes are counted."""
+        """Sets the share of memory that counts an ended response."""
         self._memory = memory
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        """Returns the inner generator, which is faster than this object."""
+        """Returns the inner generator: iterating it is faster than iterating this object."""
         return self._events
 
     async def asend(self, value: None) -> bytes:
@@ -63,7 +66,7 @@ class Cursor:
     position: int = 0
     """The number of events that the reader has read."""
     read_bytes: int = 0
-    """The size of these events."""
+    """The size of the events that the reader has read."""
     max_unread: int = 0
     """The reader is cut off if it has more bytes than this left to read."""
     cut_off: asyncio.Event = field(default_factory=asyncio.Event)
@@ -112,7 +115,7 @@ class Readers:
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:
-        """Adds a reader. At the limit it replaces the reader that has most left to read."""
+        """Adds a reader. At the limit, the new reader replaces the one that has most left to read."""
         if self._refuses:
             cursor.cut_off.set()
             return

@@ -30,7 +30,7 @@ be refused."""
 class LogBounds:
     """The limits of one response's log: its size, and its readers. Sizes are bytes.
 
-    Raises ``StreamProtocolError`` for values that are not whole numbers, from 0, and for ``max_readers`` from 1.
+    Raises ``StreamProtocolError`` unless all values are whole numbers of at least 0, and ``max_readers`` of at least 1.
     """
 
     coalesce_above: int = 2**20
@@ -83,7 +83,7 @@ class RunLogError(Exception):
 
 
 class RunHandle(Protocol):
-    """A run, as its log uses it."""
+    """The interface of a run for its run log."""
 
     @property
     def log(self) -> EventBuffer:
@@ -168,17 +168,17 @@ class RunLog(Protocol):
         """
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Asks the run of this chat to stop, at any worker. Returns True if there was one.
+        """Asks the run of this chat to stop, at any worker. Returns True if there was a run.
 
-        ``run_id``: only this run. If it has ended, nothing is stopped. Without it, ``newest_stop`` changes, also if
-        there was no run.
+        ``run_id``: stops only this run, and nothing if this run has ended. Without ``run_id``, ``newest_stop`` changes,
+        even if there was no run.
         """
 
     async def newest_stop(self, chat: str) -> str:
         """Returns the id of the newest stop of this chat, at any worker; empty if there was none within a minute.
 
-        A request that waits for the chat compares the id with an earlier one. If it has changed, the stop is meant for
-        the waiting request, too.
+        A request that waits for the chat compares the id with an earlier id. If the id has changed, the stop is also
+        meant for the waiting request.
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._run_log import Phase
 
 RENEWALS: Final = 3
-"""Renewals per lease time."""
+"""The number of renewals per lease time."""
 
 RETRY_SECONDS: Final = 0.1
 """The pause after a failed command."""
@@ -149,11 +149,11 @@ class LeaseView:
     holder: str
     """The id of the run that holds the chat's lease; empty if the chat is free."""
     worker: str
-    """The worker of that run."""
+    """The worker of the holder."""
     token: int
-    """The token of that run; 0 if the chat is free."""
+    """The token of the holder; 0 if the chat is free."""
     available: int | None
-    """The number of events in the log of the run that is read; ``None`` if it has no log."""
+    """The number of events in the log of the run that the worker reads; ``None`` if that run has no log."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Snapshot:
     events: bytes
     """The joined events."""
     past: bytes
-    """See ``EventBuffer.past``."""
+    """The ``past`` of the run's ``EventBuffer``."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class LogBatch:
     entry: Entry
     """The events, which may be none, and the end of the log after the last events."""
     past: bytes
-    """See ``EventBuffer.past``."""
+    """The ``past`` of the run's ``EventBuffer``."""
 
 
 class RunStore(Protocol):
@@ -241,9 +241,9 @@ class RunStore(Protocol):
         """Frees the chat, if this run holds its lease. A log without an end gets the end ``BROKEN``."""
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
-        """Notes for the time of a lease that this worker reads a run.
+        """Notes that this worker reads a run, for the time of a lease.
 
-        ``reads=False``: it no longer reads the run.
+        With ``reads=False``, notes that it no longer reads the run.
         """
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
@@ -272,7 +272,7 @@ class RunStore(Protocol):
         """
 
     async def reply(self, chat: str, run_id: str, post_id: str, reply: bytes) -> None:
-        """Replaces a post by the reply to it, for the time of a lease."""
+        """Replaces a post by its reply, which is kept for the time of a lease."""
 
     async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
         """Returns the reply to a post; ``None`` if there is none."""
@@ -294,7 +294,7 @@ def chat_key(chat: str) -> str:
 
 
 def run_info(run_id: str, idempotency_key: str, phase: str, *, healthy: bool) -> RunInfo:
-    """Return a run as stored. ``phase``: one of ``Phase``."""
+    """Return a stored run as a ``RunInfo``. ``phase``: one of ``Phase``."""
     return RunInfo(run_id=run_id, idempotency_key=idempotency_key, phase=cast("Phase", phase), healthy=healthy)
 
 
@@ -305,5 +305,5 @@ def reason_of(error: BaseException) -> str:
 
 
 def _milliseconds(seconds: float) -> int:
-    """Return at least 1."""
+    """Return the time in milliseconds, at least 1."""
     return max(1, round(seconds * 1000))

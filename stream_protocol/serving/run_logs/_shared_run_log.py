@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEASE_SECONDS: Final = 15.0
-"""Longer than a fail-over of the store, and short enough for a user whose worker died."""
+"""The default lease: longer than a fail-over of the store, and short enough for a user whose worker died."""
 
 EXPIRY_SECONDS: Final = 60.0
 """Seconds for which the store keeps a log after its run has ended."""
@@ -121,7 +121,7 @@ class SharedRunLog:
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Asks the run of this chat to stop, at any worker; with ``run_id`` only this run.
 
-        Returns True if there was one.
+        Returns True if there was a run to stop.
         """
         if run_id is None:
             await self._note_stop(chat)
@@ -173,7 +173,7 @@ class SharedRunLog:
                 await self._store.note_stop(chat, uuid4().hex)
 
     async def _ask_to_stop(self, chat: str, run_id: str) -> str | None:
-        """Ask the chat's run to stop; with a ``run_id`` that is not empty only this run.
+        """Ask the chat's run to stop. With a ``run_id`` that is not empty, ask only this run.
 
         Returns the id of the run that was asked; ``None`` if there was none.
         """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
 
 FLUSH_MILLISECONDS: Final = 2000
-"""The most milliseconds that the end of the process waits until its data is sent."""
+"""The most milliseconds for sending the rest of the data at the end of the process."""
 
 
 def export_to_otlp() -> None:
@@ -48,7 +48,7 @@ def export_for_prometheus() -> Callable[[], bytes]:
 
 
 def flush_exports() -> None:
-    """Send the data that is not sent yet. Call it before the process ends.
+    """Send the data that is not sent yet. Call this before the process ends.
 
     A signal may end the process without running exit handlers.
     """

@@ -29,7 +29,7 @@ ID_NAMES: Final = ("chat_id", "run_id", "user_id", "trace_id", "span_id")
 
 
 def note_chat(user_id: str, chat_id: str = "") -> None:
-    """Put these ids on the log records of this task and of the tasks that it starts, until the next call."""
+    """Put these ids on the log records of this task and of the tasks that it starts. A later call replaces them."""
     _ids.set(_Ids(user_id=user_id[:MAX_ID_LENGTH], chat_id=chat_id[:MAX_ID_LENGTH]))
 
 
@@ -39,7 +39,7 @@ def note_run(user_id: str, chat_id: str, run_id: str) -> None:
 
 
 def add_run(run_id: str) -> None:
-    """Put this run's id on the log records of this task, in addition to its other ids."""
+    """Put this run's id on the log records of this task, which keep their other ids."""
     _ids.set(replace(_ids.get(), run_id=run_id))
 
 

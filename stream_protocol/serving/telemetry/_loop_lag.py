@@ -21,7 +21,7 @@ class LoopLag:
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """Measures during this block, which lasts as long as a run."""
+        """Measures during this block, in which a run goes on."""
         self._runs += 1
         if self._timer is None and metrics_are_recorded():
             self._wait(asyncio.get_running_loop())

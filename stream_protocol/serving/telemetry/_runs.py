@@ -65,7 +65,10 @@ _TOOL_CALLS: Final = tuple(f'data: {{"type":"{kind}"'.encode() for kind in ("too
 
 
 class RunObserver:
-    """Records telemetry of one run. ``requested_at``: the ``time.perf_counter`` of its request; by default now."""
+    """Records telemetry of one run.
+
+    ``requested_at``: the time of its request, by ``time.perf_counter``; by default now.
+    """
 
     def __init__(self, requested_at: float | None = None) -> None:
         self._requested_at = time.perf_counter() if requested_at is None else requested_at
@@ -90,7 +93,7 @@ class RunObserver:
         self._error = error
 
     def written(self, events: Sequence[bytes]) -> None:
-        """Counts SSE events that the run has written. Each is one chunk."""
+        """Counts SSE events that the run has written. Each event is one chunk."""
         self._chunks += len(events)
         chunks.add(len(events))
         for event in events:

@@ -56,15 +56,15 @@ STATEMENTS_AT_ONCE: Final = 4
 all."""
 
 TURN_SECONDS: Final = 10.0
-"""The most seconds that a statement waits for one of these connections while the server responds. A request waits as
-long for a run that is stopping."""
+"""The most seconds that a statement waits for a free connection while the server responds. A request waits as long for
+a run that is stopping."""
 
 FULL_SECONDS: Final = 0.1
-"""Seconds between two attempts while the server refuses another connection."""
+"""Seconds between two attempts to connect while the server refuses another connection."""
 
 IDLE_SECONDS: Final = 5.0
 """Seconds after which an idle connection is closed. A proxy or a firewall may drop an idle connection without closing
-it, and the next statement would wait in vain."""
+it. The next statement would then wait in vain."""
 
 HEARTBEAT_SECONDS: Final = 5.0
 """Seconds between two checks of the connection that listens: a broken network does not close a connection."""
@@ -76,7 +76,7 @@ characters."""
 _PREFIX: Final = re.compile(rf"[a-z_][a-z0-9_]{{0,{MAX_PREFIX_LENGTH - 1}}}")
 
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+asyncpg")
-"""The schemes of a URL. The last is SQLAlchemy's, and therefore that of ADK's ``DatabaseSessionService``."""
+"""The schemes of a URL. The last is SQLAlchemy's scheme, which ADK's ``DatabaseSessionService`` needs."""
 
 LIKE: Final = "The URL of PostgreSQL must be like postgresql://user:password@host:5432/database"
 
@@ -141,10 +141,10 @@ class Connections:
         return f"{self._prefix}_"
 
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:
-        """Runs a statement. Raises ``RunLogError``. If its connection has died, the statement is tried once more.
+        """Runs a statement. Raises ``RunLogError``. If the connection has died, the statement is tried once more.
 
-        ``urgent``: the statement goes before all others that wait for a connection. Its time starts when it has a
-        connection.
+        ``urgent``: the statement goes before all others that wait for a connection. The time limit starts when the
+        statement has a connection.
         """
         text = statements.named(statement, self._prefix)
 

@@ -82,9 +82,9 @@ class PostgresStore:
         self._appends = Batches(self._append_all, size=lambda item: len(item.piece.entry.events))
         self._reads = Batches(self._read_all, size=lambda _: 0)
         self._news: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        """Run id -> an event that is set when the run has new entries, for readers that wait."""
+        """Run id -> an ``asyncio.Event`` that is set when the run has new entries. Readers wait for it."""
         self._requests: asyncio.Queue[str | None] = asyncio.Queue()
-        """See ``renewal_requests``."""
+        """The results of ``renewal_requests``."""
         self._sweep_task: asyncio.Task[None] | None = None
 
     @property
@@ -256,7 +256,7 @@ class PostgresStore:
 
 
 def _entries(row: Any) -> list[Entry]:
-    """Return the entries of a row: its events, and the end of the log if the row has it."""
+    """Return the entries of a row: one with its events, and one with the end of the log, if the row has these."""
     after, count, events, end = row["after"], row["count"], row["events"], row["ending"]
     return [
         *([Entry(after, count, events)] if count > after else ()),

@@ -3,11 +3,12 @@
 The names of all tables begin with ``adk_ui_stream``; ``named`` replaces this prefix. The tables:
 
 ``leases``: a row for each chat that has a run or had one lately. ``run`` is empty when the chat is free. ``token`` is
-the greatest fencing token of the chat, and outlives the lease. With it, a worker whose lease is gone detects that a
-newer run has taken the chat. A chat that was stopped lately has a second row, ``<chat> stopped``, which no run ever
-holds: its ``request`` is the id of the newest stop. Older workers, which ignore that row, remove it when it expires.
+the greatest fencing token of the chat, and outlives the lease. With the token, a worker whose lease is gone detects
+that a newer run has taken the chat. A chat that was stopped lately has a second row, ``<chat> stopped``, which no run
+ever holds: its ``request`` is the id of the newest stop. Older workers, which ignore that row, remove it when it
+expires.
 ``logs``: a row for each run, with the data before its entries: the first events, joined, and ``past``.
-``entries``: the events of a run, several in a row. Its number is the number of events before it.
+``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
 ``readers``: the other workers that read a run.
 ``posts``: posts of other workers to a run, each with its reply once there is one.
 
@@ -228,9 +229,9 @@ SELECT coalesce(lease.run, '') AS holder, coalesce(lease.worker, '') AS worker, 
 ) AS available
 FROM (VALUES (1)) AS one LEFT JOIN lease ON true
 """
-"""Notes that a worker reads a run for this number of milliseconds; 0: that it no longer reads it. Returns the run that
-holds the lease, its worker and its token. Also returns the number of events in the log of the given run; NULL if it has
-no log."""
+"""Notes for this number of milliseconds that a worker reads a run. With 0, notes that the worker no longer reads it.
+Returns the run that holds the lease, its worker and its token, and the number of events in the log of the given run;
+NULL if it has no log."""
 
 HEAD: Final = """
 -- run

@@ -65,7 +65,7 @@ EVICTION_WARNING: Final = (
 )
 
 _WARNED: Final[set[str]] = set()
-"""The servers for which this process has logged the warning. It has several connections to each server."""
+"""The addresses for which this process has logged the warning. A process has several clients for one address."""
 
 
 class Commands:
@@ -97,7 +97,7 @@ class Commands:
 
     @property
     def address(self) -> str:
-        """The address of the database. A cluster has no address, since any of its nodes may be in the URL."""
+        """The address of the database. A cluster has no address: any of its nodes may be in the URL."""
         if isinstance(self._redis, RedisCluster):
             return "redis+cluster"
         options = self._redis.connection_pool.connection_kwargs
@@ -107,7 +107,7 @@ class Commands:
     async def aclose(self) -> None:
         """Closes the connections, unless the client is the app's. Running and later commands fail.
 
-        redis-py would open a new connection for them, and nothing would close it.
+        Otherwise redis-py would open a new connection for a later command, and nothing would close that connection.
         """
         self._closed = True
         for limit in self._limits:
@@ -123,7 +123,7 @@ class Commands:
 
     async def script(self, text: str, keys: Sequence[str], *arguments: str | bytes | float) -> Any:
         """Runs a Lua script. Returns integers, bytes, and lists of these."""
-        script = self._redis.register_script(text)  # sends nothing; a call loads the text where a server lacks it
+        script = self._redis.register_script(text)  # sends nothing; the call loads the script on servers that lack it
         return await self._wait_for(lambda: script(keys, arguments))
 
     async def script_for_each(self, text: str, keys: Sequence[str]) -> list[Any]:
@@ -137,7 +137,7 @@ class Commands:
 
     async def messages(self, channel: str) -> AsyncGenerator[str]:
         """Yields the pub/sub messages of a channel. Subscribes again after a failure, when messages may get lost."""
-        await self.warn_of_eviction()  # here, since no request waits for it
+        await self.warn_of_eviction()  # no request waits for `messages`
         while True:
             try:
                 async with self._redis.pubsub(ignore_subscribe_messages=True) as listening:
@@ -150,7 +150,7 @@ class Commands:
                 await asyncio.sleep(LISTEN_SECONDS)
 
     async def warn_of_eviction(self) -> None:
-        """Log a warning if Redis evicts keys when its memory is full. It is logged once per store and process.
+        """Log a warning if Redis evicts keys when its memory is full, once per store and process.
 
         Nothing is logged if a server does not return its policy, for example because its ACL forbids ``INFO``.
         """
@@ -160,7 +160,7 @@ class Commands:
         try:
             policy = await self._wait_for(self._eviction_policy)
         except RunLogError as error:
-            # A reply, whatever it says, will not change. A server that is away is asked again.
+            # An error reply will not change. An unreachable server is asked again.
             self._policy_is_known = isinstance(error.__cause__, ResponseError)
             return
         if policy not in ("", NO_EVICTION) and self._where not in _WARNED:
@@ -186,7 +186,7 @@ class Commands:
                 reply = await send()
         except FAILURES as error:
             raise self._error(error) from error
-        if _cancellations() > cancellations:  # redis-py swallows some
+        if _cancellations() > cancellations:  # redis-py may swallow a cancellation
             raise asyncio.CancelledError
         return reply
 
@@ -209,7 +209,7 @@ class Commands:
 
 
 def _cancellations() -> int:
-    """Return how many times this task was cancelled."""
+    """Return the number of times that this task was cancelled."""
     task = asyncio.current_task()
     return task.cancelling() if task else 0
 
@@ -227,10 +227,10 @@ def _connect(url: str, patience: float) -> Client:
         redis: Redis = Redis.from_url(
             url,
             **options,
-            retry=Retry(NoBackoff(), 1),  # a pooled connection may have died while nobody used it
+            retry=Retry(NoBackoff(), 1),  # a pooled connection may have died while it was idle
             retry_on_error=[RedisConnectionError],
         )
-    except (ValueError, RedisClusterException) as error:  # its text may hold a part of the password
+    except (ValueError, RedisClusterException) as error:  # the error's text may contain a part of the password
         raise StreamProtocolError("The URL of Redis must be like redis://:password@host:6379/0.") from error
     return redis
 

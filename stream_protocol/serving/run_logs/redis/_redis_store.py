@@ -164,7 +164,10 @@ class RedisStore:
         await self._commands.call("PUBLISH", self._channel(worker), run_id)
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Returns the ids of runs. A lost id does no harm: the next regular renewal has the same reply."""
+        """Returns the ids of runs whose leases another worker asks to renew now, as they arrive.
+
+        A lost id does no harm: the next regular renewal has the same reply.
+        """
         return self._commands.messages(self._channel(self.worker))
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
@@ -207,7 +210,7 @@ def _held(stored: int) -> int | None:
 
 
 def _stream(reply: Any) -> list[tuple[bytes, Any]]:
-    """Return the entries in an XREAD reply for one stream. RESP3 returns a mapping, RESP2 a list or nothing."""
+    """Return the entries in the reply of ``XREAD`` for one stream. RESP3 returns a mapping, RESP2 a list or nothing."""
     match reply:
         case dict():
             return [entry for batches in reply.values() for batch in batches for entry in batch]

@@ -45,7 +45,10 @@ class ChatKeys:
         return f"{self._tag}:head:{run_id}"
 
     def readers(self, run_id: str) -> str:
-        """Return the sorted set of other workers that read the run, each with the end of its validity."""
+        """Return the sorted set of other workers that read the run.
+
+        The score is the time until which the entry is valid.
+        """
         return f"{self._tag}:readers:{run_id}"
 
     def posts(self, run_id: str) -> str:
@@ -165,8 +168,8 @@ redis.call('PEXPIRE', KEYS[3], ARGV[3])
 redis.call('PEXPIRE', KEYS[4], ARGV[3])
 return 1
 """
-"""Frees the chat. A log without an end gets the given end. The token grows, so that a delayed renewal from another
-connection does not take the chat again."""
+"""Frees the chat. If the log has no end, the given end is added. The token grows, so that a delayed renewal from
+another connection does not take the chat again."""
 
 WATCH: Final = """
 -- KEYS lease head readers; ARGV run reader until-ms
@@ -182,9 +185,9 @@ elseif lease[1] == ARGV[1] then
 end
 return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')}
 """
-"""Notes that a worker reads a run for this number of milliseconds; 0: that it no longer reads it. Returns the run that
-holds the lease, its worker and its token. Also returns the number of events in the log of the given run, -1 if it has
-no log."""
+"""Notes for this number of milliseconds that a worker reads a run. With 0, notes that the worker no longer reads it.
+Returns the run that holds the lease, its worker and its token, and the number of events in the log of the given run; -1
+if it has no log."""
 
 STOP: Final = """
 -- KEYS lease; ARGV run
