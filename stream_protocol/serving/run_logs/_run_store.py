@@ -41,8 +41,8 @@ class LeaseTimes:
     * after 1/2, when a renewal is late, other workers consider the run unhealthy;
     * after 2/3 its worker starts nothing more;
     * after 5/6 its worker gives up the run, so that the run has ended when the store frees the chat. By then the worker
-      has tried to renew the lease for 1/2. A worker that was too busy to try keeps the lease if no other run has claimed
-      the chat;
+      has tried to renew the lease for 1/2. A worker that was too busy to try keeps the lease if no other run has the
+      chat;
     * after ``lease`` the store frees the chat;
     * after 3 times ``lease`` a worker no longer takes the lease back;
     * after 4 times ``lease`` the store forgets the chat's newest token.
