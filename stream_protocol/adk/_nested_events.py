@@ -26,6 +26,11 @@ def nested_event(metadata: dict[str, Any]) -> NestedEvent | None:
     return None
 
 
+def carried_event(event: "Event") -> "NestedEvent | None":
+    """Return the nested event that this event carries, if it is a posted event of a nested agent."""
+    return nested_event(event.custom_metadata) if event.custom_metadata else None
+
+
 def nested_events(event: "Event", call_id: str | None) -> NestedEvents | None:
     """Return the nested events that are kept with the response to this call; ``None`` if there are none."""
     match event.custom_metadata and event.custom_metadata.get(NESTED_EVENTS):

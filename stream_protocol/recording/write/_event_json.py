@@ -12,7 +12,7 @@ from typing import Any, get_args
 from google.adk.events import Event
 from pydantic import BaseModel
 
-from stream_protocol.adk import NESTED_EVENT, nested_event
+from stream_protocol.adk import NESTED_EVENT, carried_event
 from stream_protocol.wire import json_value, to_well_formed
 
 
@@ -23,7 +23,7 @@ def event_json(event: Event) -> dict[str, Any]:
     megabytes.
     """
     written = _object(event)
-    nested = nested_event(event.custom_metadata or {})
+    nested = carried_event(event)
     if nested is not None and isinstance(nested.event, Event):  # in a field for any value, whose nulls are kept
         written["customMetadata"][NESTED_EVENT]["event"] = event_json(nested.event)
     return written
