@@ -46,6 +46,7 @@ CREATORS: Final = frozenset(
         "durable/_durable_tool.py",
         "agents/_sent_data.py",
         "demo/_question.py",
+        "recording/write/_recording_lines.py",
         "server/_gc.py",
         "serving/base/_response_memory.py",
         "serving/base/_off_loop.py",
@@ -67,7 +68,7 @@ CREATORS: Final = frozenset(
         "session/transcript/_metadata.py",
     }
 )
-"""They make events, change them before they are stored, or measure them."""
+"""Files that create events, change them before they are stored, measure them, or write their JSON."""
 
 
 def readers() -> Iterator[str]:
