@@ -38,6 +38,9 @@ OLDEST_PREFIX: Final = "adk-ui-stream/"
 EXECUTION: Final = "execution "
 """Prefix of attributes with the state of an execution. The run's id in the run log follows the prefix."""
 
+END: Final = "end "
+"""Prefix of the attributes that hold the end of an execution, also if its worker notes a live state later."""
+
 ERROR_TEXT: Final = "error"
 """The attribute with the error text that the client received. See ``ToldEnd``."""
 
@@ -129,11 +132,12 @@ class KeptRun:
         """
         noted = attributes or {}
         executions: dict[str, ExecutionState] = {self.log_id: "running"}
-        for name, state in noted.items():
-            if name.startswith(EXECUTION):
-                if state not in STATES:
-                    return None
-                executions[name.removeprefix(EXECUTION)] = state
+        for prefix in (EXECUTION, END):
+            for name, state in noted.items():
+                if name.startswith(prefix):
+                    if state not in STATES:
+                        return None
+                    executions[name.removeprefix(prefix)] = state
         return OrphanedRun(
             record=self.record,
             executions=executions,
@@ -152,4 +156,4 @@ def execution_attributes(log_id: str, state: LiveState | ToldEnd) -> dict[str, A
     error = {ERROR_TEXT: state.error_text} if state.error_text else {}
     shown = {SHOWN: list(state.shown)} if state.shown is not None else {}
     text = {UNFINISHED: state.unfinished_text} if state.unfinished_text else {}
-    return {name: state.state, **error, **shown, **text}
+    return {name: state.state, f"{END}{log_id}": state.state, **error, **shown, **text}

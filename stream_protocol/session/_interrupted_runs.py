@@ -43,6 +43,7 @@ def completing_events(
         return []
     hidden = output.hidden(of_run) if outcome != "finish" else []
     added = output.unstored_events(of_run, hidden)
+    last_shown = len(added) - 1
     if outcome != "finish":
         added += _closing_events(turn, added, outcome, agent=agent, hidden=hidden, failed=output.failed_calls)
     for marker in a2a_markers([*of_run, *added]):
@@ -52,8 +53,8 @@ def completing_events(
     for number, event in enumerate(added):
         event.timestamp = begin + number * EVENT_INTERVAL
         update_metadata(event, outcome=outcome)
-    if hidden:
-        update_metadata(added[-1], hidden_events=tuple(event.id for event in hidden))
+    if hidden:  # with the last of the shown content: a worker may lose the chat before it stores the next event
+        update_metadata(added[last_shown], hidden_events=tuple(event.id for event in hidden))
     return added
 
 

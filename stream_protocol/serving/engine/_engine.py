@@ -206,7 +206,10 @@ class Engine(Protocol):
         """
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
-        """Keeps what is known of one execution. Does nothing if nothing is kept of the run any more."""
+        """Keeps the state of one execution. Does nothing if nothing is kept of the run any more.
+
+        An end stays, whatever live state is marked later: another worker may stop a run whose own worker leaves it.
+        """
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
         """The deployment's runs that have not ended and are not executed by this process; ``chat`` (user id, chat id):

@@ -35,7 +35,7 @@ from stream_protocol.wire import SSE_DONE, StreamProtocolError
 from tests.postgres import Postgres
 
 LEASE = 1.5
-"""Seconds. Short, because a test waits for it; long enough for a machine that is busy."""
+"""Seconds. Short, because a test waits for it, and long enough for a busy machine."""
 
 ROOMY = 6.0
 
@@ -67,7 +67,7 @@ async def logs(url: str, count: int = 2, **options: Any) -> AsyncIterator[list[P
 
 
 def store(log: PostgresRunLog) -> PostgresStore:
-    """The calls that an outdated worker may still make."""
+    """Return the store of an outdated worker, for the calls that it may still make."""
     found = log._store  # noqa: SLF001 - no run does that by itself
     assert isinstance(found, PostgresStore)
     return found
@@ -86,7 +86,7 @@ async def connections(admin: Any) -> int:
 
 
 async def end(admin: Any, condition: str = "true") -> None:
-    """Ends these connections, as a server that shuts down does."""
+    """Terminate these connections, as a server that shuts down does."""
     await admin.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         f" WHERE application_name = 'adk-ui-stream' AND datname = current_database() AND {condition}"

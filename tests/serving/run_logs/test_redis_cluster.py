@@ -1,4 +1,4 @@
-"""A cluster of three nodes, each with a part of the chats."""
+"""A Redis cluster of three nodes. Each node has some of the chats."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -45,13 +45,13 @@ class Cluster:
         await eventually(formed)
 
     async def holder(self, keys: str) -> tuple[RedisServer, bytes]:
-        """The node that has the one key that looks like that, and the key."""
+        """Returns the only key that matches the pattern, and its node."""
         found = [(node, key) for node in self.nodes for key in await command(node, "KEYS", keys)]
         assert len(found) == 1
         return found[0]
 
     async def move(self, slot: int, here: RedisServer, there: RedisServer) -> None:
-        """Gives a slot with its keys to another node."""
+        """Moves a slot with its keys to a different node."""
         ids = {node.port: (await command(node, "CLUSTER", "MYID")).decode() for node in (here, there)}
         await command(there, "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[here.port])
         await command(here, "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[there.port])

@@ -15,7 +15,7 @@ from stream_protocol.serving import LogBounds, RedisRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _log_writer
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._run_store import RENEWALS
-from stream_protocol.serving.run_logs.redis._redis_store import COMMANDS_AT_ONCE
+from stream_protocol.serving.run_logs.redis._commands import COMMANDS_AT_ONCE
 from stream_protocol.serving.run_logs.redis._scripts import APPEND, RENEW, STOP
 from stream_protocol.testing._fake_runs import (
     CHAT,
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.fleet  # half of their time they wait for leases to end
 Logs = tuple[RedisRunLog, RedisRunLog]
 
 SHORT = 0.3
-"""A lease in seconds, for which a test can block the loop."""
+"""A lease in seconds that is short enough for a test to block the event loop."""
 
 BROKEN_OFF = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"error","errorText":"An error occurred."}\n\n'
 
@@ -63,7 +63,7 @@ async def roomy_logs(redis: RedisServer) -> AsyncIterator[Logs]:
 
 @pytest.fixture
 async def ends(redis: RedisServer) -> AsyncIterator[list[Wire]]:
-    """The ways of two workers to Redis, of ``wired``."""
+    """Return the connections of the two workers of ``wired`` to Redis."""
     async with wires(redis.url) as both:
         yield both
 
@@ -85,7 +85,7 @@ async def two_workers(
 
 
 async def key(redis: RedisServer, pattern: str) -> bytes:
-    """The one key that looks like that."""
+    """Return the only key that matches the pattern."""
     found: list[bytes] = await command(redis, "KEYS", pattern)
     assert len(found) == 1
     return found[0]
@@ -97,7 +97,7 @@ async def happens(event: asyncio.Event) -> None:
 
 
 def die(end: Wire, lease: Lease) -> None:
-    """Leaves a run as a killed worker does: without its end."""
+    """Abandon a run as a killed worker does, without an end."""
     end.cut()
     lease.release()
 
@@ -107,7 +107,7 @@ async def several_leases() -> None:
 
 
 async def claimable(log: RedisRunLog) -> None:
-    """Waits until the chat can be had, and gives it back."""
+    """Wait until the chat can be claimed, and release it."""
 
     async def claimed() -> bool:
         try:
@@ -121,7 +121,10 @@ async def claimable(log: RedisRunLog) -> None:
 
 
 async def refused_by_a_closed_run(lease: Lease, worker: RedisRunLog) -> None:
-    """A claim is refused as long as the run of ``lease`` is being stored, and the chat is free after that."""
+    """Check that a claim is refused while the run of ``lease`` is being stored.
+
+    Afterwards the chat is free.
+    """
     with pytest.raises(ChatTakenError) as taken:
         await begin(worker, request="another")
     assert taken.value.run.phase == "closed"
