@@ -65,7 +65,6 @@ class SavedFile:
     place."""
 
     line: str
-    """The line of text."""
     artifact: str
     """The name of the artifact."""
     version: int
@@ -80,7 +79,6 @@ class FilePlace:
     """The position of the message part that holds a file's bytes."""
 
     index: int
-    """The index of the part."""
     event_id: str | None = None
     """The stored user event with the part; ``None`` for the message of the request."""
 
