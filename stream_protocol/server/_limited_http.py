@@ -58,19 +58,18 @@ class ServerLimits:
     """Limits for the clients of ``run_server``. Raises ``StreamProtocolError`` for a value that is not positive."""
 
     connections: int = 1000
-    """The most that are open at once; fewer if the process may open fewer files. One more closes the connection that
-    has waited longest for a request; if all are in a request, it gets 503."""
+    """Open connections, or fewer if the process may open fewer files. A further connection closes the longest idle
+    connection. If none is idle, it gets 503."""
     head_seconds: float = 20.0
-    """From the connection, or the last response, until all headers are read; else 408. As long as Apache's
-    ``RequestReadTimeout``. A connection that is kept and sends nothing is closed after 5 s by uvicorn."""
+    """Time for all headers, from the connection or the last response. A slower client gets 408. uvicorn closes idle
+    kept connections after 5 s."""
     body_seconds: float = 20.0
-    """A body that arrives with less than ``body_bytes_per_second`` gets 408 after that time; a body as fast as that
-    may take any time."""
+    """After this time, a body slower than ``body_bytes_per_second`` gets 408. A faster body has no time limit."""
     body_bytes_per_second: int = 500
-    """As Apache's ``RequestReadTimeout``."""
+    """Lowest speed of a body."""
     write_seconds: float = 60.0
-    """A client that reads nothing of what waits for it is cut off, after as long as nginx's ``send_timeout``. A stream
-    that is read never is, however long it lasts."""
+    """A client that reads none of the waiting data for this time is disconnected. A stream that is read has no time
+    limit."""
 
     def __post_init__(self) -> None:
         check_count("connections", self.connections)

@@ -41,7 +41,7 @@ class _BaseRecorder:
 class ChatRecorder(_BaseRecorder):
     """Records the chats of a ``ChatService``, each in a file of its own in ``folder``. The folder is made if needed.
 
-    ``redact``: the app's own redaction of what is written; see ``Redact``.
+    ``redact``: function that removes further data from the written values: see ``Redact``.
 
     The files can be read by their owner only; ``file_name`` gives their names. Raises ``OSError`` if the folder cannot
     be made.

@@ -71,12 +71,12 @@ def create_app(
     ``Starlette(routes=[…, *chat.routes], lifespan=chat.router.lifespan_context)``.
 
     ``identify``, ``prepare``, ``allow_origins``: as in ``RouteOptions``.
-    ``page``: whether the page is there. No other site may frame it, and it loads nothing from elsewhere.
+    ``page``: serve the built-in page. Other sites cannot frame it, and it loads nothing from other servers.
     ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
     Without suggestions, the page lists the agent's tools.
-    ``while_busy``: what the page does with a message that is sent during an answer. ``"queue"``, the default: it keeps
-    the message until the answer has ended. ``"steer"``: the run takes the message in. ``"interrupt"``: the message ends
-    the run, and is answered.
+    ``while_busy``: effect of a message that the user sends during an answer. ``"queue"`` (default): the page sends it
+    after the answer. ``"steer"``: the run reads the message. ``"interrupt"``: the run stops, and the agent answers the
+    message.
 
     Raises ``StreamProtocolError`` for a wrong value.
 

@@ -288,12 +288,9 @@ class PostgresRunLog(SharedRunLog):
     ``DatabaseSessionService``, ``postgresql+asyncpg://…``, is taken, too. It must lead to the server itself, or to a
     pooler that keeps a session's connection: through PgBouncer in transaction mode no ``NOTIFY`` arrives. PostgreSQL
     12 or later.
-    ``prefix``: begins the names of all tables and channels. Deployments that share a database need one each: with the
-    same, equal ids of an app, a user and a chat are one chat. Up to 24 lower-case ASCII letters, digits and ``_``.
-    ``lease``: seconds until a worker that does not renew its leases loses its chats. A run that cannot renew its lease
-    for two thirds of that ends in an error. Must be the same for all workers.
-    ``expiry``: seconds that a log is kept after its run has ended, for readers at other workers.
-    ``bounds``: how large each log may become.
+    ``prefix``: beginning of the names of all tables and channels. Each deployment in a shared database needs its own
+    prefix, as in ``RedisRunLog``. Up to 24 lower-case ASCII letters, digits and ``_``.
+    ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
 
     The tables are made when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have
     started survive an outage of less than two thirds of a lease. Raises ``StreamProtocolError`` for times that are not
