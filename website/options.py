@@ -158,6 +158,8 @@ def _default(value: Any) -> str:
             return f"{value:,g}" if isinstance(value, float) else f"{value:,}"
         case frozenset():
             return ", ".join(f"`{each}`" for each in sorted(value))
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return f"`{type(value).__name__}()`"
         case _ if value is MISSING or callable(value):
             return ""
         case _:
