@@ -35,13 +35,13 @@ Option = tuple[str, str, str]
 """Name, default and text, in Markdown."""
 
 SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
-    "Of the converter": (ConverterOptions, "`stream_sse`, `ChatService` and `replay` accept these, too."),
-    "Of `ChatService`": (ServiceOptions, "In addition to those of the converter."),
+    "Of the converter": (ConverterOptions, "`stream_sse`, `ChatService` and `replay` also accept these options."),
+    "Of `ChatService`": (ServiceOptions, "`ChatService` also accepts the options of the converter."),
     "Of `chat_router`": (RouteOptions, ""),
     "Of `create_app`": (create_app, ""),
     "Of `ChatEndpoints`": (ChatEndpoints, ""),
     "Of `UIMessageStreamResponse`": (UIMessageStreamResponse, ""),
-    "`RunOverrides`": (RunOverrides, "`prepare` returns it to change how one request is run."),
+    "`RunOverrides`": (RunOverrides, "`prepare` returns these settings of one run."),
     "`FilePolicy`": (FilePolicy, "`ChatService(files=…)` restricts attached files."),
     "`ServiceLimits`": (
         ServiceLimits,
@@ -73,9 +73,8 @@ READ_MORE: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 # Options
 
-All options of the Python API. Your editor shows the same text, because this page is generated from the docstrings.
-Sizes are in bytes and times in seconds unless stated otherwise. Options of the command line are on
-[their own page](cli.md).
+All options of the Python API, generated from the docstrings. Sizes are in bytes and times in seconds unless stated
+otherwise. The command line has [its own options](cli.md).
 
 | You configure | Section |
 |---|---|
@@ -159,6 +158,8 @@ def _default(value: Any) -> str:
             return f"{value:,g}" if isinstance(value, float) else f"{value:,}"
         case frozenset():
             return ", ".join(f"`{each}`" for each in sorted(value))
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return f"`{type(value).__name__}()`"
         case _ if value is MISSING or callable(value):
             return ""
         case _:

@@ -40,53 +40,54 @@ class ConverterOptions(TypedDict, total=False):
 
     ai_sdk: AiSdkOption
     """Version of the client's ``ai`` package: 6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also
-    accepts a stream for 6. 7 adds chunks on which a v6 client fails, such as the answer to an approval request. 7
-    stands for 7.0.32: what only later clients know needs a full version."""
+    accepts a stream for 6. A v6 client fails on some chunks of 7. 7 stands for 7.0.32: chunks and keys that later
+    clients added need a full version."""
     send_reasoning: bool
-    """Send the model's thoughts as ``reasoning-*``. True by default: Gemini sends none unless the agent asks."""
+    """Send the model's thoughts as ``reasoning-*``. True by default. Gemini sends thoughts only if the agent asks for
+    them."""
     send_sources: bool
-    """Send sources as ``source-*``, citations, and Google's search suggestions. True by default: users can check an
-    answer, and Google's terms for Grounding with Google Search require the suggestions."""
+    """Send sources as ``source-*``, citations, and Google's search suggestions. True by default, because Google's terms
+    for Grounding with Google Search require the suggestions."""
     send_state: bool | Collection[str]
-    """Send session state changes as ``data-adk-state``: all, or those of the named keys. False by default: state is the
-    app's, not the browser's."""
+    """Send changes of the session state as ``data-adk-state``: all changes, or those of the named keys. False by
+    default."""
     hidden_tools: ToolSelection
-    """Tools whose calls are not shown, besides ADK's control tools. None by default. An approval request of a hidden
-    tool is still shown, with its call.
+    """Tools whose calls are not sent. None by default. ADK's control tools are always hidden. An approval request of a
+    hidden tool is sent, with its call.
 
-    ``ChatService``, histories and recordings also hide calls that delegate to a task-mode agent. A converter of a live
-    run recognizes such a call too late. So name these tools: ``stream_protocol.serving.task_agent_tools(agent)`` finds
-    them. Otherwise such a call is shown with the preliminary output ``{"agent": NAME}``."""
+    Calls that delegate to a task-mode agent are hidden by ``ChatService``, in histories and in recordings. For your own
+    converter, name them here: ``stream_protocol.serving.task_agent_tools(agent)`` returns them. Otherwise each is sent
+    with the preliminary output ``{"agent": NAME}``."""
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
-    """Shows the work of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the
-    message (``"flat"``), or not at all (``"hidden"``). A mapping says it for tools by name; the others are nested.
+    """Display of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the message
+    (``"flat"``), or not at all (``"hidden"``). A mapping sets this by tool name; other tools are nested.
 
     The output of a nested call is a message: ``{"id", "role": "assistant", "parts", "metadata"}``. Preliminary outputs
-    have the message so far. The final one has what the model reads as the tool's result in ``metadata.result``."""
+    contain the message so far. The final output has the tool's result, as the model reads it, in
+    ``metadata.result``."""
     dynamic_tools: ToolSelection
-    """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``).
-    For tools whose names the frontend can't know, such as those of an MCP server."""
+    """Tools sent as ``dynamic-tool`` parts, for names that the frontend does not know, such as those of an MCP server.
+    None by default: typed clients expect static parts (``tool-NAME``)."""
     tool_titles: Mapping[str, str]
-    """Tool name -> the title that is displayed. Empty by default. A tool that is not named here has the title that
-    ``for_users`` or its MCP server gives it, if a ``ChatService`` runs it."""
+    """Tool name -> its displayed title. Empty by default. With a ``ChatService``, a tool without an entry has the title
+    of ``for_users`` or of its MCP server."""
     tool_schemas: Mapping[str, Any]
-    """Tool name -> JSON schema of its parameters. Empty by default. Only used to name a streamed call whose first
-    fragments come without a name, if their paths fit exactly one tool."""
+    """Tool name -> JSON schema of its parameters. Empty by default. The converter uses the schemas only for a streamed
+    call whose first fragments have no name: it finds the one tool whose parameters fit."""
     artifact_url: ArtifactUrl | None
-    """Name and version of an artifact -> the URL from which a browser loads it. The chat routes set it. A file that was
-    saved as an artifact is then sent as that URL, not as Base64, and ``data-adk-artifact`` has a ``url``. A streamed
-    file, and all that follows it, waits for the complete event, which says what was saved."""
+    """Name and version of an artifact -> its URL for browsers. The chat routes set this option. With it, a file that is
+    saved as an artifact is sent as the URL instead of Base64, and ``data-adk-artifact`` has a ``url``. A streamed file,
+    and everything after it, then waits for the complete event."""
     transform: Transform | None
-    """Called with every chunk on its way out; returns the chunk, several, or ``None`` to drop it. It
-    slows the ``*_sse`` functions down: each chunk is then built as a dictionary first."""
+    """Function that gets each chunk before it is sent. It returns the chunk, several chunks, or ``None`` to drop the
+    chunk. It slows down the ``*_sse`` functions, which must then build each chunk as a dictionary."""
     on_error: Callable[[BaseException], str]
-    """Error -> the text that the client sees. By default "An error occurred.", because messages of providers and tools
-    contain keys, URLs and prompts. Only a ``RunLimitError`` is explained. ``explain_error`` of
-    ``stream_protocol.serving`` returns the cause, for developers. A failure that an event reported is an
-    ``AgentRunError`` with its ``code``. A call whose tool raised always says "The tool failed."."""
+    """Error -> the text that the client gets. The default text is "An error occurred.", because texts of providers and
+    tools can contain keys, URLs and prompts. By default, only a ``RunLimitError`` is explained. For development, use
+    ``explain_error`` of ``stream_protocol.serving``. A failure reported by an event is an ``AgentRunError`` with its
+    ``code``. A call whose tool raised always has the text "The tool failed."."""
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
-    """Default metadata of the message (``usage``, ``modelId``) -> what is sent on ``finish``. By default it is sent as
-    it is."""
+    """Metadata of the message (``usage``, ``modelId``) -> the metadata to send on ``finish``. Unchanged by default."""
 
 
 def _mask(error: BaseException) -> str:

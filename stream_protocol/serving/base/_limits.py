@@ -77,34 +77,33 @@ class ServiceLimits:
     """
 
     max_runs: int | None = MAX_RUNS
-    """Runs that go on at once, of all users. One more is refused (503)."""
+    """Active runs of all users. A further run is refused (503)."""
     max_runs_per_user: int | None = MAX_RUNS_PER_USER
-    """Runs that go on at once, of one user. One more is refused (429)."""
+    """Active runs of one user. A further run is refused (429)."""
     max_waiting_per_user: int | None = MAX_WAITING_PER_USER
-    """Requests of one user that wait at once for the end of a run of their chat. One more is refused (429); and of all
-    users no more than ``max_runs`` wait (503)."""
+    """Requests of one user that wait for the end of a run. A further request is refused (429). Of all users, at most
+    ``max_runs`` requests wait (503)."""
     max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
-    """Requests of one user, of all kinds but stops. So many may come at once; after that they are refused (429) until
-    some of the minute has passed. Requests that pages of other sites send in the user's browser count apart."""
+    """Requests of one user, except stops. All may come at once. Further requests are refused (429), and the allowance
+    grows back evenly over a minute. Requests from pages of other sites have a separate allowance."""
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
-    """Memory of all stored content that is being sent: histories, artifacts, and stored responses that are sent again.
-    A response that does not fit is refused (503, or 429 if one user takes more than half). A response of up to 64 KiB
-    is never refused. One that alone is larger than this limit waits until no other is open."""
+    """Memory of stored content that is being sent: histories, artifacts, and repeated responses. A response that does
+    not fit is refused (503, or 429 if one user takes more than half). A response of up to 64 KiB is never refused. A
+    response larger than this limit waits until no other is open."""
     max_chunks: int | None = MAX_CHUNKS
-    """Chunks of one response. A run that says more is stopped, and its response ends in an error: looked at after each
-    event of the agent."""
+    """Chunks of one response. A longer run is stopped after the current event, and its response ends in an error."""
 
     run_timeout: float | None = RUN_TIMEOUT
-    """Time that a run may take, since one that hangs must end some time. After that its response ends in an error."""
+    """Duration of a run. A longer run is stopped, and its response ends in an error."""
     disconnect_grace: float | None = None
-    """Time that a run goes on without a reader; 0 stops it when the client leaves. ``None``, the default: it runs to
-    its end, so that a reload loses nothing."""
+    """Time that a run continues without a reader. 0 stops the run when the client leaves. ``None``, the default: the
+    run continues to its end, so a reload loses nothing."""
     stop_timeout: float = STOP_TIMEOUT
-    """Time that a request waits for a run of its chat that is stopping or being stored. After that it is refused (503,
-    with ``Retry-After``)."""
+    """Time that a request waits for a stopping run of its chat. After this time the request is refused (503, with
+    ``Retry-After``)."""
     hook_timeout: float | None = HOOK_TIMEOUT
-    """Time that ``on_finish`` may take, and the session store each time that it reads or writes for a chat outside its
-    run. After that it is cancelled, which is logged, and the chat is free."""
+    """Time for ``on_finish``, and for each access to the session store outside a run. After this time the call is
+    cancelled and logged."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

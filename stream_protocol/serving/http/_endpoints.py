@@ -86,13 +86,10 @@ class ChatEndpoints:
     passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. ``chat_router`` makes routes of these
     methods. The app closes the service in its lifespan.
 
-    ``max_body_bytes``: a larger request is refused (413).
-    ``max_bytes_in_flight``: the memory for the bodies of all requests while they are read and planned. A request that
-    does not fit is refused (503, or 429 if one user takes more than half).
-    ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
-    ``allow_origins``: origins of pages on other sites that may change data, such as ``https://app.example``, or ``*``
-    for all. Methods that change data refuse other sites (403). Only for frameworks other than Starlette and FastAPI:
-    with these, name the origins in the app's ``CORSMiddleware``, which also handles preflights.
+    ``max_body_bytes``, ``max_bytes_in_flight`` and ``keep_alive``: as in ``RouteOptions``.
+    ``allow_origins``: origins of other sites that may change data, such as ``https://app.example``, or ``*`` for all.
+    Other origins are refused (403). In FastAPI and Starlette, name the origins in the app's ``CORSMiddleware`` instead,
+    which also handles preflights.
 
     No method raises for a refused request: the response has a 4xx and one short plain sentence, which the page shows.
     The sentence is plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any
