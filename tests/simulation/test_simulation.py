@@ -26,7 +26,24 @@ from tests.simulation.virtual_time import EndlessError, Process, VirtualLoop, ru
 
 FIXED = range(100)
 
-FOUND = (1605, 21379, 23688, 31765, 40709, 101380, 101650, 107182, 107995, 108796, 209717, 218925, 220020, 220623, 226842)
+FOUND = (
+    1605,
+    21379,
+    23688,
+    31765,
+    40709,
+    101380,
+    101650,
+    107182,
+    107995,
+    108796,
+    209717,
+    218925,
+    220020,
+    220623,
+    226842,
+    228764,
+)
 """Schedules that have found faults, of ours or of the simulation: see `docs/reliability.md`."""
 
 FEW = range(6, 12)
