@@ -310,8 +310,13 @@ def _known_at(case: Case, stop: StopRequest, worker: int) -> float:
 
 
 def _is_forgotten(case: Case, stop: StopRequest) -> bool:
-    """True if a fail-over came so early after the stop that the store may have forgotten it, and the worker that
-    repeats it for one lease may have died."""
+    """True if a fail-over may have forgotten the stop or its run.
+
+    It came early after the stop, and the worker that repeats the stop for one lease may have died. Or it came early
+    before the stop, and the run had not renewed its lease yet.
+    """
+    if any(isinstance(fault, FailOver) and fault.at <= stop.begun <= fault.at + LEASE for fault in case.faults):
+        return True
     return (
         any(
             isinstance(fault, FailOver) and stop.begun <= fault.at <= (stop.acknowledged or 0) + LEASE
