@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.serving import ChatService, LogBounds, ServiceLimits
 from stream_protocol.serving.base import ServiceTimes
-from stream_protocol.serving.run_logs._run_reader import RunReader
+from stream_protocol.serving.run_logs._readers import RunReader
 from stream_protocol.serving.run_logs._run_store import LeaseTimes
 from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
 from stream_protocol.wire import ChatRequestError

@@ -83,7 +83,7 @@ class RunRecord:
     refusal: str | None = None
     """Why the run cannot be executed again, in a sentence for the page; ``None`` if it can."""
     words: list[dict[str, Any]] | None = None
-    """Texts and files of the user's message: see ``recorded_words``. ``None`` for answers."""
+    """Texts and files of the user's message: see ``record_content``. ``None`` for answers."""
     trace: str | None = None
     """The span of the first execution, as the header ``traceparent`` names it; ``None`` if nobody traces."""
     deployment: dict[str, str] | None = None
