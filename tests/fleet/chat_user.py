@@ -1,4 +1,4 @@
-"""A user who chats with a fleet: reads from any worker, leaves, stops, continues, approves twice, and records
+"""A user who chats with a fleet: reads from any worker, leaves, stops, continues, steers, approves twice, and records
 everything.
 """
 
@@ -22,6 +22,9 @@ TERMINALS: Final = ("finish", "abort", "error")
 
 REST: Final = 0.1
 """Seconds between two actions of a user."""
+
+STEERING_ATTEMPTS: Final = 20
+"""Attempts to steer a run. Then the user sends the message as a new one."""
 
 
 @dataclass
@@ -52,6 +55,16 @@ class Reading:
         return self.chunks[-1]["type"] if self.done and self.chunks else None
 
 
+@dataclass
+class SteeringMessage:
+    """A message that the user sent to a running agent. ``key``: the agent repeats it in its answer."""
+
+    id: str
+    key: str
+    is_accepted: bool = False
+    """True if a server has it: it was delivered, or accepted as a new message."""
+
+
 class ChatUser:
     """The user of one chat. The seed chooses the worker of each request. ``kinds``: the messages, each equally
     likely.
@@ -70,6 +83,7 @@ class ChatUser:
         self.moments: dict[str, int] = {}
         """The order of the user's messages. Messages that were sent at once have the same number."""
         self.readings: list[Reading] = []
+        self.steered: list[SteeringMessage] = []
         self._ports = ports
         self._http = http
         self._rng = rng
@@ -83,9 +97,7 @@ class ChatUser:
 
     async def say(self, text: str, *, at: int | None = None, leave: bool = False, with_last: bool = False) -> Reading:
         """Sends the message and reads the answer. ``with_last``: at the same time as the last message."""
-        self.sent.append(text)
-        self.moments[text] = len(self.moments) if not with_last else self.moments[self.sent[-2]]
-        said = {"id": f"{self.chat}-u{len(self.sent)}", "role": "user", "parts": [{"type": "text", "text": text}]}
+        said = self._message(text, with_last=with_last)
         return await self._read(self._reading("send"), "POST", {"id": self.chat, "messages": [said]}, at, leave=leave)
 
     async def history(self, worker: int) -> list[Any]:
@@ -100,7 +112,7 @@ class ChatUser:
         kind = self._rng.choice(self._kinds)
         text = f"{kind} {self.chat}.{len(self.sent)}"
         at = self._rng.randrange(1, 12)
-        match self._rng.choice(["read", "leave", "stop", "watch", "go on", "two tabs"]):
+        match self._rng.choice(["read", "leave", "stop", "watch", "go on", "two tabs", "steer"]):
             case "go on":  # as who presses stop, which only leaves, and sends the next words
                 await self.say(text, at=at, leave=True)
                 return
@@ -116,6 +128,12 @@ class ChatUser:
                 await asyncio.sleep(0)
                 await self.readings[-1].reached.wait()
                 await self._stop()
+                reading = await saying
+            case "steer" if kind == "stroll":  # it has several model calls
+                saying = asyncio.create_task(self.say(text, at=at))
+                await asyncio.sleep(0)
+                await self.readings[-1].reached.wait()
+                await self._steer()
                 reading = await saying
             case "watch":
                 reading, _ = await asyncio.gather(self.say(text), self._resume())
@@ -147,6 +165,33 @@ class ChatUser:
         except httpx.TransportError:
             return  # of a worker that was killed
         assert answer.status_code in {202, 404, 503}, answer.text
+
+    async def _steer(self) -> None:
+        """Sends a message to the running agent, and as a new message if the agent does not accept it."""
+        key = f"{self.chat}.{len(self.sent)}"
+        message = self._message(f"say {key}")
+        steered = SteeringMessage(message["id"], key)
+        self.steered.append(steered)
+        for _ in range(STEERING_ATTEMPTS):
+            try:
+                answer = await self._http.post(self._url(self._any(), f"/{self.chat}/steer"), json=message)
+            except httpx.TransportError:
+                pass  # of a worker that was killed
+            else:
+                assert answer.status_code in {200, 404, 429, 503}, answer.text
+                if answer.status_code == 200 and answer.json()["type"] == "delivered":
+                    steered.is_accepted = True
+                    return
+                if answer.status_code in {200, 404}:
+                    break
+            await asyncio.sleep(REST)
+        reading = await self._read(self._reading("send"), "POST", {"id": self.chat, "messages": [message]})
+        steered.is_accepted = reading.status == 200
+
+    def _message(self, text: str, *, with_last: bool = False) -> Json:
+        self.sent.append(text)
+        self.moments[text] = len(self.moments) if not with_last else self.moments[self.sent[-2]]
+        return {"id": f"{self.chat}-u{len(self.sent)}", "role": "user", "parts": [{"type": "text", "text": text}]}
 
     def _reading(self, what: str, worker: int | None = None) -> Reading:
         reading = Reading(what, self._any() if worker is None else worker, self.sent[-1])

@@ -10,7 +10,7 @@ from typing import Final
 
 from tests.fleet.workers import LEASE, Fleet, Worker
 
-BRIEF: Final = LEASE * 0.4
+BRIEF: Final = LEASE * 0.3
 """Seconds of a fault that every run must survive."""
 
 LONG: Final = LEASE * 1.3

@@ -14,6 +14,9 @@ from tests.processes import HANG
 
 SETTLED: Final = frozenset({"output-available", "output-error", "output-denied"})
 
+STEERING: Final = "data-adk-steering"
+"""The part of a reply that shows a steering message."""
+
 ENDING: Final = 0.1
 """Seconds that ADK may take to end a run whose response has ended, on a busy machine: a few turns of the event loop."""
 
@@ -81,9 +84,8 @@ async def at_rest(chat_user: ChatUser, fault_injector: FaultInjector) -> list[st
     stored, other = await histories(chat_user)
     if stored != other:
         return [f"{chat_user.chat}: two histories: {stored} {other}"]
-    return [
-        f"{chat_user.chat}: {wrong}" for wrong in [*disagreements(chat_user, fault_injector, stored), *unsealed(stored)]
-    ]
+    wrong = [*disagreements(chat_user, fault_injector, stored), *unsealed(stored), *steering(chat_user, stored)]
+    return [f"{chat_user.chat}: {each}" for each in wrong]
 
 
 async def histories(chat_user: ChatUser) -> list[list[Any]]:
@@ -109,7 +111,8 @@ def disagreements(chat_user: ChatUser, fault_injector: FaultInjector, stored: Se
     stored after that, unless a fault comes between.
     """
     texts = [message["parts"][0]["text"] for message in stored if message["role"] == "user"]
-    moments = [chat_user.moments[text] for text in texts]
+    late = {f"say {each.key}" for each in chat_user.steered}  # the server itself begins the turn of such a message
+    moments = [chat_user.moments[text] for text in texts if text not in late]
     if moments != sorted(moments) or len(set(texts)) < len(texts):
         yield f"the user's words are out of order: {texts}"
     history = {message["id"]: message for message in stored}
@@ -123,6 +126,31 @@ def disagreements(chat_user: ChatUser, fault_injector: FaultInjector, stored: Se
                 yield f"not stored: {describe(reading)}"
         elif not (same(kept, reading.message) if reading.ends_in == "finish" else compatible(kept, reading.message)):
             yield f"stored {outline(kept)}, shown {outline(reading.message)}: {describe(reading)}"
+
+
+def steering(chat_user: ChatUser, stored: Sequence[Any]) -> Iterator[str]:
+    """Yields steering messages that are lost or doubled, and those that the agent has answered twice or not at all.
+
+    A message stands where the agent has read it, or begins a turn. An agent that finishes has answered it.
+    """
+    finished = {reading.message["id"] for reading in chat_user.readings if reading.ends_in == "finish"}
+    for steered in chat_user.steered:
+        answer = f"Said {steered.key}."
+        places = [
+            (message, index)
+            for message in stored
+            for index, part in enumerate(message["parts"])
+            if message["id"] == steered.id or (part["type"] == STEERING and part["data"]["id"] == steered.id)
+        ]
+        if len(places) > 1 or (not places and steered.is_accepted):
+            yield f"the steering message {steered.key} is {len(places)} times in the history"
+        texts = "".join(part.get("text", "") for message in stored for part in message["parts"])
+        if texts.count(answer) > 1:
+            yield f"the steering message {steered.key} is answered twice"
+        for message, index in places:
+            rest = "".join(part.get("text", "") for part in message["parts"][index:])
+            if message["role"] == "assistant" and message["id"] in finished and answer not in rest:
+                yield f"the steering message {steered.key} is not answered in {outline(message)}"
 
 
 def same(kept: Any, shown: Any) -> bool:

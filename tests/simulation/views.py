@@ -8,7 +8,8 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.simulation.schedule import FailOver
+from tests.simulation.network import Outage
+from tests.simulation.schedule import FailOver, Kill, Retire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -116,6 +117,21 @@ class Case:
         return any(
             stored.at <= (response.answered or 0.0) and response.words in texts_in(stored.event)
             for stored in self.seen.stored
+        )
+
+    def is_taken_back(self, words: str) -> bool:
+        """Return True if a request that sent the message again failed between two steps: it had taken the message back,
+        with the beginning of its answer, and had not stored the message anew."""
+        is_excused = any(
+            isinstance(fault, (Kill, Retire)) or (isinstance(fault, Outage) and fault.store == "sessions")
+            for fault in self.faults
+        )
+        rewinds = [each.at for each in self.seen.stored if each.event.actions.rewind_before_invocation_id]
+        return is_excused and any(
+            response.words == words
+            and response.status in {0, 503}
+            and any(response.begun <= at <= (response.ended or at) for at in rewinds)
+            for response in self.seen.responses
         )
 
     def accepted(self, words: str) -> float | None:

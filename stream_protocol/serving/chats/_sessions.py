@@ -144,12 +144,23 @@ class Completion:
             for event in events[len(self._before.events) :]
         )
 
+    def _begin(self, events: Sequence[Event]) -> int:
+        """Return the number of events before the run's own. An earlier run that has lost its lease in a fail-over may
+        have stored an event after this run read the session."""
+        found = len(self._before.events)
+        own = (
+            index
+            for index in range(found, len(events))
+            if is_user_event(events[index]) and EventMetadata.of(events[index]).idempotency_key == self._idempotency_key
+        )
+        return next(own, found)
+
     def _missing(self, events: Sequence[Event]) -> list[Event]:
         return completing_events(
             Transcript(events),
             self._output,
             self._outcome,
-            events_before_run=len(self._before.events),
+            events_before_run=self._begin(events),
             agent=self._agent,
             now=time.time(),
         )
