@@ -1,6 +1,6 @@
-"""docs/events.md: the chunks of each kind of ADK event, with a recording that shows it.
+"""Writes docs/events.md, the chunks of each kind of ADK event: ``python -m website.events``.
 
-``python -m website.events`` writes the page. Its last column has the converter's chunks for the recording.
+Each row links to a recording. Its last column has the converter's chunks for the recording.
 """
 
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from website.paths import DOCS, ROOT
 
 PAGE: Final = ROOT / DOCS / "events.md"
 FRAME: Final = frozenset({"start", "start-step", "finish-step", "finish"})
-"""Chunks that are in every stream: the page mentions them once."""
+"""Chunks of every stream. The page mentions them once."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """``event``: the ADK event. ``becomes``: the client's chunks. ``fixtures``: names of fixtures, the displayed one
+    """Row of the page. ``event``: the ADK event. ``becomes``: its chunks. ``fixtures``: fixtures, the displayed fixture
     first.
     """
 
@@ -205,13 +205,13 @@ Some events [cannot be shown exactly](decisions/what-a-message-cannot-show.md).
 
 
 def turns(fixture: str) -> Iterator[list[str]]:
-    """The types of the chunks of each turn, in order, as a v6 client gets them."""
+    """Yield the chunk types of each turn, in order, as a v6 client gets them."""
     for chunks in load_fixture(fixture).convert(6):
         yield [chunk["type"] for chunk in chunks]
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     return HEAD + "".join(_line(row) for row in ROWS) + "\n</div>\n"
 
 

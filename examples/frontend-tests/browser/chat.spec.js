@@ -46,5 +46,5 @@ test('a payment is made once it is approved', async ({ page }, info) => {
 test('what was not recorded is refused, and the page says where it differs', async ({ page }, info) => {
   await openChat(page, info, 'payment');
   await say(page, 'pay 6');
-  await expect(page.getByRole('alert')).toContainText('"pay 5" was recorded, "pay 6" came');
+  await expect(page.getByRole('alert')).toContainText('recorded "pay 5", received "pay 6"');
 });
