@@ -1,14 +1,14 @@
-"""The built page in a browser, found as its user finds it: by the names of its parts."""
+"""Finds parts of the built page in a browser by their accessible names."""
 
 from typing import Final
 
 from playwright.sync_api import Locator, Page, Request, expect
 
 STREAMING_TEXT: Final = '[data-text="streaming"]'
-"""A text that is being written."""
+"""Selector of a text that is being streamed."""
 
 WHOLE_TEXT: Final = '[data-text="done"]'
-"""A text that is complete."""
+"""Selector of a complete text."""
 
 
 def say(page: Page, text: str) -> None:
@@ -21,12 +21,12 @@ def field(page: Page) -> Locator:
 
 
 def answers(page: Page) -> Locator:
-    """The agent's messages."""
+    """Return the assistant messages."""
     return page.get_by_role("article", name="Agent")
 
 
 def texts(page: Page) -> Locator:
-    """The agent's words, each text by itself."""
+    """Return the texts of the agent, each separately."""
     return answers(page).locator("[data-text]")
 
 
@@ -35,7 +35,7 @@ def tool(page: Page, name: str, state: str) -> Locator:
 
 
 def unfolded(card: Locator) -> Locator:
-    """The card of a call, after what went in and came out were unfolded."""
+    """Unfold the input and output of a call. Returns its card."""
     summary = card.get_by_role("button").first
     expect(summary).to_be_visible()
     if summary.get_attribute("aria-expanded") == "false":
@@ -48,7 +48,7 @@ def expect_status(page: Page, status: str) -> None:
 
 
 def posts(page: Page) -> list[Request]:
-    """Fills with the requests of the chat from now on."""
+    """Return a list to which later POST requests of the chat are added."""
     seen: list[Request] = []
     page.on("request", lambda request: seen.append(request) if request.method == "POST" else None)
     return seen

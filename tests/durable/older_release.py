@@ -1,4 +1,4 @@
-"""Changes stored runs: into the form of the release before this one, or into an unreadable form."""
+"""Changes stored runs to the form of the previous release, or to an unreadable form."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 from tests.durable.shared_state import SharedState
 
 NEWER: Final = re.compile(r"adk-ui-stream\.2/[0-9a-f]{16}/")
-"""The beginning of workflow ids: the second part names the deployment."""
+"""Beginning of workflow ids. The second part is the deployment."""
 
 TOOL: Final = re.compile(r"/tool/[^/]*/[^/]*/(?P<id>[^/]+)/(?P<phase>called|confirmed)/[0-9a-f]{16}/1#")
-"""The name of a call."""
+"""Name of a call."""
 
 NEW_IN_RECORD: Final = ("words", "trace", "deployment")
 
@@ -26,7 +26,7 @@ TABLES: Final = ("workflow_status", "workflow_input", "workflow_output", "operat
 
 @contextmanager
 def kept_in(shared: SharedState) -> Iterator[sqlite3.Connection]:
-    """The shared file."""
+    """Open the shared file as SQLite."""
     if not (shared.kept or "").startswith("sqlite:///"):
         pytest.skip("SQLite is too old for DBOS")
     with closing(sqlite3.connect((shared.kept or "").removeprefix("sqlite:///"))) as database, database:
@@ -34,7 +34,7 @@ def kept_in(shared: SharedState) -> Iterator[sqlite3.Connection]:
 
 
 def change_kept(shared: SharedState, change: Callable[[dict[str, Any]], None]) -> None:
-    """Changes the stored record of each run."""
+    """Change the stored record of each run."""
 
     def changed(text: str) -> str:
         whole = json.loads(text)
@@ -50,7 +50,7 @@ def change_kept(shared: SharedState, change: Callable[[dict[str, Any]], None]) -
 
 
 def make_older(shared: SharedState) -> None:
-    """Rewrites all stored records."""
+    """Rewrite all stored records in the form of the previous release."""
     change_kept(shared, _make_older)
     with kept_in(shared) as database:
         database.create_function("older_id", 1, _older_id)

@@ -1,4 +1,4 @@
-"""Servers with an engine that come one after the other."""
+"""State of servers with an engine that run one after the other."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ USER = "somebody"
 
 
 class SharedState:
-    """The state that successive servers share: files, and counts of past actions."""
+    """State that successive servers share: files, and counts of past actions."""
 
     def __init__(self, folder: Path, kept: str | None) -> None:
         self.folder = folder
