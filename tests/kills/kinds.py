@@ -1,4 +1,4 @@
-"""The kinds of conversations: the agent of each, and the page's messages at its end."""
+"""Kinds of conversations: the agent of each, and the expected messages on the page at its end."""
 
 import re
 from collections import Counter
@@ -9,17 +9,17 @@ from typing import Any, Final
 from stream_protocol.durable._durable_tool import UNFINISHED_TEXT
 
 BEGUN: Final = "begun.jsonl"
-"""The file in which each tool writes that it begins."""
+"""File in which each tool records its start."""
 
 SESSIONS: Final = "sessions.txt"
-"""The file with the URI of the session service."""
+"""File with the URI of the session service."""
 
 SAME_ID: Final = "call_0"
-"""The id of several calls of some models."""
+"""Id of several calls of some models."""
 
 
 SIGN_IN: Final = "tool-adk_request_credential"
-"""The part that asks the user to sign in."""
+"""Part that asks the user to sign in."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,13 @@ KINDS: Final[Mapping[str, Kind]] = {
 }
 
 OF_TOOLS: Final = ("data-note", "file")
-"""The parts that tools show besides their results."""
+"""Parts of tools, besides their results."""
 
 _VISIT: Final = re.compile(r"Visit \d+\.")
 
 
 def outline(message: Any) -> list[str]:
-    """The texts of a message, and the types of its other parts, but for those that the server adds."""
+    """Return the texts of a message, and the types of its other parts, except parts that the server adds."""
     told = [
         _VISIT.sub("Visit", part["text"]) if part["type"] == "text" else part["type"]
         for part in message["parts"]

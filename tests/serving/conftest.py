@@ -17,7 +17,7 @@ LEAST_WAIT = 0.001
 
 @pytest.fixture
 async def patient_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that advances only while the loop waits: on a busy machine no limit ends before its work."""
+    """Clock that advances only while the loop waits. So on a busy machine no time limit ends before its work."""
     loop: Any = asyncio.get_running_loop()
     now, select = loop.time(), loop._selector.select  # noqa: SLF001 - the loop has no other place where it waits
 
@@ -35,7 +35,7 @@ async def patient_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["memory", "sqlite", "sqlalchemy", "postgres"])
 def new_sessions(request: pytest.FixtureRequest, tmp_path: Path) -> BaseSessionService:
-    """A new, empty session service of every kind, made where no loop runs, as a server makes it."""
+    """New, empty session service of every kind. Created without a running loop, as by a server."""
     match request.param:
         case "memory":
             uri = "memory://"
@@ -51,7 +51,7 @@ def new_sessions(request: pytest.FixtureRequest, tmp_path: Path) -> BaseSessionS
 
 @pytest.fixture
 async def sessions(new_sessions: BaseSessionService) -> AsyncIterator[BaseSessionService]:
-    """The same, closed at the end, in the loop that has used it."""
+    """The same session service. It is closed at the end, in the loop that has used it."""
     yield new_sessions
     if isinstance(new_sessions, ThreadedReads):
         await new_sessions.close()

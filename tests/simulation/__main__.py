@@ -27,7 +27,7 @@ def _seeds(texts: Sequence[str]) -> list[int]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Returns the exit code."""
+    """Run the schedules of the arguments. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("seeds", nargs="+", help="seeds, or ranges such as 0:1000")
     parser.add_argument("--minutes", type=float, default=10.0, help="no schedule begins after these")

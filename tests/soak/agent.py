@@ -22,20 +22,20 @@ from tests.fleet.tool_log import report_file
 
 LOOK_SECONDS: Final = 0.05
 LOOKS: Final = 10
-"""To a line."""
+"""Measurements for each line."""
 
 LINES: Final = 40
-"""To a full collection."""
+"""Lines for each full garbage collection."""
 
 
 class LoopWatch:
-    """Begins with the first run: only then is there a loop."""
+    """Watcher of the event loop. It begins with the first run, since before it there is no loop."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self, *, callback_context: Any) -> None:
-        """A ``before_agent_callback``."""
+        """Start the watcher. Used as ``before_agent_callback``."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._tell(), context=Context())
 
@@ -56,7 +56,7 @@ class LoopWatch:
 
 
 def _name(task: asyncio.Task[Any]) -> str:
-    """The measurements of the event loop that it runs in."""
+    """Return the name of a task for the statistics."""
     return getattr(task.get_coro(), "__qualname__", "")
 
 

@@ -1,4 +1,4 @@
-"""Looks at the workers and at their Redis once a second."""
+"""Measures the workers and their Redis once a second."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from tests.fleet.workers import LEASE, Fleet, Worker
 
 LOOK_SECONDS: Final = 1.0
 BUSY: Final = LEASE * 250
-"""Milliseconds. A loop that is later than a quarter of a lease may lose it: the machine has too much to do."""
+"""Milliseconds. A loop that is later than a quarter of a lease may lose it, since the machine is overloaded."""
 
 MIB: Final = 2**20
 
@@ -41,7 +41,7 @@ class Look:
 
 @dataclass(frozen=True)
 class WorkerReport:
-    """A worker's report about itself: see ``tests.soak.agent``."""
+    """Report of a worker about itself: see ``tests.soak.agent``."""
 
     lag: float = 0.0
     tasks: Mapping[str, int] = field(default_factory=dict)
@@ -81,15 +81,15 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """Since the beginning."""
+        """Seconds since the beginning."""
         return time.monotonic() - self.begun
 
     def some_keys(self) -> list[str]:
-        """Of those in Redis, with the seconds that each lasts; -1 has no end."""
+        """Return some keys in Redis, with the seconds until each expires; -1 means never."""
         return [f"{key!r}: {self.redis.ttl(key)}" for key in self.redis.keys()[:10]]
 
     async def live(self) -> None:
-        """Looks until it is cancelled."""
+        """Measure until the task is cancelled."""
         while True:
             begun = time.monotonic()
             await asyncio.sleep(LOOK_SECONDS)
@@ -100,7 +100,7 @@ class Watch:
                 self.fault_injector.note("machine_is_busy", begun - late / 1000, time.monotonic())
 
     def look(self) -> Moment:
-        """The present state."""
+        """Return the current measurement."""
         workers = [self._look_at(worker) for worker in self.fleet.workers]
         return Moment(round(self.seconds, 1), self.chats, os.getloadavg()[0], self.redis.dbsize(), workers)
 

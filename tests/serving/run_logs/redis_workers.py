@@ -1,4 +1,4 @@
-"""Workers of a fleet in this process: each with a service, an app and a run log of its own, over one Redis."""
+"""Workers of a fleet in this process, each with its own service, app and run log, and with a common Redis."""
 
 import asyncio
 from collections import Counter
@@ -18,14 +18,14 @@ from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import Exchange
 
 LEASE = 1.5
-"""Seconds. Short, because a test waits for it; long enough for a machine that is busy."""
+"""Seconds of a lease. Short, because a test waits for it, and long enough for a busy machine."""
 
 ROOMY = 3 * LEASE
-"""For trouble that a run survives: it is over before two thirds of this on a machine that is busy, too."""
+"""Seconds of a lease for faults that a run must survive: they end within two thirds of it, also on a busy machine."""
 
 
 class Wire(Redis):
-    """A worker's connection to Redis, which a test can delay or cut. It records all commands."""
+    """Connection of a worker to Redis that a test can delay or cut. Records all commands."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -40,12 +40,12 @@ class Wire(Redis):
         self._goes_on.set()
 
     def hold(self) -> asyncio.Event:
-        """Redis hears nothing more of the worker until this is set, and everything then."""
+        """Delay all data to Redis until the returned event is set."""
         self._goes_on = asyncio.Event()
         return self._goes_on
 
     def cut(self) -> None:
-        """For Redis, and so for all others, the worker is dead."""
+        """Cut the connection for ever. For all other workers, this worker is dead."""
         self._cut = True
 
     async def execute_command(self, *words: Any, **options: Any) -> Any:
@@ -65,7 +65,7 @@ class Wire(Redis):
 
 @asynccontextmanager
 async def wires(url: str, count: int = 2) -> AsyncIterator[list[Wire]]:
-    """Those of so many workers."""
+    """Yield this number of connections."""
     those: list[Any] = [Wire.from_url(url, protocol=2) for _ in range(count)]
     try:
         yield those
@@ -108,6 +108,6 @@ async def fleet(*workers: Worker) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def resumed(app: ASGIApp, chat_id: str = "c1") -> AsyncIterator[Exchange]:
-    """``GET /api/chat/{id}/stream``, read event by event."""
+    """Request ``GET /api/chat/{id}/stream``, and read the response event by event."""
     async with Exchange(app, f"/api/chat/{chat_id}/stream", {}, method="GET").begin(b"") as exchange:
         yield exchange
