@@ -38,6 +38,8 @@ UNCOUNTED: Final = {
 
 SLOW: Final = {
     "cli/test_record_command.py",
+    "cli/test_types_command.py",
+    "conformance/test_readings_of_fixtures.py",
     "recording/test_numbers.py",
     "recording/test_order_of_questions.py",
     "recording/test_record_events.py",
@@ -47,12 +49,17 @@ SLOW: Final = {
     "serving/errors/test_sentences.py",
     "serving/errors/test_text.py",
     "serving/http/test_open_responses.py",
+    "serving/test_every_store.py",
     "serving/test_held_size.py",
     "serving/test_session_services.py",
+    "simulation/test_simulation.py",
     "testing/test_pytest_plugin.py",
     "testing/test_stream_matcher.py",
 }
-"""Files that take seconds on a machine of two cores: many cases, large inputs, or the import of another library."""
+"""Files that take seconds on a machine of two cores: many cases, large inputs, or the import of a library.
+
+In other files, single slow tests and parameters have the marker ``slow`` themselves.
+"""
 
 SHRINKING_SECONDS: Final = 900
 """Timeout of a property test: finding the smallest failing example takes minutes."""

@@ -84,6 +84,7 @@ async def write_store(events: Iterable[Event], store: Path) -> None:
         await sessions.append_event(session, event)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 @batch(line=EXAMPLES)
 def test_the_examples_of_each_command_work(line: str) -> None:

@@ -33,7 +33,7 @@ async def patient_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "time", lambda: now)
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlalchemy", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("sqlalchemy", marks=pytest.mark.slow), "postgres"])
 def new_sessions(request: pytest.FixtureRequest, tmp_path: Path) -> BaseSessionService:
     """New, empty session service of every kind. Created without a running loop, as by a server."""
     match request.param:
