@@ -37,7 +37,7 @@ TELL_VIOLATIONS: Final = """
 addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI }) =>
     console.error("Content Security Policy:", effectiveDirective, blockedURI));
 """
-"""Chromium's console does not have all of them: it is silent on a ``new Function`` that is caught."""
+"""Script that logs all violations of the policy. Chromium's console omits a caught ``new Function``."""
 
 
 class Screen(TypedDict, total=False):

@@ -30,7 +30,7 @@ class ChatApp:
 
     def mount(self, path: str) -> Mount:
         async def at_rest(_request: Request) -> JSONResponse:
-            """Waits until all runs have ended, and returns them: a server learns late that a client has left."""
+            """Wait until all runs have ended, and return them. A server learns late that a client has disconnected."""
             await self.service.runs.free()
             return JSONResponse(self.ran)
 

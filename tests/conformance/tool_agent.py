@@ -113,7 +113,7 @@ class ToolAgent:
 
 
 def asking(number: int, question: str) -> FunctionNode:
-    """A node that asks under the id that all have."""
+    """Return a node that asks a question. All nodes use the same id."""
 
     async def ask(ctx: Context) -> AsyncIterator[RequestInput]:
         yield RequestInput(interrupt_id="question", message=question, response_schema=None)

@@ -38,18 +38,18 @@ class SharedState:
     def __init__(self, folder: Path, kept: str | None) -> None:
         self.folder = folder
         self.kept = kept
-        """The URL of the engine's store; ``None``: the app has a DBOS."""
+        """URL of the engine's store; ``None`` if the app has its own DBOS."""
         self.chats = str(folder / "chats.db")
         self.gate = asyncio.Event()
-        """Opened, models and tools go on."""
+        """Once it is set, models and tools continue."""
         self.reached = asyncio.Event()
-        """Set when one waits at the gate."""
+        """Set when a model or tool waits at the gate."""
         self.asked = 0
-        """The number of requests that the model got."""
+        """Number of requests to the model."""
         self.ran: Counter[str] = Counter()
-        """The number of times that each tool began."""
+        """Tool -> number of its starts."""
         self.idempotent = ["look", "note"]
-        """The tools that may run again."""
+        """Tools that may run again."""
 
     def engine(self, version: str = "") -> DbosEngine:
         from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
@@ -57,7 +57,7 @@ class SharedState:
         return DbosEngine(self.kept, idempotent_tools=self.idempotent, version=version)
 
     def run_log(self) -> RunLog:
-        """In the engine's database if that is one for many workers."""
+        """Run log in the engine's database, if several workers can use it."""
         url = self.kept or ""
         return PostgresRunLog(url) if url.startswith("postgres") else MemoryRunLog()
 
@@ -77,8 +77,11 @@ class SharedState:
         run_config: RunConfig | None = None,
         times: ServiceTimes = DEFAULT_TIMES,
     ) -> AsyncIterator[ChatService]:
-        """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on.
-        ``sessions``, ``engine``: in place of those in the shared files."""
+        """Start a server, and close it at the end of the block.
+
+        ``launched``: search for orphaned runs from the start. ``sessions``, ``engine``: replace those of the shared
+        files.
+        """
         sessions = sessions or SqliteSessionService(self.chats)
         service = ChatService(
             agent,
@@ -96,7 +99,7 @@ class SharedState:
             await service.aclose()
 
     def agent(self, *turns: Turn) -> LlmAgent:
-        """Answers with these turns, one for each response of tools."""
+        """Return an agent with these turns, one for each response of tools."""
 
         def respond(request: Any) -> Turn:
             self.asked += 1
@@ -127,7 +130,7 @@ class SharedState:
 
 
 class Gate(asyncio.Event):
-    """In a model's answer: waits at the shared gate."""
+    """Step of a model that waits at the shared gate."""
 
     def __init__(self, shared: SharedState) -> None:
         super().__init__()
@@ -139,7 +142,7 @@ class Gate(asyncio.Event):
 
 
 async def begin(service: ChatService, overrides: RunOverrides = NO_OVERRIDES) -> asyncio.Task[list[dict[str, Any]]]:
-    """Sends a message. Returns the reader, whose chunks end when the server ends."""
+    """Send a message. Returns the reader, whose chunks end when the server ends."""
     events = await service.respond(parse_chat_request(chat(said("go"))), user_id=USER, overrides=overrides)
     return asyncio.create_task(read(events))
 
@@ -159,7 +162,7 @@ async def history(service: ChatService) -> Sequence[dict[str, Any]]:
 
 
 def outline(message: dict[str, Any]) -> list[Any]:
-    """Its texts, and its calls with their outputs."""
+    """Return the texts of a message, and its calls with their outputs."""
     return [
         part.get("text") or (part["type"], part["state"], part.get("output") or part.get("errorText"))
         for part in message["parts"]
@@ -168,14 +171,14 @@ def outline(message: dict[str, Any]) -> list[Any]:
 
 
 async def taken_up(service: ChatService) -> list[dict[str, Any]]:
-    """The stream that a page reads when it resumes."""
+    """Return the stream that a page gets when it resumes."""
     async with asyncio.timeout(HANG):
         events = await service.resume("c1", user_id=USER)
         return [] if events is None else await read(events)
 
 
 async def ended(service: ChatService) -> None:
-    """Waits until nothing runs."""
+    """Wait until no run is active."""
     async with asyncio.timeout(HANG):
         await taken_up(service)
         while await service.resume("c1", user_id=USER) is not None:  # noqa: ASYNC110 - nobody tells of it

@@ -64,7 +64,7 @@ class ChatUser:
         self.chat = chat
         self.sent: list[str] = []
         self.moments: dict[str, int] = {}
-        """The order of the user's messages. Messages that were sent at once have the same number."""
+        """Order of the user's messages. Messages that were sent at once have the same number."""
         self.readings: list[Reading] = []
         self._ports = ports
         self._http = http

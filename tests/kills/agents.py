@@ -153,7 +153,7 @@ def sign_in() -> AuthConfig:
 
 
 class Diary(BaseToolset):
-    """A toolset that its user must sign in to."""
+    """Toolset for which the user must sign in."""
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         return []
@@ -402,7 +402,7 @@ def runner(root: str) -> Runner:
 
 
 def __getattr__(name: str) -> Callable[[], Runner]:
-    """``serve tests.kills.agents:serve_ROOT``."""
+    """Return the runner for ``serve tests.kills.agents:serve_ROOT``."""
     if name.startswith("serve_"):
         return lambda: runner(name.removeprefix("serve_"))
     raise AttributeError(name)

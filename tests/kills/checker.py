@@ -288,7 +288,7 @@ class Checker:
                     yield f"denial lost: {kept}: {reading.told()}"
 
     def _pages(self) -> Iterator[str]:
-        """The page's messages at the end of a response are the stored ones, if no other request followed."""
+        """The page's messages at the end of a response equal the stored messages, if no other request followed."""
         kept = {message["id"]: message for message in self._stored}
         for tab in self._visitor.tabs:
             mine = [each for each in self._readings if each.page == tab.name and (each.is_post or each.is_resume)]

@@ -24,9 +24,12 @@ SIGN_IN: Final = "tool-adk_request_credential"
 
 @dataclass(frozen=True)
 class Kind:
-    """``root``: the agent that has it. ``is_like``: its name in ``tests/durable/test_every_event.py``; empty for those
-    that are only here. ``shows``: the texts, with ``{key}``, and the types of the other parts of its whole answer.
-    ``asks``: what the page answers. ``any_order``: its agents speak at once."""
+    """Kind of conversation.
+
+    ``root``: its agent. ``is_like``: its name in ``tests/durable/test_every_event.py``, empty if it is only here.
+    ``shows``: the texts, with ``{key}``, and the types of the other parts of its whole reply. ``asks``: the page's
+    answers. ``any_order``: its agents run in parallel.
+    """
 
     root: str
     is_like: str
@@ -98,9 +101,10 @@ def outline(message: Any) -> list[str]:
 
 
 def unlike(kind: Kind, key: str, message: Any, *, whole: bool) -> str | None:
-    """Describes the problem of the answer to this message, if there is one. Partial texts of dead workers may be in it.
+    """Return the problem of the reply to this message; ``None`` if it is right.
 
-    ``whole``: it must be complete. A tool that did not end is not run again, so its output is missing.
+    Partial texts of dead workers are allowed. ``whole``: the reply must be complete. A tool that did not end is not run
+    again, so its output is missing.
     """
     expected, found = kind.shown(key), outline(message)
     unfinished = (UNFINISHED_TEXT, {"error": UNFINISHED_TEXT})

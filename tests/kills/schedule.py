@@ -78,8 +78,10 @@ class Chat:
 
 @dataclass(frozen=True)
 class Fault:
-    """``after``: the message of this visit of this chat was sent, or answered. ``worker``: the number of the affected
-    worker; ``None``: the one that the page uses. ``seconds``: until it is repaired.
+    """Fault of a worker or a store.
+
+    ``after``: the visit whose message or response starts it. ``worker``: number of the affected worker; ``None``: the
+    page's worker. ``seconds``: time until it is repaired.
     """
 
     harm: Harm

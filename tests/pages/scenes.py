@@ -203,7 +203,7 @@ class Scenes:
         return LlmAgent(name="guide", model=model, tools=[*tools], sub_agents=[skipper, cashier])
 
     async def wait(self) -> str:
-        """Waits until the story may go on."""
+        """Wait until the story may continue."""
         assert self.loop is not None
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.told.wait(), self.loop))
         return "waited"

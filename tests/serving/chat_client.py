@@ -25,7 +25,7 @@ class Page:
         self.chat_id = chat_id
         self.messages: Messages = []
         self.responses: list[list[Any]] = []
-        """The chunks of each response."""
+        """Chunks of each response."""
 
     async def send(self, text: str, *files: Message) -> None:
         """Call ``sendMessage({text, files})``."""

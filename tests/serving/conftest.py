@@ -12,7 +12,7 @@ from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
 from tests.postgres import Postgres
 
 LEAST_WAIT = 0.001
-"""Seconds that a poll without waiting counts for: a polling test must see time pass."""
+"""Seconds that the clock advances in a poll without waiting, so that a polling test sees time pass."""
 
 
 @pytest.fixture

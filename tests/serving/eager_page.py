@@ -41,10 +41,10 @@ class EagerPage(Page):
         self.ai_sdk: AiSdkVersion = ai_sdk
         self.posts = 0
         self.rounds = 0
-        """The number of responses with calls that the page answered while they arrived."""
+        """Number of responses whose calls the page answered while they arrived."""
         self.failed = False
         self.received: list[str] = []
-        """The streams that it was sent."""
+        """Received streams."""
         self._sends = PREDICATES[sends]
         self._answers = answers
         """True if ``onToolCall`` answers the page's tool."""

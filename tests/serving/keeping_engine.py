@@ -58,9 +58,9 @@ class KeepingEngine:
         self.is_dead = False
         """True if the worker has crashed: it stores nothing more."""
         self.is_paused = False
-        """True if the worker looks for no runs."""
+        """True if the worker does not search for orphaned runs."""
         self.error: Exception | None = None
-        """The exception that each change raises."""
+        """Exception that each change raises."""
         self.writes = asyncio.Event()
         """Set while records are written."""
         self.writes.set()

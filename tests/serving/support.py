@@ -113,7 +113,7 @@ class Exchange:
         self._outgoing: asyncio.Queue[Message] = asyncio.Queue()
         self._buffer = b""
         self.may_send = asyncio.Event()
-        """Cleared: the client does not read."""
+        """Cleared while the client does not read."""
         self.may_send.set()
         self._served = asyncio.Event()
 

@@ -1,6 +1,6 @@
 """Executes many schedules: ``python -m tests.simulation 0:100000``, or some seeds: ``python -m tests.simulation 7 8``.
 
-Prints how many there were, and the story of the first schedule that breaks each promise.
+Prints the number of schedules, and the story of the first schedule that breaks each promise.
 """
 
 from __future__ import annotations

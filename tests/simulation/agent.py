@@ -1,7 +1,7 @@
-"""The agent, as a model of ADK's ``Runner``: it says words, calls a tool, and asks before it pays.
+"""Simulated agent, a model of ADK's ``Runner``: it sends words, calls a tool, and asks for approval before it pays.
 
-Each word is said once in the world: ``m7.2`` is word 2 of call 7 of the model. So a reader that lacks a word, or gets
-one twice, is found by its text alone. ``Ledger`` notes what the agent and its tools have really done.
+Each word is unique: ``m7.2`` is word 2 of model call 7. So the text alone shows if a reader lacks a word, or gets one
+twice. ``Ledger`` records what the agent and its tools have really done.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ APP: Final = "app"
 AGENT: Final = LlmAgent(name="root", model="scripted")
 
 Kind: TypeAlias = Literal["talk", "work", "pay"]
-"""``talk``: words. ``work``: words, a tool, and words. ``pay``: words, a tool that waits for an approval, and words."""
+"""Kind of reply. ``talk``: words. ``work``: words, a tool, words. ``pay``: words, a tool that waits for approval,
+words.
+"""
 
 KINDS: Final[tuple[Kind, ...]] = ("talk", "work", "pay")
 

@@ -1,7 +1,7 @@
-"""The store of run logs, as a model: what Redis does with the scripts of ``_scripts``, and PostgreSQL with its SQL.
+"""Simulated store of run logs, a model of Redis with ``_scripts``, and of PostgreSQL with its SQL.
 
-``StoreServer`` has the data. Each of its methods is one atomic step. ``SimulatedStore`` is the connection of a worker:
-a ``RunStore``. The conformance suite of run logs is run over it, too.
+``StoreServer`` has the data. Each of its methods is one atomic step. ``SimulatedStore`` is a worker's connection: a
+``RunStore``. The conformance suite of run logs also tests it.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ WORKERS: Final = 3
 LEASE: Final = 3.0
 
 AIMED_SHARE: Final = 0.5
-"""The share of the faults that meet the first answer, and of the long ones after which another message comes."""
+"""Share of the faults that meet the first run, and of the long faults after which another message comes."""
 
 OnLoss: TypeAlias = Literal["repeats the request", "resumes", "leaves"]
 
@@ -38,9 +38,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Send:
-    """The user sends a message. ``leaves``: seconds after which the page is closed; ``None``: it stays. ``on_loss``:
-    what the page does after a refusal or a lost connection, ``back_after`` seconds, at the next worker. ``answer``: to
-    a question of the agent; ``None``: nobody answers it."""
+    """Action: the user sends a message.
+
+    ``leaves``: seconds until the page closes; ``None``: it stays open. ``on_loss``: the page's action after a refusal
+    or a lost connection, ``back_after`` seconds later, at the next worker. ``answer``: answer to the agent's question;
+    ``None``: there is none.
+    """
 
     at: float
     worker: int

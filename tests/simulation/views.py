@@ -85,8 +85,10 @@ class Case:
 
     @cached_property
     def kept(self) -> list[Event]:
-        """The events in the session store, without those that a rewind has taken back: an answer that only had begun is
-        taken back when its message is sent again."""
+        """Events in the session store that no rewind has removed.
+
+        An incomplete reply is removed when its message is sent again.
+        """
         events: list[Event] = []
         for stored in self.seen.stored:
             if taken_back := stored.event.actions.rewind_before_invocation_id:

@@ -50,8 +50,11 @@ class WorkerReport:
 
 @dataclass(frozen=True)
 class Moment:
-    """``seconds`` since the beginning. ``chats``: how many were begun until then. ``load``: of the machine, which has
-    other work, too. ``workers``: one that is not there is ``None``. ``keys``: in Redis."""
+    """Measurement of all workers.
+
+    ``seconds``: since the beginning. ``chats``: number of chats so far. ``load``: of the machine, including other work.
+    ``workers``: ``None`` for a worker that does not run. ``keys``: number of keys in Redis.
+    """
 
     seconds: float
     chats: int
@@ -62,8 +65,9 @@ class Moment:
 
 @dataclass
 class Watch:
-    """``moments``: what has been seen. Whoever begins a chat counts it in ``chats``. ``fault_injector``: is told when a
-    worker had no processor.
+    """Watcher of the workers. ``moments``: measurements. ``chats``: counter that each new chat increments.
+
+    ``fault_injector``: records a fault when a worker had no processor time.
     """
 
     fleet: Fleet
@@ -71,9 +75,9 @@ class Watch:
     chats: int = 0
     moments: list[Moment] = field(default_factory=list)
     _read: dict[int, int] = field(default_factory=dict)
-    """The bytes that were read of a worker's reports, by process id."""
+    """Process id -> bytes that were read of the worker's reports."""
     _last: dict[int, WorkerReport] = field(default_factory=dict)
-    """And what that was."""
+    """Process id -> last report."""
     begun: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -128,7 +132,7 @@ class Watch:
         )
 
     def _told(self, pid: int) -> WorkerReport:
-        """The longest lag in what is new, and the rest of the last line."""
+        """Return the last report, with the longest lag of all new reports."""
         file = report_file(pid, self.fleet.tool_log.folder)
         reported: list[dict[str, Any]] = []
         if file.exists():  # else nothing has run yet

@@ -7,7 +7,7 @@ from tests.attacks.attacker import Attacker, answering
 from tests.attacks.registry import STORES, attack
 
 CHECKED: Final = (200, 400, 422)
-"""400: the answer is nested too deeply for any request."""
+"""Allowed statuses. 400 means that the answer is nested too deeply for any request."""
 
 CALLBACK: Final = "https://app.example/callback"
 

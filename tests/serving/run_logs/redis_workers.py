@@ -30,11 +30,11 @@ class Wire(Redis):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.answered = Counter[Any]()
-        """The number of answers to each command, and to each script, by its SHA-1 hash."""
+        """Command, or SHA-1 hash of a script -> number of its responses."""
         self.waiting = Counter[Any]()
-        """The number of commands that wait for their answers, including delayed ones."""
+        """Number of commands without a response, including delayed commands."""
         self.last: dict[Any, tuple[Any, ...]] = {}
-        """The words of the last of each."""
+        """Command -> words of its last call."""
         self._cut = False
         self._goes_on = asyncio.Event()
         self._goes_on.set()
