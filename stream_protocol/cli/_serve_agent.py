@@ -50,7 +50,7 @@ from stream_protocol.serving.adk_runner import (
 )
 from stream_protocol.serving.http import MetricsPage, create_app, header_user, local_user
 from stream_protocol.serving.run_logs import RunLog, RunLogError, load_run_log
-from stream_protocol.serving.telemetry import export_as_environment_says, export_for_prometheus, flush_exports
+from stream_protocol.serving.telemetry import export_for_prometheus, export_to_otlp, flush_exports
 from stream_protocol.stream import ConverterOptions
 from stream_protocol.wire import StreamProtocolError
 
@@ -258,7 +258,7 @@ class AgentServer:
         """Start OpenTelemetry's exports. Returns the app, with the metrics endpoint if ``--metrics`` is set."""
         if self.options.metrics:
             return MetricsPage(app, export_for_prometheus())
-        export_as_environment_says()
+        export_to_otlp()
         return app
 
     def _log_start(self, headline: str, service: ChatService, shows: Shown) -> None:

@@ -13,7 +13,7 @@ from google.adk.agents import LlmAgent
 from stream_protocol.cli import main
 from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.serving.adk_runner import used_models
-from stream_protocol.serving.adk_runner._models import GOOGLE_CLOUD
+from stream_protocol.serving.adk_runner._agent_details import GOOGLE_CLOUD
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serve_settings import write_settings

@@ -8,7 +8,7 @@ from tests.tools import missing
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all tests of this folder as ``fleet``: each starts engines, which takes seconds."""
+    """Mark each test here for `make suite NAME=fleet`, because starting engines takes seconds."""
     for item in items:
         if item.path.parent == Path(__file__).parent:
             item.add_marker("fleet")
@@ -16,14 +16,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _engine() -> None:
-    """Skip the test if DBOS is not installed."""
+    """Require DBOS."""
     if find_spec("dbos") is None:
         missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
 
 
 @pytest.fixture
 def engine_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """URL of an engine in a file, or in a PostgreSQL if the installed SQLite is too old."""
+    """Return the URL of an SQLite store, or of a PostgreSQL store if SQLite is too old for DBOS."""
     from stream_protocol.durable._store import sqlite_is_too_old  # noqa: PLC0415 - may be missing
 
     if sqlite_is_too_old():

@@ -1,4 +1,4 @@
-"""Changes stored runs to the form of the previous release, or to an unreadable form."""
+"""Changes stored runs into the form of the previous release, or into an unreadable form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.durable.shared_state import SharedState
 
 NEWER: Final = re.compile(r"adk-ui-stream\.2/[0-9a-f]{16}/")
-"""Beginning of workflow ids. The second part is the deployment."""
+"""The beginning of workflow ids. The second part names the deployment."""
 
 TOOL: Final = re.compile(r"/tool/[^/]*/[^/]*/(?P<id>[^/]+)/(?P<phase>called|confirmed)/[0-9a-f]{16}/1#")
 """Name of a call."""
@@ -50,7 +50,7 @@ def change_kept(shared: SharedState, change: Callable[[dict[str, Any]], None]) -
 
 
 def make_older(shared: SharedState) -> None:
-    """Rewrite all stored records in the form of the previous release."""
+    """Rewrite all stored records."""
     change_kept(shared, _make_older)
     with kept_in(shared) as database:
         database.create_function("older_id", 1, _older_id)

@@ -42,7 +42,7 @@ async def save_map(tool_context: ToolContext) -> dict[str, Any]:
 
 
 def guide(*tools: Callable[..., Any], answer: Sequence[Any] = ("Rather mild “there”.",)) -> BaseAgent:
-    """Return an agent that thinks, replies, calls its tools and replies again."""
+    """Return an agent that thinks, writes text, calls its tools and finishes."""
     calls = [Call(tool.__name__, {"city": "Oslo"} if tool is get_weather else {}, id=tool.__name__) for tool in tools]
 
     def respond(request: Any) -> list[Any]:
@@ -69,11 +69,11 @@ class ApiServer:
     """ADK's API server in this process, with its sessions in an SQLite file."""
 
     def __init__(self, agent: BaseAgent, folder: Path) -> None:
-        from google.adk.cli.fast_api import get_fast_api_app  # noqa: PLC0415 - it imports much
+        from google.adk.cli.fast_api import get_fast_api_app  # noqa: PLC0415 - a slow import
 
         self.store = folder / "store.db"
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)  # ADK about itself
+            warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)  # ADK's warnings about its own state
             self._app = get_fast_api_app(
                 agents_dir=str(folder),
                 agent_loader=_Loader(agent),
@@ -84,12 +84,12 @@ class ApiServer:
             )
 
     async def run(self, path: str, *, session: str = "s") -> bytes:
-        """Return the response of ``/run`` or ``/run_sse`` to a request in a new session."""
+        """Return the response of ``/run`` or ``/run_sse`` to a request, in a new session."""
         await self._send("POST", "/apps/guide/users/u/sessions", {"sessionId": session})
         return await self._send("POST", path, {**REQUEST, "sessionId": session, "streaming": True})
 
     async def session(self) -> bytes:
-        """Return the session, which the page's export also saves."""
+        """Return the session, in the form that ADK's web UI also exports."""
         return await self._send("GET", "/apps/guide/users/u/sessions/s")
 
     async def _send(self, method: str, path: str, body: Any = None) -> bytes:

@@ -1,4 +1,4 @@
-"""Reads our recordings with only ``json``, and makes the runs that they record."""
+"""Creates recordings of this package, and reads them only with ``json``."""
 
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
@@ -29,7 +29,7 @@ class Written:
 
 
 def lines(path: Path) -> list[Json]:
-    """Return all lines of the file. Each must be complete."""
+    """Return every line of the file. All lines must be complete."""
     text = path.read_text(encoding="utf-8")
     assert text.endswith("\n")
     return [json.loads(line) for line in text.removesuffix("\n").split("\n")]
@@ -57,7 +57,7 @@ def turns(path: Path) -> list[Written]:
 
 
 def texts(turn: Written) -> list[str | None]:
-    """Return the text of each event of the turn."""
+    """Return the texts of the turn's events, with one text for each event."""
     parts = [event.content.parts for event in turn.events if event.content is not None]
     return [own[0].text for own in parts if own]
 
