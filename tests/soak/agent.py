@@ -1,10 +1,11 @@
-"""The fleet's agent in a worker that reports its state: twice a second a line of JSON in a file of the fleet's folder.
+"""Agent of the fleet in a worker that reports its state twice a second, as a line of JSON in a file of the fleet's
+folder.
 
-A line has ``lag``: the longest delay of the event loop since the last line, in seconds. ``tasks`` is the number of
-asyncio tasks of each name. ``blocks`` is the number of memory blocks of Python's objects.
+``lag``: longest delay of the event loop since the last line, in seconds. ``tasks``: number of asyncio tasks of each
+name. ``blocks``: number of memory blocks of Python's objects.
 
-The worker collects Python's garbage from time to time. A full collection comes by itself only after some 300,000
-objects, which is later than a soak ends. Objects that wait for it are not a leak.
+The worker collects garbage from time to time. By itself, a full collection comes only after some 300,000 objects, which
+is later than a soak ends. Objects that wait for it are not a leak.
 """
 
 import asyncio

@@ -108,8 +108,9 @@ def load_record(file: Path) -> Record:
 
 
 def left_behind(before: Look, after: Look) -> list[str]:
-    """The resources of a worker at the end that it did not have at its beginning. ``stores``, ``threads``: pools, which
-    have their own bounds.
+    """Return the resources that a worker has at its end, and did not have at its beginning.
+
+    ``stores`` and ``threads`` are pools with their own limits, so they do not count.
     """
     more = {name: count for name, count in after.tasks.items() if count > before.tasks.get(name, 0)}
     wrong = [f"tasks: {more}"] if more else []
