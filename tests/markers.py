@@ -48,6 +48,7 @@ SLOW: Final = {
     "recording/test_text_redaction.py",
     "serving/errors/test_sentences.py",
     "serving/errors/test_text.py",
+    "serving/http/test_hostile_clients.py",
     "serving/http/test_open_responses.py",
     "serving/test_every_store.py",
     "serving/test_held_size.py",

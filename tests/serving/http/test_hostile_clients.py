@@ -205,7 +205,6 @@ async def test_is_refused(body: Mapping[str, Any] | bytes, status: int) -> None:
     await ToolsApp().refuses(body, status)
 
 
-@pytest.mark.slow
 async def test_a_huge_data_url_is_refused_before_anything_runs() -> None:
     url = "data:image/png;base64," + "A" * (28 * 1024 * 1024)
     await ToolsApp(max_body_bytes=64 * 1024 * 1024).refuses(chat(file(url)), 413)
