@@ -1,4 +1,4 @@
-"""docs/backends.md: the grid, from the results of the last run."""
+"""Writes docs/backends.md from the results of the last run."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -50,13 +50,13 @@ Results = Mapping[str, Mapping[str, Any]]
 
 
 def load_results() -> Results:
-    """The results of each backend, by its key."""
+    """Return the results of each backend, by its key."""
     results: Results = json.loads(RESULTS.read_text(encoding="utf-8"))
     return results
 
 
 def page(results: Results) -> str:
-    """The page."""
+    """Return the page."""
     sections = [
         HEAD.format(clients=f"The check ran on {date(results)}, for clients with `ai` 6 and 7."),
         "\n".join(_counts(results)),
@@ -70,12 +70,12 @@ def page(results: Results) -> str:
 
 
 def date(results: Results) -> str:
-    """The day of the newest result."""
+    """Return the day of the newest result."""
     return max(str(result["date"]) for result in results.values())
 
 
 def checks_of(results: Results, backend: Backend) -> dict[str, Mapping[str, Any]]:
-    """The results of one backend by the names of the checks."""
+    """Return name of a check -> result, for one backend."""
     return {check["name"]: check for check in results[backend.key]["report"]["checks"]}
 
 
@@ -136,5 +136,5 @@ def _broken(results: Results) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """A reason as one line of Markdown. It may quote a server's response."""
+    """Return a reason as one line of Markdown. It may quote a server's response."""
     return " ".join(text.split()).replace("<", "&lt;").replace("[", "\\[")

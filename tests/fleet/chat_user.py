@@ -1,6 +1,4 @@
-"""A user who chats with a fleet: reads from any worker, leaves, stops, continues, steers, approves twice, and records
-everything.
-"""
+"""User of a fleet: reads from any worker, disconnects, stops, continues, steers, approves twice, and records all of it."""
 
 import asyncio
 import copy
@@ -29,29 +27,29 @@ STEERING_ATTEMPTS: Final = 20
 
 @dataclass
 class Reading:
-    """A response, as far as it was read by the user."""
+    """A response, as far as the user has read it."""
 
     what: str
     worker: int
     key: str
-    """The user's message."""
+    """Key in the user's message."""
     begun: float = field(default_factory=time.monotonic)
     ended: float = 0.0
     status: int = 0
-    """0: no answer came."""
+    """Status of the response; 0 if none came."""
     chunks: list[Any] = field(default_factory=list)
     done: bool = False
-    """True if it was read to ``[DONE]``."""
+    """True if the response was read to ``[DONE]``."""
     left: bool = False
-    """True if the reader left by itself."""
+    """True if the reader disconnected."""
     message: Any = None
     """The client's message."""
     reached: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when enough has been read, or nothing more comes."""
+    """Set when enough has been read, or the response has ended."""
 
     @property
     def ends_in(self) -> str | None:
-        """The response's last chunk type; ``None`` if it was not read to its end."""
+        """Type of the response's last chunk; ``None`` if it was not read to its end."""
         return self.chunks[-1]["type"] if self.done and self.chunks else None
 
 
@@ -66,9 +64,7 @@ class SteeringMessage:
 
 
 class ChatUser:
-    """The user of one chat. The seed chooses the worker of each request. ``kinds``: the messages, each equally
-    likely.
-    """
+    """User of one chat. The seed chooses the worker of each request. ``kinds``: the messages, each equally likely."""
 
     def __init__(
         self,
@@ -81,7 +77,7 @@ class ChatUser:
         self.chat = chat
         self.sent: list[str] = []
         self.moments: dict[str, int] = {}
-        """The order of the user's messages. Messages that were sent at once have the same number."""
+        """Order of the user's messages. Messages that were sent at once have the same number."""
         self.readings: list[Reading] = []
         self.steered: list[SteeringMessage] = []
         self._ports = ports
@@ -90,25 +86,25 @@ class ChatUser:
         self._kinds = kinds
 
     async def live(self, until: float) -> None:
-        """Does one action after the other until this time."""
+        """Act until this time."""
         while time.monotonic() < until:
             await self.take_turn()
             await asyncio.sleep(REST)
 
     async def say(self, text: str, *, at: int | None = None, leave: bool = False, with_last: bool = False) -> Reading:
-        """Sends the message and reads the answer. ``with_last``: at the same time as the last message."""
+        """Send the message and read the response. ``with_last``: at the same time as the last message."""
         said = self._message(text, with_last=with_last)
         return await self._read(self._reading("send"), "POST", {"id": self.chat, "messages": [said]}, at, leave=leave)
 
     async def history(self, worker: int) -> list[Any]:
-        """The stored messages, as this worker returns them."""
+        """Return the stored messages, as this worker returns them."""
         answer = await self._http.get(self._url(worker, f"/{self.chat}"))
         assert answer.status_code == 200, answer.text
         messages: list[Any] = answer.json()["messages"]
         return messages
 
     async def take_turn(self) -> None:
-        """Sends a message, and acts like a person: reads, leaves and comes back, stops, or sends another message."""
+        """Send a message, then act like a person: read, disconnect and return, stop, or send another message."""
         kind = self._rng.choice(self._kinds)
         text = f"{kind} {self.chat}.{len(self.sent)}"
         at = self._rng.randrange(1, 12)
@@ -149,7 +145,7 @@ class ChatUser:
         return await self._read(self._reading("resume"), "GET")
 
     async def _approve_twice(self, asked: Any) -> None:
-        """At two workers at once."""
+        """Send an approval to two workers at once."""
         message = copy.deepcopy(asked)
         for part in message["parts"]:
             if part.get("state") == "approval-requested":
@@ -208,7 +204,7 @@ class ChatUser:
         leave: bool = False,
         message: Any = None,
     ) -> Reading:
-        """Reads to the end, or until so many chunks are there. Errors are recorded, and checked later."""
+        """Read to the end, or until so many chunks came. Errors are recorded, and checked later."""
         url = self._url(reading.worker, "" if method == "POST" else f"/{self.chat}/stream")
         reducer = MessageReducer(ai_sdk=6, message=copy.deepcopy(message), replay=method == "GET")
         try:

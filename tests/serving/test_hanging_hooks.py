@@ -300,6 +300,7 @@ async def test_an_engine_that_fails_refuses_requests_at_once_and_the_log_says_wh
     await service.aclose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [*AWAY, RunLogError("redis://host: gone")], ids=lambda error: type(error).__name__)
 async def test_looks_for_runs_go_on_when_a_store_was_away_and_the_log_says_so_once(
     error: Exception, caplog: pytest.LogCaptureFixture

@@ -48,7 +48,7 @@ CALLER_SPAN: Final = "b7ad6b7169203331"
 
 @dataclass(frozen=True)
 class Observed:
-    """The recorded spans, metrics and log records."""
+    """Recorded spans, metrics and log records."""
 
     spans: list[dict[str, Any]]
     metrics: str
@@ -146,7 +146,7 @@ def broken(city: str) -> str:
 
 
 class LosingLog(MemoryRunLog):
-    """A run log whose leases may be lost."""
+    """Run log whose leases may be lost."""
 
     def __init__(self) -> None:
         super().__init__()
