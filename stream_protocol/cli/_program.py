@@ -184,19 +184,19 @@ def glyph(character: str, plain: str) -> str:
 class Refusal(SystemExit):
     """The end of a command that has printed the reason, ``text``, on stderr. Its exit code is 2.
 
-    ``can_be_mended``: a change of the agent's files can make the same command work.
+    ``is_fixable``: a change of the agent's files can make the same command work.
     """
 
-    def __init__(self, text: str, *, can_be_mended: bool) -> None:
+    def __init__(self, text: str, *, is_fixable: bool) -> None:
         super().__init__(2)
         self.text = text
-        self.can_be_mended = can_be_mended
+        self.is_fixable = is_fixable
 
 
-def refuse(text: str, *, can_be_mended: bool = False) -> NoReturn:
+def refuse(text: str, *, is_fixable: bool = False) -> NoReturn:
     """End the command with one line on stderr and exit code 2: bad usage or unreadable input."""
     _say(text, "red")
-    raise Refusal(text, can_be_mended=can_be_mended)
+    raise Refusal(text, is_fixable=is_fixable)
 
 
 def warn(text: str) -> None:
