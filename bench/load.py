@@ -22,6 +22,8 @@ from time import monotonic, sleep
 from typing import Final, NamedTuple, Protocol
 from uuid import uuid4
 
+import psutil
+
 from bench.run_logs import local_redis
 from tests.serve_settings import write_settings
 
@@ -335,6 +337,5 @@ def _memory(pid: int) -> int:
 
 
 def _with_children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    return [pid, *(each for child in children for each in _with_children(child))]
+    """The process and all below it, without those that end meanwhile."""
+    return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]

@@ -7,6 +7,9 @@ from playwright.sync_api import Locator, Page, Request, expect
 STREAMING_TEXT: Final = '[data-text="streaming"]'
 """A text that is being written."""
 
+COLOURED: Final = '[style*="var(--code-"]'
+"""A coloured token of code. Uncoloured code has the same styles with the colour ``inherit``."""
+
 WHOLE_TEXT: Final = '[data-text="done"]'
 """A text that is complete."""
 

@@ -3,6 +3,7 @@
 ``python -m website.events`` writes the page. Its last column has the converter's chunks for the recording.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,6 +15,11 @@ from website.paths import DOCS, ROOT
 PAGE: Final = ROOT / DOCS / "events.md"
 FRAME: Final = frozenset({"start", "start-step", "finish-step", "finish"})
 """Chunks that are in every stream: the page mentions them once."""
+WHOLE_PART: Final = re.compile(
+    r"`(text|reasoning|tool-input)-start`, (?:`\1-delta`(?: \N{MULTIPLICATION SIGN} \d+)?, )?"
+    r"`\1-(?:end|available)`(?! )"
+)
+"""The chunks of a whole part, which the page lists as `text-*`, `reasoning-*` or `tool-input-*`."""
 
 
 @dataclass(frozen=True)
@@ -34,106 +40,106 @@ class Row:
 ROWS: Final = (
     Row(
         "text, streamed",
-        "a text part for each segment and author (agent, branch, node): `text-start`, `text-delta`, `text-end`. "
-        "`providerMetadata.adk` names the author. The complete event at the end repeats nothing",
+        "A text part for each segment and each author (agent, branch, node): `text-start`, `text-delta`, `text-end`. "
+        "`providerMetadata.adk` names the author. The complete event at the end adds nothing",
         "text aggregate_longer aggregate_reordered redacted code_executor no_parts",
     ),
-    Row("text, complete", "a text part with one `text-delta`", "text_none"),
-    Row("parallel agents", "a text part for each agent", "parallel_agents"),
+    Row("text, complete", "A text part with one `text-delta`", "text_none"),
+    Row("text of parallel agents", "A text part for each agent", "parallel_agents"),
     Row(
         "thoughts",
-        "`reasoning-start`, `reasoning-delta`, `reasoning-end`, with signatures in "
+        "`reasoning-start`, `reasoning-delta`, `reasoning-end`. Signatures are in "
         "`providerMetadata.google.thoughtSignature`",
         "thoughts thoughts_hidden thought_only text_around_thought thought_then_call",
     ),
     Row(
         "function call",
-        "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id, `<id>.2` if an earlier call of the chat "
-        "has this id, or `call_0` without an id",
+        "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id. If an earlier call of the chat has this "
+        "id, it is `<id>.2`. Without an id, it is `call_0`",
         "text_tool_text tool_none tool_without_arguments parallel_calls_of_one_tool no_ids no_call_ids "
         "no_response_ids old_id_changes_to_aggregate old_fresh_id_per_fragment old_first_fragment_misrouted",
     ),
     Row(
         "[streamed arguments](streamed-arguments.md)",
-        "`tool-input-delta`; joined, they are the JSON of the final input",
+        "`tool-input-delta`. Together, the deltas are the JSON of the final input",
         "streamed_arguments streamed_arguments_nested streamed_arguments_interleaved "
         "streamed_arguments_out_of_order streamed_arguments_unclosed streamed_arguments_two_calls "
         "accumulated_arguments nameless_call nameless_call_named_later nameless_call_fits_schema "
         "nameless_call_hidden litellm_calls litellm_calls_without_finish_reason max_tokens_in_call",
     ),
     Row("function response", "`tool-output-available`", "tool_returns_text tool_missing_argument agent_tool"),
-    Row('`{"error": …}` alone', "`tool-output-error`", "tool_error"),
-    Row("MCP's `isError`", "`tool-output-error`", "tool_error_mcp"),
+    Row('function response with only `{"error": …}`', "`tool-output-error`", "tool_error"),
+    Row("MCP result with `isError`", "`tool-output-error`", "tool_error_mcp"),
     Row("media in a function response", "`file`, after the output", "tool_draws"),
     Row(
-        "progress of an async-generator tool",
-        "preliminary `tool-output-available`, then the last one",
+        "values of an async-generator tool",
+        "A preliminary `tool-output-available` for each value, then the final one",
         "tool_progress tool_progress_parallel",
     ),
     Row(
         "[progress that a tool reports](tool-progress.md)",
-        "`data-adk-progress` (`toolCallId`, `progress`, `total`, `message`) while the tool runs",
+        "`data-adk-progress` (`toolCallId`, `progress`, `total`, `message`), while the tool runs",
         "tool_reports",
     ),
     Row(
         "[tool confirmation](approvals.md), approved",
-        "`tool-approval-request`; after the answer `tool-output-available`, in one message",
+        "`tool-approval-request`. After the approval, `tool-output-available` in the same message",
         "approval_approved approval_several approval_several_approved approval_beside_settled_sibling "
         "approval_beside_client_tool approval_of_hidden_tool approval_superseded approval_twice approval_after_reload "
         "approval_in_branch",
     ),
     Row("tool confirmation, denied", "`tool-approval-request`, then `tool-output-denied`", "approval_denied"),
     Row(
-        "[why a tool asks](approvals.md#say-why)",
-        "keys of `tool-approval-request`, or `data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
+        "[reason for an approval](approvals.md#say-why)",
+        "Keys of `tool-approval-request`, or `data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
         "approval_with_reason",
     ),
     Row(
-        "confirmation that a running tool requests",
-        "also `data-adk-confirmation` (`toolCallId`, `hint`, `payload`)",
+        "[confirmation requested inside a tool](approvals.md#payloads), approved",
+        "`tool-approval-request`, `data-adk-confirmation` (`toolCallId`, `hint`, `payload`)",
         "approval_dynamic",
     ),
     Row(
-        "output of such a tool after a denial",
+        "confirmation requested inside a tool, denied",
         "`data-adk-denial` (`toolCallId`, `output`), because clients reject an output of a denied call",
         "approval_dynamic_denied",
     ),
     Row(
         "[long-running tool](client-tools.md)",
-        "`tool-input-available`, which the client answers",
+        "`tool-input-available`. The client sends the output",
         "client_tool client_tool_beside_server_tool long_running_tool",
     ),
     Row(
         "`adk_request_input`",
-        "`tool-input-available`, which the client answers",
+        "`tool-input-available`. The client sends the output",
         "request_input request_input_in_workflow",
     ),
     Row(
         "`adk_request_credential`",
-        "`tool-input-available`, without secrets",
+        "`tool-input-available` without secrets. The client sends the output",
         "credential credential_with_secret",
     ),
-    Row("`transfer_to_agent`", "one `data-adk-agent`; the call is hidden", "transfer"),
+    Row("`transfer_to_agent`", "`data-adk-agent`. The call is hidden", "transfer"),
     Row(
-        "`set_model_response`, `exit_loop`, `finish_task`; delegation to a known task agent",
-        "hidden: see [`hidden_tools`](options.md#of-the-converter)",
+        "`set_model_response`, `exit_loop`, `finish_task`, and calls of task agents",
+        "The call is hidden. See [`hidden_tools`](options.md#of-the-converter)",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),
     Row(
         "[grounding](citations.md)",
-        "`source-url`, `source-document`, once each; `data-adk-search-suggestions`; citations as below",
+        "`source-url` or `source-document` for each source, `data-adk-search-suggestions`, and citations",
         "grounding grounding_places grounding_hidden",
     ),
     Row(
         "[citations](citations.md)",
-        "`source-url`, once each; the place in `data-adk-citations`, and since `ai` 7.0.138 on `text-end`",
+        "`source-url` for each source, `data-adk-citations`. For `ai` 7.0.138 and later, `citations` of `text-end`",
         "citations",
     ),
     Row("inline data, http(s) files", "`file`", "inline_image"),
     Row("`gs://` files", "`data-adk-file`", "file_data"),
     Row(
         "code and its result",
-        "a dynamic, provider-executed call of `code_execution`: `tool-input-available`, `tool-output-available`",
+        "A dynamic, provider-executed call of `code_execution`: `tool-input-available`, `tool-output-available`",
         "code_execution code_execution_fails code_executor server_tool",
     ),
     Row("artifacts, UI widgets", "`data-adk-artifact`, `data-adk-ui-widget`", "artifact_and_widget"),
@@ -141,48 +147,49 @@ ROWS: Final = (
     Row("[compaction](citations.md#compaction-and-retries)", "`data-adk-compaction`", "compaction"),
     Row("[retry](citations.md#compaction-and-retries) of a node", "`data-adk-retry`, before the next attempt", "retry"),
     Row(
-        "a [message of the user](steering.md) that the run takes in",
-        "`steering-message`; `data-adk-steering` (`id`, `parts`) for clients before 7.0.163",
+        "[user message](steering.md) to a running agent",
+        "`steering-message`. For clients before 7.0.163, `data-adk-steering` (`id`, `parts`)",
         "steering",
     ),
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),
     Row(
         "session state",
-        "`data-adk-state` with [`send_state`](options.md#of-the-converter), which is off in the replay server",
+        "`data-adk-state`, if [`send_state`](options.md#of-the-converter) is set",
         "artifact_widget_and_state",
     ),
     Row(
         "usage, model, finish reason",
-        "`finish`: `finishReason`, and `messageMetadata` with `usage` (cumulative over the message) and `modelId`",
+        "`finish` with `finishReason`, and `messageMetadata` with `modelId` and the `usage` of the whole message",
         "two_turns text max_tokens safety unknown_finish_reason",
     ),
     Row(
         "error",
-        "what is open is closed, then one masked `error`",
+        "The end of each open part, then an `error` without details",
         "error_in_text error_at_once error_in_call error_told_twice error_recovered error_in_second_agent "
         "error_in_workflow error_beside_branch safety_at_once prompt_blocked malformed_call no_content empty_stream",
     ),
     Row(
-        "a tool that raises",
-        '`tool-output-error` on its call, which says "The tool failed." and nothing of what was raised. Calls beside '
-        "it that did not finish say so. Then the run's one `error`",
+        "exception in a tool",
+        '`tool-output-error` with the text "The tool failed." instead of the exception. Each unfinished parallel call '
+        "also gets `tool-output-error`. Then an `error`",
         "tool_raises tool_raises_beside_sibling approval_then_tool_raises",
     ),
-    Row("a call whose arguments cannot be read", "`tool-input-error`", "litellm_cut_call"),
+    Row("call with unreadable arguments", "`tool-input-error`", "litellm_cut_call"),
     Row(
-        "an aborted invocation",
+        "aborted invocation",
         "`abort`",
         "abort_in_text abort_at_once abort_in_call abort_in_tool approval_then_abort interrupted",
     ),
-    Row("anything unknown", "skipped, and logged once", "unknown_part unknown_field"),
+    Row("unknown event or part", "The server skips it, and logs it once", "unknown_part unknown_field"),
 )
 
 HEAD: Final = """\
 # Events
 
-Each row shows a kind of ADK event, the chunks that the client receives, and a recording. The last column lists the
-recording's chunks for each turn, without `start`, `start-step`, `finish-step`, `finish` and `[DONE]`, which every
-response has. This page is generated from the converter.
+Each row shows a kind of ADK event, its chunks, and a recording. The last column lists the chunks of each turn of the
+recording. `text-*` means `text-start`, the deltas and `text-end`, and `tool-input-*` means `tool-input-start`, the
+deltas and `tool-input-available`. The column omits `start`, `start-step`, `finish-step`, `finish` and `[DONE]`, which
+every response has.
 
 To see a recording in the built-in chat, download it and run:
 
@@ -190,12 +197,10 @@ To see a recording in the built-in chat, download it and run:
 adk-ui-stream serve --replay parallel_agents.jsonl
 ```
 
-Or drop the file on a server with [the Inspector](inspector.md), such as `adk-ui-stream demo`: it shows each event
-beside its chunks.
+To see each event beside its chunks, run `adk-ui-stream demo`, and drop the file on [the Inspector](inspector.md).
 
-An agent behind A2A (`RemoteA2aAgent`) looks like a local one. Its data parts become `data-adk-data`, and a failed task
-becomes an error.
-Some events [cannot be shown exactly](decisions/what-a-message-cannot-show.md).
+A remote agent (`RemoteA2aAgent`) has the same chunks as a local agent. Its data parts become `data-adk-data`, and a
+failed task becomes an error. A message [cannot show some events exactly](decisions/what-a-message-cannot-show.md).
 
 <div class="chunks" markdown>
 
@@ -224,7 +229,8 @@ def _line(row: Row) -> str:
 def _shown(types: list[str]) -> str:
     runs = [[*same] for _, same in groupby(name for name in types if name not in FRAME)]
     times = [f" \N{MULTIPLICATION SIGN} {len(run)}" if len(run) > 1 else "" for run in runs]
-    return ", ".join(f"`{run[0]}`{many}" for run, many in zip(runs, times, strict=True)) or "nothing else"
+    chunks = ", ".join(f"`{run[0]}`{many}" for run, many in zip(runs, times, strict=True)) or "nothing else"
+    return WHOLE_PART.sub(r"`\1-*`", chunks)
 
 
 if __name__ == "__main__":

@@ -88,9 +88,17 @@ from stream_protocol.adk._facts import (
     Waiting,
     Widget,
 )
-from stream_protocol.adk._failures import ABORTED, FINISH_REASONS, NO_CONTENT, UNEXPLAINED, reports_error, told_reason
+from stream_protocol.adk._failures import (
+    ABORTED,
+    FINISH_REASONS,
+    NO_CONTENT,
+    UNEXPLAINED,
+    is_aborted,
+    reports_error,
+    told_reason,
+)
 from stream_protocol.adk._live_events import readable_event
-from stream_protocol.adk._nested_events import NESTED_EVENT, NESTED_EVENTS
+from stream_protocol.adk._nested_events import NESTED_EVENT, NESTED_EVENTS, nested_event
 from stream_protocol.adk._posted_events import POSTED_KEY, POSTED_NESTED, POSTED_WIDGETS
 from stream_protocol.adk._raising_calls import raising_calls
 from stream_protocol.adk._reader import (

@@ -45,6 +45,11 @@ def reports_error(event: "Event") -> bool:
     return bool(event.error_code or event.error_message)
 
 
+def is_aborted(event: "Event") -> bool:
+    """Return True for the event that ends a stopped run."""
+    return event.error_code == ABORTED
+
+
 def told_reason(event: "Event") -> str | None:
     """Return the finish reason that the event reports in place of an error; ``None`` if it reports a failure.
 

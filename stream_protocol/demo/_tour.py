@@ -1,33 +1,33 @@
-"""The page's suggested prompts: one for each feature, with a title."""
+"""The page's suggested prompts: one for each feature, in groups."""
 
 from typing import Final
 
 from stream_protocol.serving import Suggestion
 
 SUGGESTIONS: Final = tuple(
-    Suggestion(title=title, prompt=prompt)
-    for title, prompt in (
-        ("Nearly everything at once", "Plan a weekend in Lisbon"),
-        ("Reasoning", "How many days does Rome need?"),
-        ("Parallel tools", "Compare the weather in Oslo and Rome"),
-        ("Streamed tool input", "Write a long itinerary for Kyoto"),
-        ("Approval", "Book two nights in Kyoto"),
-        ("Approval with a payload", "Reserve a seat on the train to Oslo"),
-        ("A choice", "Help me choose a city"),
-        ("A form from its schema", "Ask me what my trip needs"),
-        ("Sign-in", "What does my calendar say?"),
-        ("Tools of the page: time zone", "Which time zone am I in?"),
-        ("Tools of the page: theme", "Make the page dark"),
-        ("Tools of the page: location", "Where am I?"),
-        ("Sources", "What is worth seeing in Rome?"),
-        ("An image", "Draw the temperatures of Kyoto"),
-        ("A file from the agent", "Give me the temperatures of Rome as CSV"),
-        ("A file for the agent", "What is in the file that I attach?"),
-        ("Another agent", "Where do I eat in Lisbon?"),
-        ("Data of your own", "Show the forecast for Lisbon"),
-        ("A tool that fails", "Do I need a visa for Norway?"),
-        ("An error, and retry", "Fail in the middle of a sentence"),
-        ("Markdown", "Show what Markdown can do"),
-        ("A long answer, to be stopped", "Tell me a long story"),
+    Suggestion(group=group, title=title, prompt=prompt)
+    for group, title, prompt in (
+        ("Answers", "Nearly everything at once", "Plan a weekend in Lisbon"),
+        ("Answers", "Reasoning", "How many days does Rome need?"),
+        ("Tools", "Parallel tools", "Compare the weather in Oslo and Rome"),
+        ("Tools", "Streamed tool input", "Write a long itinerary for Kyoto"),
+        ("Asking you", "Approval", "Book two nights in Kyoto"),
+        ("Asking you", "Approval with a payload", "Reserve a seat on the train to Oslo"),
+        ("Asking you", "A choice", "Help me choose a city"),
+        ("Asking you", "A form from its schema", "Ask me what my trip needs"),
+        ("Asking you", "Sign-in", "What does my calendar say?"),
+        ("Tools", "Tools of the page: time zone", "Which time zone am I in?"),
+        ("Tools", "Tools of the page: theme", "Make the page dark"),
+        ("Tools", "Tools of the page: location", "Where am I?"),
+        ("Files and data", "Sources", "What is worth seeing in Rome?"),
+        ("Files and data", "An image", "Draw the temperatures of Kyoto"),
+        ("Files and data", "A file from the agent", "Give me the temperatures of Rome as CSV"),
+        ("Files and data", "A file for the agent", "What is in the file that I attach?"),
+        ("Answers", "Another agent", "Where do I eat in Lisbon?"),
+        ("Files and data", "Data of your own", "Show the forecast for Lisbon"),
+        ("Tools", "A tool that fails", "Do I need a visa for Norway?"),
+        ("Answers", "An error, and retry", "Fail in the middle of a sentence"),
+        ("Answers", "Markdown", "Show what Markdown can do"),
+        ("Answers", "A long answer, to be stopped", "Tell me a long story"),
     )
 )

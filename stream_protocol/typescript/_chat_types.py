@@ -41,9 +41,11 @@ export type StoredChat = {
   messages: ChatMessage[];
   /** Absent if no message has several versions. */
   versions?: MessageVersions[];
+  /** The ids of the assistant messages whose run was stopped before its end. Absent without any. */
+  stopped?: string[];
 };
 """
-_WITH_STATE: Final = "  versions?: MessageVersions[];\n", "  versions?: MessageVersions[];\n  state: ChatState;\n"
+_WITH_STATE: Final = "  stopped?: string[];\n", "  stopped?: string[];\n  state: ChatState;\n"
 _AGENT_MESSAGE: Final = """\
 /** The output of a tool that is an agent: its message. At its end, `result` is what the calling agent reads. */
 export type AgentMessage<Result> = UIMessage<

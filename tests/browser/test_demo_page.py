@@ -266,7 +266,14 @@ def test_the_tour_shows_every_kind_of_part_in_one_message(
 ) -> None:
     page.set_viewport_size({"width": width, "height": height})
     press(page, "Show all 22")
-    suggestions = page.get_by_role("list", name="Suggestions")
+    welcome = page.get_by_role("region", name="Welcome")
+    assert welcome.get_by_role("heading", level=3).all_inner_texts() == [
+        "Answers",
+        "Tools",
+        "Asking you",
+        "Files and data",
+    ]
+    suggestions = page.get_by_role("list", name="Answers")
     expect(suggestions.get_by_role("button", name="Tell me a long story")).to_be_visible()
     page.screenshot(path=shots / f"{name}-1-welcome.png")
     suggestions.get_by_role("button", name="Plan a weekend in Lisbon").click()

@@ -76,6 +76,9 @@ def table() -> str:
 
 
 def _shown(versions: Sequence[Cell], reasons: Sequence[str]) -> str:
+    """A check mark if both versions are tested, otherwise each version with its footnote."""
+    if all(cell.tests for cell in versions):
+        return "\N{CHECK MARK}"
     tested = [f"v{cell.ai}" for cell in versions if cell.tests]
     missing = [f"v{cell.ai} [{reasons.index(cell.reason) + 1}]" for cell in versions if cell.reason]
     return ", ".join([*tested, *(f"not {one}" for one in missing)])

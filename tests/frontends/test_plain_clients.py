@@ -51,7 +51,7 @@ def test_the_fetch_client_shows_answers_and_asks_for_approvals(backend: Backend)
 
 
 def test_the_curl_commands_do_what_they_say(backend: Backend) -> None:
-    commands = block("examples/plain/README.md", "# Says something.")
+    commands = block("examples/plain/README.md", "# Send a message.")
     told = run("sh", "-ec", commands.replace("curl ", "curl --silent --show-error --fail-with-body "), backend=backend)
     assert '"delta":"You"' in told
     assert "data: [DONE]" in told

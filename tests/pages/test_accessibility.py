@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from stream_protocol.wire import AiSdkVersion
-from tests.demo_page import STREAMING_TEXT, answers, expect_status, press, say, texts
+from tests.demo_page import COLOURED, STREAMING_TEXT, answers, expect_status, press, say, texts
 from tests.pages.conftest import Open
 from tests.pages.scenes import BEGINNING, END, Scenes
 from tests.processes import ROOT
@@ -23,7 +23,7 @@ Colors = Literal["light", "dark"]
 @pytest.fixture(scope="module")
 def ai_sdk() -> AiSdkVersion:
     """The version of the AI SDK, on which these tests do not depend."""
-    return 6
+    return 7
 
 
 def complaints(page: Page) -> list[str]:
@@ -99,7 +99,7 @@ def test_code_can_be_scrolled_by_the_keyboard(open_page: Open) -> None:
     say(page, "table")
     expect_status(page, "ready")
     code = page.locator("[data-streamdown=code-block-body]")
-    expect(code.locator("[style*=--sdm-c]").first).to_be_visible()  # what is coloured takes the place of what was not
+    expect(code.locator(COLOURED).first).to_be_visible()  # uncoloured code is replaced, and loses the focus
     expect(code).to_contain_text("def greet")
     page.wait_for_function(SCROLLS)
     code.focus()

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts
+from tests.demo_page import COLOURED, STREAMING_TEXT, answers, expect_status, field, press, say, texts
 from tests.pages.conftest import Open
 from tests.pages.scenes import BEGINNING, Scenes
 
@@ -56,6 +56,26 @@ def test_a_chat_is_marked_while_it_runs_and_searched_renamed_archived_and_delete
     asked.get_by_role("button", name="Delete").click()
     expect(page.get_by_role("article")).to_have_count(0)
     assert "#" not in page.url
+
+
+def test_the_list_of_chats_is_one_stop_of_the_tab_key(page: Page) -> None:
+    for text in ("one stop", "two stops", "three stops"):
+        press(page, "New chat")
+        say(page, text)
+        expect(texts(page)).to_have_text(f"You said: {text}")
+        expect_status(page, "ready")
+    links = sidebar(page).get_by_role("link", name="stop")
+    expect(links).to_have_text(["three stops", "two stops", "one stop"])
+    assert [link.get_attribute("tabindex") for link in links.all()] == ["0", "-1", "-1"]
+    links.first.focus()
+    for key, focused in (("ArrowDown", 1), ("End", -1), ("ArrowUp", -2), ("Home", 0), ("ArrowUp", 0), ("ArrowDown", 1)):
+        page.keyboard.press(key)
+        expect(sidebar(page).get_by_role("list").get_by_role("link").nth(focused)).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="More for two stops")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(sidebar(page).locator("[data-chat]").get_by_role("link")).not_to_have_count(0)
+    assert page.evaluate("document.activeElement.closest('[data-chat]')") is None
 
 
 def test_a_chat_is_opened_by_its_url_and_the_way_back_leads_to_the_one_before(page: Page) -> None:
@@ -161,7 +181,7 @@ def test_a_new_chat_fetches_the_list_once_and_nothing_that_it_does_not_show(open
     assert [name for name in fetched if name.startswith(lazy)] == []
     say(page, "write\n```python\nx = 1\n```\n\n$x^2$")
     expect(page.locator(".katex")).to_have_count(1)
-    expect(page.locator("code [style*=--sdm-c]").first).to_be_visible()
+    expect(page.locator("code").locator(COLOURED).first).to_be_visible()
     assert {name.partition("-")[0] for name in fetched if name.startswith(lazy)} == {"katex", "languages"}
 
 

@@ -258,6 +258,21 @@ def test_escape_stops_the_answer_and_one_that_closes_a_menu_does_not(page: Page)
     expect(field(page)).to_be_focused()
 
 
+def test_every_browser_sees_that_an_answer_was_stopped(open_page: Open) -> None:
+    page = open_page()
+    say(page, "story")
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+    field(page).press("Escape")
+    expect_status(page, "ready")
+    say(page, "hello")
+    expect(texts(page)).to_have_text([BEGINNING, "You said: hello"])
+    expect_status(page, "ready")
+    other = open_page(f"#{page.url.partition('#')[2]}")
+    expect(texts(other)).to_have_text([BEGINNING, "You said: hello"])
+    expect(answers(other).first.locator("[data-stopped]")).to_have_text("Stopped")
+    expect(answers(other).last.locator("[data-stopped]")).to_have_count(0)
+
+
 def test_messages_that_are_sent_now_in_the_middle_of_an_answer_end_it(page: Page, shots: Path) -> None:
     page.set_viewport_size({"width": 1100, "height": 400})
     say(page, "story\n" + "\n".join("of a long question" for _ in range(40)))

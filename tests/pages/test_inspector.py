@@ -10,18 +10,19 @@ from typing import Any, Final, Literal, Protocol, Unpack
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events import Event
-from google.adk.tools import FunctionTool, ToolContext
+from google.adk.tools import AgentTool, FunctionTool, ToolContext
 from google.genai import types
 from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from stream_protocol import encode_sse, iter_chunks
+from stream_protocol.agents import report_progress
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.recording import load_recording, replay_messages
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.http._web_app import PAGE
-from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait
+from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait, web_sources
 from stream_protocol.wire import AiSdkVersion
 from tests.chromium import Screen, browser, opened_tab, shots
 from tests.pages.conftest import with_page
@@ -30,7 +31,12 @@ from tests.served import served
 
 __all__ = ["browser", "shots"]
 
-pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
+pytestmark = [
+    pytest.mark.pages,
+    pytest.mark.browser,
+    pytest.mark.node,
+    pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning"),  # of ADK's AgentTool
+]
 
 AXE: Final = ROOT / "server/page/node_modules/axe-core/axe.min.js"
 PATH: Final = "/below"
@@ -66,15 +72,34 @@ def seat(tool_context: ToolContext) -> Any:
     return tool_context.tool_confirmation.payload
 
 
+def measure(tool_context: ToolContext) -> str:
+    """Reports its progress."""
+    report_progress(tool_context, 1, 2, message="Half of it is measured.")
+    return "measured"
+
+
+def helper() -> LlmAgent:
+    def search(request: Any) -> Any:
+        if request.contents[-1].parts[-1].function_response is not None:
+            return ["Two ", "are ", "free ", "now, ", "I ", "think."]
+        return [Call("look_up", {"city": "Rome"})]
+
+    return LlmAgent(name="helper", description="Helps.", model=ScriptedLlm(respond=search), tools=[look_up])
+
+
 def answer(request: Any) -> Any:
     """The model's answer to the newest message."""
     last = request.contents[-1].parts[-1]
+    if last.function_response is not None and last.function_response.name in ("helper", "measure"):
+        return ["All ", Wait(2.0), "done.", web_sources({"https://sea.example/": "The sea"})]
     if last.function_response is not None:
         return ["It is ", "clear in Oslo."]
     if "pay" in last.text:
         return [Call("pay", {"amount": 3})]
     if "seat" in last.text:
         return [Call("seat", {})]
+    if "everything" in last.text:
+        return [Call("helper", {"request": "go"}), Call("measure", {})]
     if "wait" in last.text:
         return ["Now ", Wait(2.0), "then."]
     return [Thought("The user asks for the weather."), Call("look_up", {"city": "Oslo"})]
@@ -84,7 +109,7 @@ def answer(request: Any) -> Any:
 def url(ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a page whose server has an inspector."""
     built: Path = PAGE if ai_sdk == 7 else request.getfixturevalue("page_v6")
-    tools: list[Any] = [look_up, seat, FunctionTool(pay, require_confirmation=True)]
+    tools: list[Any] = [look_up, seat, FunctionTool(pay, require_confirmation=True), measure, AgentTool(helper())]
     inspector = Inspector()
     service = ChatService(
         LlmAgent(name="meteo", model=ScriptedLlm(respond=answer), tools=tools), recorder=inspector, ai_sdk=ai_sdk
@@ -252,6 +277,22 @@ def test_the_next_request_is_the_one_that_is_sent_with_the_payload_of_what_was_a
     posted["message"]["id"] = promised["message"]["id"]  # the client's own choice
     promised["message"]["parts"][0]["text"] = "weather?"
     assert posted == promised
+
+
+@whatever_client
+def test_sub_agents_progress_and_sources_are_named(page: Page, shots: Path) -> None:
+    say(page, "everything")
+    finished(page)
+    inside = rows(page).filter(has_text=re.compile("meteo . helper")).filter(has_text="call look_up").last
+    expect(inside).to_contain_text("tool-output-available")
+    expect(inside).to_contain_text("preliminary")
+    fragments = panel(page).locator("[data-run]").filter(has_text=re.compile("meteo . helper"))
+    expect(fragments).to_contain_text(re.compile(r"text, \d+ fragments"))
+    progress = rows(page).filter(has_text="data of a running tool")
+    expect(progress).to_contain_text("data-adk-progress")
+    expect(progress).to_contain_text("Half of it is measured.")
+    expect(rows(page).filter(has_text="source-url")).to_contain_text("sources")
+    page.screenshot(path=shots / "inspector-sub-agents.png")
 
 
 @whatever_client
@@ -431,7 +472,7 @@ def test_an_event_without_chunks_says_why(page: Page) -> None:
     finished(page)
     waiting = rows(page).filter(has_text="result pay")
     expect(waiting).to_contain_text("Says only that a call waits, or belongs to a hidden one.")
-    expect(rows(page).filter(has_text="empty")).to_contain_text("Empty: it brings usage or the finish reason.")
+    expect(rows(page).filter(has_text="empty")).to_contain_text("Empty: it brings usage, sources or the finish reason.")
 
 
 @whatever_client

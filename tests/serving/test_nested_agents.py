@@ -495,6 +495,17 @@ def _recorded(folder: Path) -> tuple[str, list[Any], list[Any]]:
     return text, recorded, chunks(b"".join(replay(load_recording(file))).decode())
 
 
+async def test_a_recording_has_no_empty_fields_of_events_from_inside(tmp_path: Path) -> None:
+    deep = agent("deep", "The bottom, in fragments.")
+    inner = agent("inner", called("deep"), "Seen.", tools=(AgentTool(deep),))
+    root = agent("root", called("inner"), "Done.", tools=(AgentTool(inner),))
+    await stream(create_app(ChatService(root, recorder=ChatRecorder(tmp_path))), chat(said("hi")))
+    written, recorded, replayed = _recorded(tmp_path)
+    assert "The bottom" in written
+    assert ":null" not in written
+    assert replayed == recorded
+
+
 async def test_data_from_inside_is_in_the_message() -> None:
     def measure(tool_context: ToolContext) -> str:
         """Measures."""

@@ -26,6 +26,36 @@ async def test_stop_ends_the_response_at_once_and_the_next_turn_works() -> None:
     assert text(chunks(again.text)) == "Whole."
 
 
+async def test_a_loaded_chat_names_the_answers_that_were_stopped_or_interrupted() -> None:
+    half = ["Half. ", Wait(asyncio.Event())]
+    nothing = [Wait(asyncio.Event())]
+    app = create_app(service_for(half, nothing, half, "Whole.", ["Half", RuntimeError("broken")], "End."))
+    async with client(app) as http:
+        for number, shown in enumerate(("text-delta", "start")):
+            async with begin(app, chat(said("stop", f"stop{number}"))) as exchange:
+                await exchange.status()
+                await exchange.until(shown)
+                assert (await http.post("/api/chat/c1/stop")).status_code == 202
+                await exchange.until("abort")
+        async with begin(app, chat(said("go", "u1"))) as exchange:
+            await exchange.status()
+            await exchange.until("text-delta")
+            await post(app, chat(said("this instead", "u2")))
+        for message_id in ("u3", "u4"):
+            await post(app, chat(said("on", message_id)))
+        stored = (await http.get("/api/chat/c1")).json()
+    texts = {message["id"]: [part.get("text") for part in message["parts"]][-1] for message in stored["messages"]}
+    assert [texts[message_id] for message_id in stored["stopped"]] == ["Half. ", "Half. "]
+    assert list(texts.values())[-3:] == ["Half", "on", "End."]
+
+
+async def test_a_chat_without_a_stopped_answer_names_none() -> None:
+    app = create_app(service_for("Whole."))
+    await post(app, chat(said("hi")))
+    async with client(app) as http:
+        assert (await http.get("/api/chat/c1")).json().keys() == {"messages"}
+
+
 async def test_stopping_twice_or_where_nothing_runs_is_fine() -> None:
     app = create_app(service_for("Done."))
     await post(app, chat(said("hi")))

@@ -18,6 +18,8 @@ export type StoredChat = {
   messages: ChatMessage[];
   /** Absent if no message has several versions. */
   versions?: MessageVersions[];
+  /** The ids of the assistant messages whose run was stopped before its end. Absent without any. */
+  stopped?: string[];
 };
 
 /** The parts `data-…` of a message. */

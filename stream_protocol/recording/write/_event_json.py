@@ -12,6 +12,7 @@ from typing import Any, get_args
 from google.adk.events import Event
 from pydantic import BaseModel
 
+from stream_protocol.adk import NESTED_EVENT, nested_event
 from stream_protocol.wire import json_value, to_well_formed
 
 
@@ -21,7 +22,11 @@ def event_json(event: Event) -> dict[str, Any]:
     A long text or file is not encoded and parsed again, as ``json_value`` does with a whole value. A user's message may
     have many megabytes.
     """
-    return _object(event)
+    written = _object(event)
+    nested = nested_event(event.custom_metadata or {})
+    if nested is not None and isinstance(nested.event, Event):  # in a field for any value, whose nulls are kept
+        written["customMetadata"][NESTED_EVENT]["event"] = event_json(nested.event)
+    return written
 
 
 def _object(model: BaseModel) -> dict[str, Any]:

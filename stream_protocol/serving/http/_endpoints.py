@@ -179,9 +179,10 @@ class ChatEndpoints:
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
-        """Returns a chat as its page had it: ``{"messages": […], "versions": […], "state": {…}}``.
+        """Returns a chat as its page had it: ``{"messages": […], "versions": […], "stopped": […], "state": {…}}``.
 
-        ``versions`` is absent if no message has several: see ``MessageVersions``. ``state`` is absent without
+        ``versions`` is absent if no message has several: see ``MessageVersions``. ``stopped`` has the ids of the
+        assistant messages whose run was stopped, and is absent if there are none. ``state`` is absent without
         ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages`` and an
         ``error``. A chat does not exist before its first message.
 
@@ -280,7 +281,8 @@ class ChatEndpoints:
             if chat is None:
                 count_refusal("not_found")
                 return no_such_chat()
-            others: dict[str, Any] = {"versions": chat.versions} if chat.versions else {}
+            others: dict[str, Any] = {"versions": chat.versions, "stopped": chat.stopped}
+            others = {key: value for key, value in others.items() if value}
             if chat.state is not None:
                 others["state"] = chat.state
             content = history_json(chat.messages, **others)

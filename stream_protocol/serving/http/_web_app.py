@@ -33,9 +33,13 @@ INSPECTOR: Final = "inspector"
 
 
 class Suggestion(TypedDict):
-    """A message that the page offers as the first one, with an optional title."""
+    """A message that the page offers as the first one, with an optional title.
+
+    The page shows all suggestions of one ``group`` below the name of the group.
+    """
 
     title: NotRequired[str]
+    group: NotRequired[str]
     prompt: str
 
 
@@ -71,8 +75,8 @@ def create_app(
     ``identify``, ``prepare``, ``allow_origins``: as in ``RouteOptions``.
     ``page``: ``False`` for an app without the page. No other site may frame the page, and it loads nothing from
     elsewhere.
-    ``suggestions``: messages that the page offers as the first one, as texts or as ``{"title": …, "prompt": …}``. If
-    there are none, the page lists the agent's tools.
+    ``suggestions``: messages that the page offers as the first one, as texts or as ``{"title": …, "group": …, "prompt":
+    …}``. If there are none, the page lists the agent's tools.
     ``while_busy``: the page's handling of a message that the user sends during a response. ``"queue"``, the default:
     the page keeps the message until the response has ended. ``"steer"``: the run takes the message. ``"interrupt"``:
     the message ends the run and starts a new one.
@@ -122,12 +126,12 @@ def app_around(
 
 
 def _check_suggestions(suggestions: object) -> None:
-    expected = "a list of texts, or of dictionaries with a `prompt` and a `title`"
+    expected = "a list of texts, or of dictionaries with a `prompt`, and optionally a `title` and a `group`"
     if not isinstance(suggestions, Sequence) or isinstance(suggestions, str | bytes):
         raise argument_error("suggestions", expected, suggestions)
     for suggestion in suggestions:
         fields = suggestion if isinstance(suggestion, Mapping) else {"prompt": suggestion}
-        is_known = "prompt" in fields and fields.keys() <= {"title", "prompt"}
+        is_known = "prompt" in fields and fields.keys() <= {"title", "group", "prompt"}
         if not is_known or not all(isinstance(text, str) for text in fields.values()):
             raise InvalidArgumentError(f"`suggestions` must be {expected}: {shown(suggestion)} in it is neither.")
 

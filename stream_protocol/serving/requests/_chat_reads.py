@@ -51,6 +51,8 @@ class StoredChat:
     """The messages as the client has them that received each response live."""
     versions: list[MessageVersions]
     """The messages that have several versions, in the order of the chat."""
+    stopped: list[str]
+    """The ids of the assistant messages whose run was stopped before its end."""
     state: dict[str, Any] | None = None
     """The values of the shared state; ``None`` if the app shares none."""
 
@@ -141,9 +143,12 @@ def _stored_chat(session: Session, answered: str | None, options: ConverterOptio
     """The chat of a session. ``answered``: the idempotency key of the request that a run answers now."""
     transcript = Transcript(session.events)
     running = answered is not None and transcript.is_answering(answered)
+    messages = transcript_to_messages(transcript, running=running, encoded=encoded, **options)
+    shown = {message["id"] for message in messages}
     return StoredChat(
-        messages=transcript_to_messages(transcript, running=running, encoded=encoded, **options),
+        messages=messages,
         versions=message_versions(transcript),
+        stopped=[turn.message_id for turn in transcript.turns if turn.was_stopped and turn.message_id in shown],
     )
 
 

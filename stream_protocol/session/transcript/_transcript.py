@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from stream_protocol.adk import (
     NO_IDS,
     CallIds,
+    is_aborted,
     is_compaction,
     is_user_event,
     is_user_message,
@@ -60,6 +61,11 @@ class Turn:
     """The ids under which the page knows the calls of earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
     """The compactions since its beginning, by the number of events that were stored before them."""
+
+    @property
+    def was_stopped(self) -> bool:
+        """The newest run of the turn was stopped before its end."""
+        return is_aborted(self.stored[-1])
 
     @cached_property
     def user_event(self) -> Event | None:

@@ -1,11 +1,13 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
 
-from stream_protocol.serving import create_app
+from stream_protocol.serving import Suggestion, create_app
 from stream_protocol.serving.http import _web_app as app_module
 from stream_protocol.testing import ScriptedLlm
+from stream_protocol.wire import InvalidArgumentError
 from tests.serving.support import client
 
 
@@ -38,3 +40,24 @@ async def test_without_a_built_page_a_sentence_says_so(tmp_path: Path, monkeypat
 async def test_the_page_can_be_left_out() -> None:
     async with client(create_app(agent(), page=False)) as http:
         assert (await http.get("/")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "suggestions",
+    [
+        "hello",
+        [1],
+        [{"title": "without a prompt"}],
+        [{"prompt": "hello", "icon": "wave"}],
+        [{"prompt": "hello", "group": 1}],
+    ],
+)
+def test_wrong_suggestions_are_refused(suggestions: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="`suggestions` must be a list of texts, or of dictionaries"):
+        create_app(agent(), suggestions=suggestions)
+
+
+async def test_suggestions_reach_the_page_with_their_groups() -> None:
+    suggestions: list[str | Suggestion] = ["hello", {"title": "Greeting", "group": "Answers", "prompt": "hi"}]
+    async with client(create_app(agent(), suggestions=suggestions)) as http:
+        assert (await http.get("/page.json")).json()["suggestions"] == suggestions

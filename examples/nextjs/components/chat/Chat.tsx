@@ -29,6 +29,8 @@ type ChatProps = {
   messages: ChatMessage[];
   /** The messages that have several versions, as they were loaded. */
   versions?: MessageVersions[] | undefined;
+  /** The ids of the stopped answers, as they were loaded. */
+  stopped?: string[] | undefined;
   /** `undefined` until it is known. */
   about: About | undefined;
   /** The URL names a chat that the server does not have. */
@@ -43,12 +45,13 @@ type ChatProps = {
   beside?: (chat: AgentChat) => ReactNode;
 };
 
-const NONE: MessageVersions[] = [];
+const NONE: never[] = [];
 
 /** A chat with its field. Give it `key={id}`: another chat is another component. */
 export function Chat(props: ChatProps) {
-  const { id, messages: stored, versions = NONE, about, missing = false, resume, whileBusy = "queue", onSend, beside } = props;
-  const chat = useAgentChat({ id, messages: stored, versions, resume, onSend });
+  const { id, messages: stored, versions = NONE, stopped = NONE, about, missing = false, resume, onSend, beside } = props;
+  const { whileBusy = "queue" } = props;
+  const chat = useAgentChat({ id, messages: stored, versions, stopped, resume, onSend });
   const { messages, busy } = chat;
   const field = useRef<HTMLTextAreaElement>(null);
   const attachments = useAttachments(() => field.current?.focus());

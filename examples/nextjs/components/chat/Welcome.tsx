@@ -5,8 +5,8 @@ import { Mark } from "../ui/mark";
 /** Suggestions that are shown at first. */
 const FIRST = 6;
 
-/** What is sent, and what it shows. */
-export type Suggestion = { title?: string; prompt: string };
+/** A message to send, with the title that it shows, and the group in which it stands when all suggestions are shown. */
+export type Suggestion = { title?: string; group?: string; prompt: string };
 
 /** What is known of the agent before anything is said. */
 export type About = {
@@ -63,23 +63,26 @@ export function Welcome({ about, missing, onPick }: WelcomeProps) {
             ))}
           </dl>
         )}
-        {suggestions.length > 0 && (
-          <ul className="grid gap-2 sm:grid-cols-2" aria-label="Suggestions">
-            {shown.map(({ title, prompt }) => (
-              <li key={prompt}>
-                <button
-                  type="button"
-                  dir="auto"
-                  onClick={() => onPick(prompt)}
-                  className="size-full rounded-xl border bg-card px-4 py-3 text-start text-sm transition-colors hover:bg-accent"
-                >
-                  {title !== undefined && <span className="block text-xs text-muted-foreground">{title}</span>}
-                  {prompt}
-                </button>
-              </li>
-            ))}
-          </ul>
-        )}
+        {grouped(shown, all).map(([group, ofGroup]) => (
+          <div key={group} className="flex flex-col gap-2">
+            {group !== "" && <h3 className="text-sm font-medium text-muted-foreground">{group}</h3>}
+            <ul className="grid gap-2 sm:grid-cols-2" aria-label={group || "Suggestions"}>
+              {ofGroup.map(({ title, prompt }) => (
+                <li key={prompt}>
+                  <button
+                    type="button"
+                    dir="auto"
+                    onClick={() => onPick(prompt)}
+                    className="size-full rounded-xl border bg-card px-4 py-3 text-start text-sm transition-colors hover:bg-accent"
+                  >
+                    {title !== undefined && <span className="block text-xs text-muted-foreground">{title}</span>}
+                    {prompt}
+                  </button>
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))}
         {shown.length < suggestions.length && (
           <Button look="ghost" size="small" className="self-center" onClick={() => showAll(true)}>
             Show all {suggestions.length}
@@ -88,6 +91,16 @@ export function Welcome({ about, missing, onPick }: WelcomeProps) {
       </div>
     </section>
   );
+}
+
+/** The suggestions by group, in the order of each group's first one. The few that are shown at first are not divided. */
+function grouped(suggestions: Suggestion[], all: boolean): [string, Suggestion[]][] {
+  const groups = new Map<string, Suggestion[]>();
+  for (const suggestion of suggestions) {
+    const group = (all && suggestion.group) || "";
+    groups.set(group, [...(groups.get(group) ?? []), suggestion]);
+  }
+  return [...groups];
 }
 
 function hint(suggestions: Suggestion[], missing: boolean): string {

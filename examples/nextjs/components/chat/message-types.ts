@@ -27,7 +27,7 @@ export type ChatMessage = UIMessage<ChatMetadata>;
 export type MessageVersions = { messageId: string; current: number; ids: string[] };
 
 /** What the server has stored of a chat. */
-export type StoredChat = { messages: ChatMessage[]; versions?: MessageVersions[] };
+export type StoredChat = { messages: ChatMessage[]; versions?: MessageVersions[]; stopped?: string[] };
 export type ChatPart = UIMessagePart<UIDataTypes, UITools>;
 
 /** The agent that wrote a text or reasoning part. */

@@ -11,7 +11,6 @@ import { chatTransport, loadChat, stopRun } from "./chat-api";
 import { GivenAnswers } from "./given-answers";
 import { useHost } from "./host";
 import { type ChatMessage, type Draft, filesOf, type MessageVersions } from "./message-types";
-import { rememberStopped, stoppedAnswers } from "./stopped-answers";
 import { useVersions } from "./use-versions";
 
 /** True when every pending call of the last step is settled, be it by an approval, a refusal or an answer. */
@@ -37,6 +36,7 @@ type AgentChatOptions = {
   id: string;
   messages: ChatMessage[];
   versions: MessageVersions[];
+  stopped: string[];
   /** The server may be writing an answer in the chat. */
   resume: boolean;
   /** A message is being sent. */
@@ -44,7 +44,7 @@ type AgentChatOptions = {
 };
 
 /** The chat, and what can be done in it. */
-export function useAgentChat({ id, messages, versions: stored, resume, onSend }: AgentChatOptions) {
+export function useAgentChat({ id, messages, versions: stored, stopped: storedStopped, resume, onSend }: AgentChatOptions) {
   const { api } = useHost();
   const [{ state, payloads, drafts, given, connection }] = useState(() => {
     const payloads: Record<string, unknown> = {};
@@ -70,7 +70,9 @@ export function useAgentChat({ id, messages, versions: stored, resume, onSend }:
   });
   const chat = useChat<ChatMessage>({ chat: state, resume, experimental_throttle: 30 });
   const { sendMessage, addToolApprovalResponse, addToolOutput } = chat;
-  const { noteReplaced, ...versions } = useVersions(state, chat.status, stored);
+  const [stopped, setStopped] = useState<ReadonlySet<string>>(new Set(storedStopped));
+  const addStopped = useCallback((ids: string[]) => setStopped((before) => new Set([...before, ...ids])), []);
+  const { noteReplaced, ...versions } = useVersions(state, chat.status, stored, addStopped);
   const told = useRef(chat.status);
   useEffect(() => {
     if (told.current === chat.status) return; // the list is loaded anyway when the page opens
@@ -78,16 +80,13 @@ export function useAgentChat({ id, messages, versions: stored, resume, onSend }:
     window.dispatchEvent(new Event(CHATS_CHANGED));
   }, [chat.status]);
 
-  const [stopped, setStopped] = useState<ReadonlySet<string>>(new Set());
-  useEffect(() => setStopped(new Set(stoppedAnswers())), []);
   /** The answer that is being written, if there is one, ends in the middle: it is marked. */
   const markStopped = useCallback(() => {
     const last = state.messages.at(-1);
     const busy = state.status === "submitted" || state.status === "streaming";
     if (!busy || last?.role !== "assistant") return;
-    rememberStopped(last.id);
-    setStopped((marked) => new Set([...marked, last.id]));
-  }, [state]);
+    addStopped([last.id]);
+  }, [state, addStopped]);
 
   const [starting, setStarting] = useState(0);
   /**

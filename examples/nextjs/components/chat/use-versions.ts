@@ -5,7 +5,12 @@ import { useHost } from "./host";
 import type { ChatMessage, MessageVersions } from "./message-types";
 
 /** The versions of the messages, and the way to choose one. `stored`: those that came with the messages. */
-export function useVersions(state: Chat<ChatMessage>, status: string, stored: MessageVersions[]) {
+export function useVersions(
+  state: Chat<ChatMessage>,
+  status: string,
+  stored: MessageVersions[],
+  addStopped: (messageIds: string[]) => void,
+) {
   const { api } = useHost();
   const [versions, setVersions] = useState(stored);
   const [choiceError, setChoiceError] = useState<Error>();
@@ -25,12 +30,13 @@ export function useVersions(state: Chat<ChatMessage>, status: string, stored: Me
       try {
         const chat = await chooseVersion(api, state.id, version);
         state.messages = chat.messages;
+        addStopped(chat.stopped ?? []);
         setVersions(chat.versions ?? []);
       } catch (error) {
         setChoiceError(error as Error);
       }
     },
-    [api, state],
+    [api, state, addStopped],
   );
   const byMessage = useMemo(() => new Map(versions.map((each) => [each.messageId, each])), [versions]);
   return { versions: byMessage, choiceError, choose, noteReplaced };

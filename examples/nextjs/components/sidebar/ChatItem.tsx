@@ -7,12 +7,14 @@ import type { Changes, ListedChat } from "./chat-list";
 type ChatItemProps = {
   chat: ListedChat;
   current: boolean;
+  /** Tab reaches this chat and its menu. */
+  tabStop: boolean;
   onPick: () => void;
   onUpdate: (changes: Changes) => void;
   onDelete: () => void;
 };
 
-export function ChatItem({ chat, current, onPick, onUpdate, onDelete }: ChatItemProps) {
+export function ChatItem({ chat, current, tabStop, onPick, onUpdate, onDelete }: ChatItemProps) {
   const { chatHref, Link } = useHost();
   const [renaming, setRenaming] = useState(false);
   const title = chat.title || "Untitled";
@@ -28,9 +30,13 @@ export function ChatItem({ chat, current, onPick, onUpdate, onDelete }: ChatItem
     );
   }
   return (
-    <li className="group/chat relative flex items-center rounded-lg hover:bg-accent has-aria-[current]:bg-accent">
+    <li
+      data-chat={chat.id}
+      className="group/chat relative flex items-center rounded-lg hover:bg-accent has-aria-[current]:bg-accent"
+    >
       <Link
         href={chatHref(chat.id)}
+        tabIndex={tabStop ? 0 : -1}
         dir="auto"
         onClick={onPick}
         aria-current={current ? "page" : undefined}
@@ -46,6 +52,7 @@ export function ChatItem({ chat, current, onPick, onUpdate, onDelete }: ChatItem
       <ChatMenu
         title={title}
         archived={chat.archived}
+        tabIndex={tabStop ? 0 : -1}
         onRename={() => setRenaming(true)}
         onArchive={() => onUpdate({ archived: !chat.archived })}
         onDelete={onDelete}

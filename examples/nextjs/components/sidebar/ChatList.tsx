@@ -1,5 +1,5 @@
 import { Archive, ArrowLeft, Search } from "lucide-react";
-import { useState } from "react";
+import { type FocusEvent, type KeyboardEvent, useState } from "react";
 import { useHost } from "../chat/host";
 import { Button } from "../ui/button";
 import { ChatItem } from "./ChatItem";
@@ -11,6 +11,8 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
   const [search, setSearch] = useState("");
   const [archived, setArchived] = useState(false);
   const { chats, loaded, failure, more, reload, update, remove } = useChats(search.trim(), archived);
+  const [focused, setFocused] = useState<string>();
+  const stop = [focused, current].find((id) => chats.some((chat) => chat.id === id)) ?? chats[0]?.id;
   const removeAndLeave = async (id: string) => {
     if ((await remove(id)) && id === current) openNewChat();
   };
@@ -37,7 +39,11 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
           </button>
         </p>
       )}
-      <div className="-mx-2 min-h-0 flex-1 overflow-y-auto px-2">
+      <div
+        className="-mx-2 min-h-0 flex-1 overflow-y-auto px-2"
+        onFocus={(event) => setFocused(chatOf(event))}
+        onKeyDown={moveFocus}
+      >
         {byDate(chats).map(([day, ofThatDay]) => (
           <section key={day} aria-label={day} className="mb-3">
             <p className="px-2.5 py-1 text-xs font-medium text-muted-foreground" aria-hidden>
@@ -49,6 +55,7 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
                   key={chat.id}
                   chat={chat}
                   current={chat.id === current}
+                  tabStop={chat.id === stop}
                   onPick={onPick}
                   onUpdate={(changes) => void update(chat.id, changes)}
                   onDelete={() => void removeAndLeave(chat.id)}
@@ -68,6 +75,22 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
       </Button>
     </>
   );
+}
+
+/** The id of the chat that has the focus. */
+function chatOf(event: FocusEvent<HTMLElement>): string | undefined {
+  return event.target.closest<HTMLElement>("[data-chat]")?.dataset["chat"];
+}
+
+/** The list is one tab stop. The arrows, Home and End move the focus between the chats. */
+function moveFocus(event: KeyboardEvent<HTMLElement>): void {
+  const links = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-chat] > a")];
+  const at = links.indexOf(event.target as HTMLElement);
+  const targets: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 };
+  const target = at < 0 ? undefined : links[targets[event.key] ?? -1];
+  if (!target) return;
+  event.preventDefault();
+  target.focus();
 }
 
 /** The chats below the day on which each was last used. */

@@ -7,13 +7,15 @@ import { Menu, MenuItem } from "../ui/menu";
 type ChatMenuProps = {
   title: string;
   archived: boolean;
+  /** Of the button that opens the menu. */
+  tabIndex: number;
   onRename: () => void;
   onArchive: () => void;
   onDelete: () => void;
 };
 
 /** What can be done with a listed chat. Deleting is asked for twice: it can't be undone. */
-export function ChatMenu({ title, archived, onRename, onArchive, onDelete }: ChatMenuProps) {
+export function ChatMenu({ title, archived, tabIndex, onRename, onArchive, onDelete }: ChatMenuProps) {
   const [asking, setAsking] = useState(false);
   const renames = useRef(false);
   const onCloseAutoFocus = (event: Event) => {
@@ -31,6 +33,7 @@ export function ChatMenu({ title, archived, onRename, onArchive, onDelete }: Cha
             look="ghost"
             size="small icon"
             aria-label={`More for ${title}`}
+            tabIndex={tabIndex}
             className="me-1 pointer-fine:absolute pointer-fine:end-0 pointer-fine:opacity-0 pointer-fine:group-focus-within/chat:opacity-100 pointer-fine:group-hover/chat:opacity-100 pointer-fine:data-[state=open]:opacity-100"
           >
             <Ellipsis />

@@ -1,7 +1,7 @@
 import { ChevronDown, X } from "lucide-react";
 import { memo, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { IconButton } from "../components/ui/icon-button";
-import { askedBy, detailOf, type Entry, inBytes, inSeconds, kindOf, type Row, wordsOf } from "./entries";
+import { askedBy, authorOf, detailOf, type Entry, inBytes, inSeconds, kindOf, type Row, wordsOf } from "./entries";
 import { Filter } from "./Filter";
 import { chunkCounts, COLOURS, countFamilies, familyOfChunk, familyOfEvent, type Family, filtered, isRun, type Item, type Run, whyNothing, withRuns } from "./runs";
 import { Shown } from "./Shown";
@@ -200,7 +200,7 @@ function EventRow({ row: { key, entry, chunks }, turn, chosen, onChoose }: Event
         <RowButton pressed={entry === chosen} onClick={() => onChoose(entry)}>
           <Dot family={familyOfEvent(entry.event)} />
           <span className="flex min-w-0 flex-1 flex-col">
-            <span className="truncate font-medium">{entry.event.author ?? "nobody"}</span>
+            <span className="truncate font-medium">{authorOf(entry.event)}</span>
             <span className="text-muted-foreground wrap-anywhere">{kindOf(entry.event)}</span>
             <span className="truncate text-muted-foreground italic" dir="auto">
               {wordsOf(entry.event)}

@@ -34,6 +34,7 @@ export type AdkEvent = {
   author?: string;
   partial?: boolean;
   content?: { parts?: AdkPart[]; role?: string };
+  groundingMetadata?: unknown;
   usageMetadata?: { candidatesTokenCount?: number };
   errorCode?: string;
   errorMessage?: string;
@@ -72,10 +73,31 @@ function takes({ entry: row, chunks }: Row, entry: Entry): boolean {
   return chunks.length > 0 && chunks.length < CHUNKS_IN_ROW && !row.closing;
 }
 
+/** The event of an agent inside a tool call, which the given event carries. */
+export function nestedEvent({ customMetadata = {} }: AdkEvent): AdkEvent | undefined {
+  return (customMetadata["adk_ui_stream_nested_event"] as { event?: AdkEvent } | undefined)?.event;
+}
+
+/** A tool has sent this event while it ran. */
+export function isPosted({ customMetadata = {} }: AdkEvent): boolean {
+  return customMetadata["adk_ui_stream_posted"] !== undefined;
+}
+
+/** The agent of an event, behind those in whose calls it runs. */
+export function authorOf(event: AdkEvent): string {
+  const nested = nestedEvent(event);
+  return nested ? `${event.author} › ${authorOf(nested)}` : (event.author ?? "nobody");
+}
+
 /** What an event says or does, in a few words. */
-export function kindOf({ partial, content, errorCode, actions = {}, customMetadata = {} }: AdkEvent): string {
-  if (customMetadata["adk_ui_stream_posted"] !== undefined) return "data of a running tool";
+export function kindOf(event: AdkEvent): string {
+  const nested = nestedEvent(event);
+  if (nested) return kindOf(nested);
+  if (isPosted(event)) return "data of a running tool";
+  const { partial, content, errorCode, groundingMetadata, actions = {}, customMetadata = {} } = event;
   const kinds = (content?.parts ?? []).map((part) => kindOfPart(part, partial === true));
+  if ((customMetadata["adk_ui_stream"] as { steering?: unknown } | undefined)?.steering) kinds.unshift("message to the running agent");
+  if (groundingMetadata) kinds.push("sources");
   if (errorCode) kinds.push(`error ${errorCode}`);
   if (typeof actions.transferToAgent === "string") kinds.push(`transfer to ${actions.transferToAgent}`);
   for (const [key, name] of Object.entries(ACTIONS)) {
@@ -92,6 +114,7 @@ const ACTIONS = {
   requestedToolConfirmations: "asks for approval",
   requestedAuthConfigs: "asks to sign in",
   rewindBeforeInvocationId: "rewind",
+  compaction: "compaction",
 };
 
 function kindOfPart(part: AdkPart, partial: boolean): string {
@@ -110,13 +133,16 @@ function kindOfPart(part: AdkPart, partial: boolean): string {
 const EXCERPT = 80;
 
 /** The beginning of what is said in an event. */
-export function wordsOf({ content }: AdkEvent): string {
+export function wordsOf(event: AdkEvent): string {
+  const { content } = nestedEvent(event) ?? event;
   return content?.parts?.find(({ text }) => text)?.text?.slice(0, EXCERPT) ?? "";
 }
 
-/** What a chunk is about: its words, or its tool. */
-export function detailOf({ delta, inputTextDelta, toolName, errorText }: NonNullable<Entry["chunk"]>): string {
-  const detail = [delta, inputTextDelta, toolName, errorText].find((value) => typeof value === "string");
+/** What a chunk is about: its words, its tool, or the message of a tool's progress. */
+export function detailOf({ delta, inputTextDelta, toolName, errorText, preliminary, data }: NonNullable<Entry["chunk"]>): string {
+  if (preliminary === true) return "preliminary";
+  const { message } = (data ?? {}) as { message?: unknown };
+  const detail = [delta, inputTextDelta, toolName, errorText, message].find((value) => typeof value === "string");
   return typeof detail === "string" ? detail.slice(0, EXCERPT) : "";
 }
 

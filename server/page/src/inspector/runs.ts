@@ -1,4 +1,4 @@
-import { type AdkEvent, kindOf, type Row } from "./entries";
+import { type AdkEvent, authorOf, isPosted, kindOf, nestedEvent, type Row } from "./entries";
 
 /** What a row is about. Each has a colour, and can be looked for. */
 export type Family = "text" | "reasoning" | "tool" | "approval" | "data" | "error" | "other";
@@ -46,6 +46,9 @@ const CONFIRMATION = "adk_request_confirmation";
 
 /** What an event is about: the first thing in it. */
 export function familyOfEvent(event: AdkEvent): Family {
+  const nested = nestedEvent(event);
+  if (nested) return familyOfEvent(nested);
+  if (isPosted(event)) return "data";
   if (event.errorCode) return "error";
   if (Object.keys((event.actions?.requestedToolConfirmations as object | undefined) ?? {}).length > 0) return "approval";
   for (const part of event.content?.parts ?? []) {
@@ -129,15 +132,15 @@ function isFragment({ entry }: Row): boolean {
 }
 
 function signature({ entry }: Row): string {
-  return entry.event ? `${entry.event.author} ${kindOf(entry.event)}` : "";
+  return entry.event ? `${authorOf(entry.event)} ${kindOf(entry.event)}` : "";
 }
 
 function asRun(rows: Row[]): Run {
   const first = rows[0] as Row;
   const known = RUNS.get(first);
   if (known && known.rows.length === rows.length && known.rows.at(-1) === rows.at(-1)) return known;
-  const { author = "nobody" } = first.entry.event ?? {};
-  const run = { key: first.key, kind: kindOf(first.entry.event ?? {}).replace(", a fragment", ""), author, rows };
+  const event = first.entry.event ?? {};
+  const run = { key: first.key, kind: kindOf(event).replace(", a fragment", ""), author: authorOf(event), rows };
   RUNS.set(first, run);
   return run;
 }
@@ -155,7 +158,8 @@ export function chunkCounts({ rows }: Run): [string, number][] {
 const STEERING = new Set(["transfer_to_agent", "set_model_response", "exit_loop", "finish_task"]);
 
 /** Why an event became no chunk, as far as the event shows. */
-export function whyNothing(event: AdkEvent): string {
+export function whyNothing(posted: AdkEvent): string {
+  const event = nestedEvent(posted) ?? posted;
   const parts = event.content?.parts ?? [];
   const names = parts.flatMap(({ functionCall, functionResponse }) => functionCall?.name ?? functionResponse?.name ?? []);
   if (event.author === "user") return "The page has shown it already.";
@@ -164,7 +168,7 @@ export function whyNothing(event: AdkEvent): string {
   if (!event.partial && parts.some(({ text }) => text)) return "Repeats its fragments as a whole.";
   if (!event.partial && parts.some(({ functionCall }) => functionCall)) return "Repeats a call that was streamed, or hands over.";
   if (parts.some(({ functionResponse }) => functionResponse)) return "Says only that a call waits, or belongs to a hidden one.";
-  if (parts.some(({ text }) => text === "")) return "Empty: it brings usage or the finish reason.";
+  if (parts.some(({ text }) => text === "")) return "Empty: it brings usage, sources or the finish reason.";
   return Object.keys(event.actions ?? {}).length > 0 ? "Changes state only." : "Has no content.";
 }
 

@@ -81,6 +81,7 @@ export function App() {
                   id={id}
                   messages={history.messages}
                   versions={history.versions}
+                  stopped={history.stopped}
                   about={info}
                   missing={history.missing ?? false}
                   resume={!isBegunHere(id) && !history.missing}

@@ -1,1 +1,0 @@
-export{u as Mermaid}from"./index-BCOv2b9_.js";

@@ -1,0 +1,1 @@
+export{u as Mermaid}from"./index-C_fmBfuN.js";
