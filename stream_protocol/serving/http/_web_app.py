@@ -75,8 +75,8 @@ def create_app(
     ``identify``, ``prepare``, ``allow_origins``: as in ``RouteOptions``.
     ``page``: ``False`` for an app without the page. No other site may frame the page, and it loads nothing from
     elsewhere.
-    ``suggestions``: messages that the page offers as the first one, as texts or as ``{"title": …, "group": …, "prompt":
-    …}``. If there are none, the page lists the agent's tools.
+    ``suggestions``: messages that the page offers as the first one, as texts or as
+    ``{"title": …, "group": …, "prompt": …}``. If there are none, the page lists the agent's tools.
     ``while_busy``: the page's handling of a message that the user sends during a response. ``"queue"``, the default:
     the page keeps the message until the response has ended. ``"steer"``: the run takes the message. ``"interrupt"``:
     the message ends the run and starts a new one.

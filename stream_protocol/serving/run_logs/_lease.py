@@ -118,6 +118,7 @@ class SharedLease:
             bounds=bounds,
             renew_lease=self.renew_now,
             read_elsewhere=self._read_elsewhere,
+            patience=self._times.renewal_interval,
         )
         tasks = [asyncio.create_task(writer.copy()), asyncio.create_task(self._renew())]
         ending = asyncio.create_task(self._report_end())

@@ -45,7 +45,8 @@ class LogWriter:
 
     A batch has all events that were appended while the last batch was sent, so a slow store gets fewer and larger
     batches. ``renew_lease`` is called when the store has no lease of the run. ``read_elsewhere``: set while other
-    workers read the run.
+    workers read the run. ``patience``: the seconds for which the log keeps its events as they are while the store is
+    away. Afterwards the log may join events in memory, and readers at other workers are cut off.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class LogWriter:
         bounds: LogBounds,
         renew_lease: Callable[[], None],
         read_elsewhere: asyncio.Event,
+        patience: float,
     ) -> None:
         self._store = store
         self._run = run
@@ -66,6 +68,7 @@ class LogWriter:
         self._bounds = bounds
         self._renew_lease = renew_lease
         self._read_elsewhere = read_elsewhere
+        self._patience = patience
         self._position = 0
         self._sent = 0
         """Bytes sent since events were last joined in the store."""
@@ -76,20 +79,22 @@ class LogWriter:
 
     async def copy(self) -> None:
         """Copies the log until the store has all events and the end."""
-        failing = False
+        loop = asyncio.get_running_loop()
+        failing_since: float | None = None
         self._log.ack(0)
         while True:
             await self._log.changed(self._position)
             try:
                 if await self._send():
                     return
-                failing = False
+                failing_since = None
                 await self._gather()
             except RunLogError as error:
-                self._log.ack(None)  # lets the log join events: memory is more important than readers at other workers
-                if not failing:
+                if failing_since is None:
+                    failing_since = loop.time()
                     logger.warning("The log of run %s is not copied just now: %s", self._run.run_id, error)
-                failing = True
+                elif loop.time() > failing_since + self._patience:
+                    self._log.ack(None)
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _gather(self) -> None:

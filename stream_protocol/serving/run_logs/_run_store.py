@@ -39,9 +39,10 @@ class LeaseTimes:
 
     * after 1/3 of ``lease`` its worker renews it;
     * after 1/2, when a renewal is late, other workers consider the run unhealthy;
-    * after 2/3 its worker starts nothing more. It gives up the run if it has tried to renew the lease for 1/3, so that
-      the run has ended when the store frees the chat. A worker that was too busy to try keeps the lease if no other run
-      has   claimed the chat;
+    * after 2/3 its worker starts nothing more;
+    * after 5/6 its worker gives up the run, so that the run has ended when the store frees the chat. By then the worker
+      has tried to renew the lease for 1/2. A worker that was too busy to try keeps the lease if no other run has the
+      chat;
     * after ``lease`` the store frees the chat;
     * after 3 times ``lease`` a worker no longer takes the lease back;
     * after 4 times ``lease`` the store forgets the chat's newest token.
@@ -76,8 +77,12 @@ class LeaseTimes:
 
     @property
     def time_to_renew(self) -> float:
-        """The time for which a worker tries to renew its lease before it gives up the run."""
-        return self.lease / RENEWALS
+        """The time for which a worker tries to renew its lease before it gives up the run.
+
+        No run notices a store that is away for a third of a lease. With a lease of 15 s, a command without a reply ends
+        after a fifth of the lease, so the third command comes in time.
+        """
+        return self.lease / 2
 
     @property
     def recoverable(self) -> float:

@@ -15,7 +15,7 @@ from stream_protocol.serving.run_logs.postgres import _batches, _connections
 from stream_protocol.serving.run_logs.postgres._batches import Batches
 from stream_protocol.serving.run_logs.postgres._connections import STATEMENTS_AT_ONCE
 from stream_protocol.serving.run_logs.postgres._postgres_store import PostgresStore
-from stream_protocol.testing.run_log_conformance import (
+from stream_protocol.testing._fake_runs import (
     CHAT,
     END,
     HANG,
@@ -25,10 +25,10 @@ from stream_protocol.testing.run_log_conformance import (
     begin,
     eventually,
     freed,
+    joined_text,
     reader,
     rest,
     running,
-    said,
     until,
 )
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
@@ -247,7 +247,7 @@ async def test_connections_that_are_ended_are_made_again_and_nothing_is_missed(u
                 await end(admin)
                 owner.say(word)
                 seen += await until(elsewhere, word.encode())
-            assert said(seen) == "one two three"
+            assert joined_text(seen) == "one two three"
             assert lease.held
         assert await two.stop(CHAT)
         async with asyncio.timeout(HANG):
@@ -322,7 +322,7 @@ async def test_a_log_that_a_crash_has_emptied_is_written_again(url: str, admin: 
             seen += await until(elsewhere, b"two ")
             owner.finish()
             seen += await rest(elsewhere)
-        assert said(seen) == "one two "
+        assert joined_text(seen) == "one two "
         lease.release()
 
 
@@ -340,7 +340,7 @@ async def test_a_large_log_that_a_crash_has_emptied_is_written_again(url: str, a
             assert elsewhere.cut_off.is_set()  # the next events are joined with events that the reader has
         again = asyncio.create_task(rest(await reader(two)))
         owner.finish()
-        assert said(await again) == "".join(words)
+        assert joined_text(await again) == "".join(words)
         lease.release()
 
 

@@ -12,7 +12,7 @@ from redis.asyncio.cluster import RedisCluster
 
 from stream_protocol.serving import RedisRunLog
 from stream_protocol.serving.run_logs import RunLogError
-from stream_protocol.testing.run_log_conformance import HANG, begin, eventually, freed, reader, rest, said, until
+from stream_protocol.testing._fake_runs import HANG, begin, eventually, freed, joined_text, reader, rest, until
 from tests.ports import free_port
 from tests.redis_server import RedisServer, redis_server
 from tests.serving.run_logs.redis_workers import LEASE
@@ -107,7 +107,7 @@ async def test_chats_on_every_node_are_read_and_stopped_from_everywhere(cluster:
             async with asyncio.timeout(HANG):  # a message arrives: the next regular renewal is much later
                 await owner.stopped.wait()
             owner.finish()
-            assert said(seen + await rest(early)) == "word"
+            assert joined_text(seen + await rest(early)) == "word"
             lease.release()
             await freed(elsewhere, chat=chat)
         assert len(holders) == 3
@@ -139,7 +139,7 @@ async def test_a_chat_that_moves_to_another_node_harms_no_run(cluster: Cluster) 
         assert await cluster.holder(LEASES) == (other, key)
         owner.finish()
         late = await reader(elsewhere)
-        assert said(seen + await rest(early)) == said(await rest(late)) == "before behind "
+        assert joined_text(seen + await rest(early)) == joined_text(await rest(late)) == "before behind "
         assert lease.held
         lease.release()
         await freed(elsewhere)
@@ -152,7 +152,7 @@ async def test_a_cluster_client_of_the_app_is_used_and_left_open(cluster: Cluste
         log = RedisRunLog(client)
         owner, lease = await begin(log)
         owner.finish()
-        assert said(await rest(await reader(log))) == ""
+        assert joined_text(await rest(await reader(log))) == ""
         lease.release()
         await log.aclose()
         assert await client.ping()

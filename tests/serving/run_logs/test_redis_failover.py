@@ -9,16 +9,16 @@ from redis.asyncio import Redis
 
 from stream_protocol.serving import RedisRunLog
 from stream_protocol.serving.run_logs import RunLogError
-from stream_protocol.testing.run_log_conformance import (
+from stream_protocol.testing._fake_runs import (
     CHAT,
     HANG,
     TEXT,
     begin,
     eventually,
     freed,
+    joined_text,
     reader,
     rest,
-    said,
     until,
 )
 from tests.redis_server import RedisServer, redis_server
@@ -181,7 +181,7 @@ async def test_a_run_goes_on_when_a_replica_takes_over_whatever_that_had_not_hea
     owner.say("end")
     owner.finish()
     late = await reader(pair.elsewhere)
-    assert said(seen + await rest(early)) == said(await rest(late)) == f"before {unheard}behind end"
+    assert joined_text(seen + await rest(early)) == joined_text(await rest(late)) == f"before {unheard}behind end"
     assert lease.held
     assert not owner.lost.is_set()
     lease.release()
@@ -193,7 +193,7 @@ async def test_a_run_that_a_replica_never_heard_of_has_the_chat_all_the_same(pai
     """The replica knows of the run before: that it was, and perhaps not even that it is over."""
     first, its_lease = await begin(pair.here)
     first.finish()
-    assert said(await rest(await reader(pair.elsewhere))) == ""
+    assert joined_text(await rest(await reader(pair.elsewhere))) == ""
     if not released:
         assert await pair.elsewhere.stop(CHAT)
         await pair.detach()
@@ -211,7 +211,7 @@ async def test_a_run_that_a_replica_never_heard_of_has_the_chat_all_the_same(pai
     assert not owner.lost.is_set()
     assert not owner.stopped.is_set()
     owner.finish()
-    assert said(seen + await rest(early)) == "word"
+    assert joined_text(seen + await rest(early)) == "word"
     lease.release()
     await freed(pair.elsewhere)
 

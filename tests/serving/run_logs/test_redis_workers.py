@@ -14,7 +14,7 @@ from google.genai import types as genai
 
 from stream_protocol.serving import ServiceLimits
 from stream_protocol.testing import Call, Wait
-from stream_protocol.testing.run_log_conformance import eventually
+from stream_protocol.testing._fake_runs import eventually
 from stream_protocol.wire import AiSdkVersion, parse_chat_request
 from stream_protocol.wire.client import MessageReducer
 from tests.redis_server import RedisServer

@@ -275,12 +275,12 @@ class PostgresRunLog(SharedRunLog):
     the same prefix, equal ids of an app, a user and a chat are the same chat. Up to 24 lower-case ASCII letters, digits
     and ``_``.
     ``lease``: seconds until a worker that does not renew its leases loses its chats. A run that cannot renew its lease
-    for two thirds of that time ends in an error. Must be the same for all workers.
+    for five sixths of that time ends in an error. Must be the same for all workers.
     ``expiry``: seconds for which a log is kept after its run has ended, for readers at other workers.
     ``bounds``: the limits on the size of each log.
 
     The tables are created when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have
-    started survive an outage of less than two thirds of a lease. Raises ``StreamProtocolError`` for times that are not
+    started survive an outage of less than a third of a lease. Raises ``StreamProtocolError`` for times that are not
     positive, and for an unusable URL or prefix.
     """
 

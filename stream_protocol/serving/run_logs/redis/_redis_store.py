@@ -236,11 +236,11 @@ class RedisRunLog(SharedRunLog):
     same prefix, equal ids of an app, a user and a chat are the same chat. Up to 64 ASCII letters, digits, and ``. _ : /
     @ -``.
     ``lease``: seconds until a worker that does not renew its leases loses its chats. A run that cannot renew its lease
-    for two thirds of that time ends in an error. Must be the same for all workers.
+    for five sixths of that time ends in an error. Must be the same for all workers.
     ``expiry``: seconds for which a log is kept after its run has ended, for readers at other workers.
     ``bounds``: the limits on the size of each log.
 
-    No run starts while Redis cannot be reached. Runs that have started survive an outage of less than two thirds of a
+    No run starts while Redis cannot be reached. Runs that have started survive an outage of less than a third of a
     lease. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL, client or prefix.
     """
 
