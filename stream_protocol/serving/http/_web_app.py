@@ -33,7 +33,10 @@ INSPECTOR: Final = "inspector"
 
 
 class Suggestion(TypedDict):
-    """A message that the page offers as the first one, with an optional title and group."""
+    """A message that the page offers as the first one, with an optional title.
+
+    The page shows all suggestions of one ``group`` below the name of the group.
+    """
 
     title: NotRequired[str]
     group: NotRequired[str]

@@ -264,7 +264,7 @@ async def _refused() -> None:
     assert (await post(create_app(_service("Never.")), {"id": "c", "messages": SECRET})).status_code == 422
     failing = asyncio.create_task(_fail())
     await asyncio.sleep(0)
-    del failing  # asyncio logs that nobody has asked how it ended
+    del failing  # asyncio logs that the task's exception was never retrieved
 
 
 async def _fail() -> None:
