@@ -2,10 +2,10 @@
 
 Where to change what:
 
-- ``_refusals``: 409 of a busy or stopped chat, 429, 503.
-- ``_limits``: how many runs, requests and reads a user may have; ``_byte_budget``: the memory of bodies.
-- ``_times``: waits and periods, for tests and operators.
-- ``_off_loop``: work that would block the event loop.
+- ``_refusals``: errors for requests that the service cannot take now (409, 503).
+- ``_limits``: the most runs, requests and reads of a user; ``_byte_budget``: the memory of request bodies.
+- ``_times``: timeouts and intervals.
+- ``_off_loop``: runs work in threads that would block the event loop.
 - ``_audit``: the audit trail.
 """
 
