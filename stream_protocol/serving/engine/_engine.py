@@ -124,7 +124,7 @@ class OrphanedRun:
 
     @property
     def crashes(self) -> int:
-        """Number of workers that crashed while they executed the run. It includes the last worker, which may be alive."""
+        """Number of workers that crashed while they executed the run. It counts the last worker, which may live."""
         return sum(state != "left" for state in self.executions.values())
 
     @property

@@ -133,7 +133,7 @@ class LocalRuns:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def execute(self, local: LocalRun, execution: Coroutine[None, None, None]) -> None:
-        """Executes a run, then deletes or marks its record. A stopped run is not executed again, even if the worker dies."""
+        """Executes a run, then deletes or marks its record. A stopped run is never executed again."""
         record, run = local.record, local.run
         self._local[record.id] = local
         marking = asyncio.create_task(self._mark_when_stopped(local))

@@ -86,7 +86,7 @@ class ResumedSessions(DelegatingSessions):
         return self._copy()
 
     async def fence(self) -> None:
-        """Stores an empty event. It makes the session of a paused worker outdated, so that the store refuses its events."""
+        """Stores an empty event. It outdates the session of a paused worker, so that the store refuses its events."""
         await self._sessions.append_event(self._stored, Event(author="user"))
 
     async def append_shown(self, event: Event) -> None:
