@@ -39,9 +39,9 @@ class ChatService:
     Each chat of a user is one ADK session with the id of the chat. The first message creates the session. All methods
     raise ``ChatRequestError`` (400) for an invalid ``chat_id``.
 
-    ``target``: an agent, an ``App`` or a ``Runner``. ``options``: ``ServiceOptions``, including the converter's options;
-    the calls of task-mode sub-agents are always added to ``hidden_tools``. Raises ``StreamProtocolError`` for an invalid
-    value.
+    ``target``: an agent, an ``App`` or a ``Runner``. ``options``: ``ServiceOptions``, including the converter's.
+    The calls of task-mode sub-agents are always hidden, like ``hidden_tools``. Raises ``StreamProtocolError`` for an
+    invalid value.
     """
 
     def __init__(self, target: Target, **options: Unpack[ServiceOptions]) -> None:
@@ -212,14 +212,14 @@ class ChatService:
     async def update(self, chat_id: str, *, user_id: str, changes: ChatChanges) -> ListedChat:
         """Changes the title of a chat, or archives it: ``changes={"title": "Rome", "archived": True}``.
 
-        It does not affect an active run. Returns the chat's entry in the list of chats. Raises ``ChatRequestError``: 404
-        if this user has no such chat, 422 for invalid changes.
+        It does not affect an active run. Returns the chat's entry in the list of chats. Raises ``ChatRequestError``:
+        404 if this user has no such chat, 422 for invalid changes.
         """
         with self.in_progress:
             return await self._reads.change(chat_key(user_id, chat_id), changes)
 
     async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
-        """Chooses a version of a message. The chat then shows the version and its last continuation, and continues there.
+        """Chooses a version of a message. The chat shows the version with its last continuation, and continues there.
 
         ``version_id``: one of ``MessageVersions.ids``. The current version can be chosen again. Session state and
         artifacts are restored to the version, as after an edit.
@@ -255,8 +255,8 @@ class ChatService:
 
         The agent reads the message before its next model call. If there is no further model call, a new run begins with
         the message. An equal message is delivered only once.
-        ``request``: a request with only this message. Raises ``ChatRequestError`` as for a new message. Also 404 if this
-        user has no such chat, 409 for an edit or without ``history="server"``, and 429 if too many messages wait.
+        ``request``: a request with only this message. Raises ``ChatRequestError`` as for a new message. Also 404 if
+        this user has no such chat, 409 for an edit or without ``history="server"``, and 429 if too many messages wait.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)

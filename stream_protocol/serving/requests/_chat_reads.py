@@ -1,4 +1,4 @@
-"""``ChatReads``: reads messages, files and the list of chats. ``stop_chat``, ``delete_chat``: stop and delete a chat."""
+"""``ChatReads``: reads messages, files and the list of chats. Also ``stop_chat`` and ``delete_chat``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class StoredChat:
 
 
 class ChatReads:
-    """Reader of chats and artifacts. It limits concurrent reads, because their size is unknown until they are loaded."""
+    """Reader of chats and artifacts. It limits concurrent reads, because their size is unknown until then."""
 
     def __init__(self, service: ServiceContext) -> None:
         self._service = service
