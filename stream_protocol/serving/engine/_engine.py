@@ -85,7 +85,7 @@ class RunRecord:
     refusal: str | None = None
     """An error text for the page if the run cannot be executed again; else ``None``."""
     words: list[dict[str, Any]] | None = None
-    """Texts and files of the user's message: see ``recorded_words``. ``None`` for answers to calls."""
+    """Texts and files of the user's message: see ``record_content``. ``None`` for answers to calls."""
     trace: str | None = None
     """The span of the first execution, as a ``traceparent`` header; ``None`` without tracing."""
     deployment: dict[str, str] | None = None
@@ -210,7 +210,10 @@ class Engine(Protocol):
         """
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
-        """Stores the state of one execution. Does nothing if the record was deleted."""
+        """Stores the state of one execution. Does nothing if the record was deleted.
+
+        A live state never replaces an end: another worker may stop a run that its own worker then leaves.
+        """
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
         """Return the deployment's unfinished runs that this process does not execute.
