@@ -46,7 +46,7 @@ from stream_protocol.serving.base._refusals import (
     unreachable_refusal,
 )
 from stream_protocol.serving.base._response_memory import ResponseMemory
-from stream_protocol.serving.base._tasks import Tasks, cancel_and_wait
+from stream_protocol.serving.base._tasks import Tasks, Timers, cancel_and_wait
 from stream_protocol.serving.base._timeout import HookTimeoutError, with_timeout
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.serving.base._worker_check import warn_of_other_workers

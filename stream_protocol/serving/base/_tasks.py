@@ -1,4 +1,4 @@
-"""``Tasks``: references to background tasks; ``cancel_and_wait``: cancels tasks reliably."""
+"""``Tasks``, ``Timers``: background tasks and timers of an object; ``cancel_and_wait``: cancels tasks reliably."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
     from contextvars import Context
 
 T = TypeVar("T")
@@ -47,6 +47,39 @@ class Tasks:
         _, late = await asyncio.wait(self._tasks, timeout=seconds)
         self._tasks.clear()
         return len(late)
+
+
+class Timers:
+    """Timers of one object, by name. A new timer replaces the timer with the same name."""
+
+    def __init__(self) -> None:
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._closed = False
+
+    def __contains__(self, name: str) -> bool:
+        """Return True if a timer of this name was started, and not cancelled."""
+        return name in self._timers
+
+    def start(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
+        """Calls ``action`` after so many ``seconds``; ``None`` only cancels the timer of this name."""
+        self.cancel(name)
+        if seconds is not None and not self._closed:
+            self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
+
+    def cancel(self, name: str) -> None:
+        """Cancels the timer of this name, if there is one."""
+        if (timer := self._timers.pop(name, None)) is not None:
+            timer.cancel()
+
+    def cancel_all(self) -> None:
+        """Cancels all timers."""
+        for name in [*self._timers]:
+            self.cancel(name)
+
+    def close(self) -> None:
+        """Cancels all timers. Later calls of ``start`` do nothing."""
+        self._closed = True
+        self.cancel_all()
 
 
 async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:

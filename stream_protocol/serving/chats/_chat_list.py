@@ -36,7 +36,7 @@ PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
 
 MAX_SEARCH_LENGTH: Final = 200
-"""Characters that a search in the titles may have."""
+"""Most characters of a search in the titles."""
 
 APP_TITLE_KEY: Final = "title"
 """Key in the session's state for a title that the app or its agent sets."""

@@ -133,8 +133,10 @@ class Completion:
                 await self._runner.session_service.append_event(session, event)
 
     def _is_overtaken(self, events: Sequence[Event]) -> bool:
-        """Return True if a later request has stored something. A fail-over of the run log can forget the lease of this
-        run, and this worker learns of that at its next renewal."""
+        """Return True if a later request has stored an event.
+
+        A fail-over of the run log can lose the lease of this run. This worker detects the loss at its next renewal.
+        """
         return any(
             is_user_event(event) and EventMetadata.of(event).idempotency_key not in (None, self._idempotency_key)
             for event in events[len(self._before.events) :]

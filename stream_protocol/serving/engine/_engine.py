@@ -124,7 +124,7 @@ class OrphanedRun:
 
     @property
     def crashes(self) -> int:
-        """Number of workers that crashed while they executed the run. It counts the last worker, which may live."""
+        """Number of workers that crashed while they executed the run. The last worker counts, even if it is alive."""
         return sum(state != "left" for state in self.executions.values())
 
     @property

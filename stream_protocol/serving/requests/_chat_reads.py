@@ -58,7 +58,7 @@ class StoredChat:
 
 
 class ChatReads:
-    """Reader of chats and artifacts. It limits concurrent reads, because their size is unknown until then."""
+    """Reader of chats and artifacts. The number of concurrent reads is limited, to bound the memory."""
 
     def __init__(self, service: ServiceContext) -> None:
         self._service = service

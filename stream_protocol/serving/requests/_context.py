@@ -103,29 +103,17 @@ class ServiceContext:
 
 def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
     """Creates the objects of a service. ``given``: the service's options. ``options``: the converter's options."""
-    if given["on_busy"] == "steer" and given["history"] != "server":
-        raise StreamProtocolError('`on_busy="steer"` needs `history="server"`: else nothing is stored.')
     runner = as_runner(target, given["session_service"])
     options = hide_tools(task_agent_tools(runner.agent), options)
     if (shared := given["shared_state"]) is not None:
         options.setdefault("send_state", shared.keys)
     settings = Settings(**options)
     limits, tasks = given["limits"] or ServiceLimits(), Tasks()
-    if given["run_log"] is None:
-        warn_of_other_workers()
-    run_log = given["run_log"] or MemoryRunLog()
+    run_log = _run_log(given)
     engine = _usable_engine(given, runner, run_log)
     store = ChatStore(runner, limits.hook_timeout)
     history = _history_policy(given, runner, store)
-    planner = Planner(
-        runner,
-        given["run_config"] or default_run_config(),
-        options,
-        history,
-        all_recorders(given["recorder"]),
-        context=given["context"],
-        shared_state=given["shared_state"] if given["history"] == "server" else None,
-    )
+    planner = _planner(given, runner, options, history)
     runs = ActiveRuns(
         runner.app_name,
         run_log,
@@ -144,20 +132,9 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         ai_sdk=settings.client.major,
         times=given["times"],
     )
-    executor = Executor(runs, work)
-    if engine is not None:
-        executor = DurableExecutor(
-            DurableService(
-                engine=engine,
-                runner=runner,
-                deployment=deployment_of(runner, run_log),
-                runs=runs,
-                store=store,
-                planner=planner,
-                work=work,
-                times=given["times"],
-            )
-        )
+    executor = _executor(
+        engine, runs, work, runner=runner, run_log=run_log, store=store, planner=planner, times=given["times"]
+    )
     context = ServiceContext(
         runner=runner,
         settings=settings,
@@ -186,10 +163,57 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
     return context
 
 
+def _run_log(given: ServiceOptions) -> RunLog:
+    if given["run_log"] is not None:
+        return given["run_log"]
+    warn_of_other_workers()
+    return MemoryRunLog()
+
+
+def _planner(given: ServiceOptions, runner: Runner, options: ConverterOptions, history: HistoryPolicy) -> Planner:
+    return Planner(
+        runner,
+        given["run_config"] or default_run_config(),
+        options,
+        history,
+        all_recorders(given["recorder"]),
+        context=given["context"],
+        shared_state=given["shared_state"] if given["history"] == "server" else None,
+    )
+
+
+def _executor(
+    engine: Engine | None,
+    runs: ActiveRuns,
+    work: RunWork,
+    *,
+    runner: Runner,
+    run_log: RunLog,
+    store: ChatStore,
+    planner: Planner,
+    times: ServiceTimes,
+) -> Executor:
+    if engine is None:
+        return Executor(runs, work)
+    service = DurableService(
+        engine=engine,
+        runner=runner,
+        deployment=deployment_of(runner, run_log),
+        runs=runs,
+        store=store,
+        planner=planner,
+        work=work,
+        times=times,
+    )
+    return DurableExecutor(service)
+
+
 def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> HistoryPolicy:
     files = given["files"] or FilePolicy()
     if given["history"] == "server":
         return ServerHistory(runner, store, files, given["history_cut"])
+    if given["on_busy"] == "steer":
+        raise StreamProtocolError('`on_busy="steer"` needs `history="server"`: else nothing is stored.')
     return ClientHistory(files, given["history"])
 
 

@@ -7,6 +7,7 @@ Where to change what:
 - ``_planner``, ``_history_policy``: the plan of a request; the history of the server, or of the client.
 - ``_executor``: executes runs; ``engine`` has the durable executor.
 - ``_run``: the life of a run: stop, timeout, missing readers, failures.
+- ``_run_response``: the response of a run.
 - ``_run_posts``: events that tools post while they run.
 - ``_steering_posts``: messages between requests and runs about steering.
 - ``_job``: events and conversion of a run; the message so far for a client that resumes.

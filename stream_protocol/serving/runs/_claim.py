@@ -82,9 +82,9 @@ class Claim:
             self.release()
 
     def _failure(self, execution: asyncio.Task[None]) -> BaseException:
-        """Return the refusal of a request whose run has ended before it had stored what the request says.
+        """Return the error for a request whose run has ended before the user's message was stored.
 
-        A run that was cancelled has waited for the session store, which may have stored it: the request may come again.
+        A cancelled run has waited for the session store, which may have stored the message. So the client may retry.
         """
         failure = None if execution.cancelled() else execution.exception()
         match failure or self.run.observer.error:

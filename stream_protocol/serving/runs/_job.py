@@ -27,7 +27,8 @@ from stream_protocol.serving.adk_runner import (
 )
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session, title_delta
-from stream_protocol.serving.runs._run import NOT_FAILURES, StartedResponse
+from stream_protocol.serving.runs._run import NOT_FAILURES
+from stream_protocol.serving.runs._run_response import StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,

@@ -13,24 +13,23 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
-from stream_protocol.adk import is_fragment, read
+from stream_protocol.adk import is_fragment
 from stream_protocol.agents import open_channel
 from stream_protocol.serving.adk_runner import SteeringInbox
-from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, TurnRecorders
+from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, Timers, TurnRecorders
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
-from stream_protocol.serving.runs._auto_resend import prevent_auto_resend
 from stream_protocol.serving.runs._run_posts import RunPosts
+from stream_protocol.serving.runs._run_response import ResponseFactory, RunResponse
 from stream_protocol.serving.runs._steering_posts import NextTurn, reply_to
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import RunOutput
-from stream_protocol.stream import Conversion, Ending, RunLimitError, Settings, fail_response, sse_conversion
+from stream_protocol.stream import Conversion, Ending, RunLimitError, fail_response
 from stream_protocol.wire import SSE_DONE
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving.base import ServiceLimits
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
-    from stream_protocol.wire import ChatRequest, UIMessage
+    from stream_protocol.wire import ChatRequest
 
 logger = logging.getLogger(__name__)
 
@@ -53,20 +52,6 @@ TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. As
 
 TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
 """Error texts of runs with the outcome ``timeout``."""
-
-
-@dataclass(frozen=True)
-class StartedResponse:
-    """The beginning of a response."""
-
-    conversion: Conversion[bytes]
-    past_sse: bytes = b""
-    """SSE events for the content of the message before this response: see ``EventBuffer.set_past``."""
-
-
-ResponseFactory: TypeAlias = Callable[[str | None], StartedResponse]
-"""Function that starts the response. Its argument is the invocation id of the run's first event; ``None`` without
-events."""
 
 
 class LeaseLostError(Exception):
@@ -112,12 +97,8 @@ class Run:
         """The request that begins when the run has released its chat."""
         self._limits = limits
         self._times = times
-        self._released = False
-        self._response_factory: ResponseFactory = _empty_response
-        self._recorder = TurnRecorders()
-        self._conversion: Conversion[bytes] | None = None
-        self._continued: UIMessage | None = None
         self.observer = RunObserver(requested_at)
+        self._response = RunResponse(self.log, self.output, self.observer)
         self._can_be_recovered = False
         self._is_recovered = False
         self.opened = asyncio.Event()
@@ -126,12 +107,12 @@ class Run:
         self._given_up = False
         self._left = False
         self._task: asyncio.Task[object] | None = None
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._timers = Timers()
 
     @property
     def outcome(self) -> Ending | None:
         """The kind of the response's end; ``None`` while the response is running, and without a response."""
-        return None if self._conversion is None else self._conversion.outcome
+        return self._response.outcome
 
     async def holds_lease(self) -> bool:
         """Return True if the run holds the chat's lease. Asks the run log if the lease was not renewed in time."""
@@ -148,7 +129,7 @@ class Run:
 
         Called before the run can be stopped.
         """
-        self._continued = request.target if request.target["role"] == "assistant" else None
+        self._response.continued = request.target if request.target["role"] == "assistant" else None
 
     def recover(self) -> None:
         """Marks the run as the recovery of an orphaned run. Its request is not refused if a store is unreachable."""
@@ -186,11 +167,10 @@ class Run:
         It also removes the reference cycles between run, lease, log and job, so that the memory of a response is freed
         at once. The garbage collector would free it late: it counts objects, and a large response has few objects.
         """
-        self._released = True
-        self._cancel_timers()
+        self._timers.close()
         self._lease.release()
         del self._lease
-        self._response_factory = _empty_response
+        self._response.forget_factory()
         self.log.forget_writer()
 
     async def run_agent(
@@ -203,12 +183,11 @@ class Run:
         """
         if self._given_up or not await self.holds_lease():
             return
-        self._response_factory = response_factory
-        self._recorder = recorder
+        self._response.prepare(response_factory, recorder)
         self._task = asyncio.current_task()
         if self.log.closed:
             self._stop_agent()
-        self._start_timer("time", self._limits.run_timeout, self._expire)
+        self._timers.start("time", self._limits.run_timeout, self._expire)
         posts = RunPosts(self._add_posted, pause=self._times.progress)
         try:
             with open_channel(posts):
@@ -229,7 +208,7 @@ class Run:
             posts.close()
             if not self._left:
                 self.stop()  # if this task was cancelled, the response is still open
-            self._cancel_timers()
+            self._timers.cancel_all()
             self._task = None  # a later stop must not cancel the task while it stores the end
 
     @property
@@ -297,14 +276,16 @@ class Run:
     def _wait_for_reader(self) -> None:
         """Start the timer that stops a run without a reader. The first reader is the HTTP response of its request."""
         if self._limits.disconnect_grace is not None and not self.log.readers:
-            self._start_timer("reader", max(self._limits.disconnect_grace, self._times.first_reader), self._stop_unread)
+            self._timers.start(
+                "reader", max(self._limits.disconnect_grace, self._times.first_reader), self._stop_unread
+            )
 
     def _count_readers(self, readers: int) -> None:
         if readers:
-            self._cancel_timer("reader")
-            asyncio.get_running_loop().call_soon(self._show_nested)
+            self._timers.cancel("reader")
+            asyncio.get_running_loop().call_soon(self._response.send_nested)
         elif not self.log.closed:
-            self._start_timer("reader", self._limits.disconnect_grace, self._stop_unread)
+            self._timers.start("reader", self._limits.disconnect_grace, self._stop_unread)
 
     def _stop_unread(self) -> None:
         """Stop the run if it has no readers on other workers either; else check again later.
@@ -313,7 +294,7 @@ class Run:
         """
         if self._lease.read_elsewhere:
             seconds = max(self._limits.disconnect_grace or 0, self._times.reader_check)
-            self._start_timer("reader", seconds, self._stop_unread)
+            self._timers.start("reader", seconds, self._stop_unread)
         else:
             self.stop()
 
@@ -321,9 +302,7 @@ class Run:
         if self.log.closed:
             return
         try:
-            response = self._response(event)
-            self._recorder.event(event)
-            self._log(response.items(event))
+            self._response.add(event)
         except Exception as error:  # noqa: BLE001 - whatever a hook of the app raises
             self._end_failed(error)
         if self.log.full:
@@ -334,22 +313,15 @@ class Run:
     def _add_posted(self, event: Event) -> None:
         """Write an event that a tool has posted. It begins the response if ADK has not yielded an event yet."""
         if not self._left:
-            if self._conversion is not None:  # a growing message in a call is sent only if the run has a reader
-                self._conversion.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
+            self._response.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
             self._feed(event)
-
-    def _show_nested(self) -> None:
-        """Send the nested messages that arrived while the response had no reader."""
-        if self._conversion is not None and not self.log.closed:
-            self._conversion.show_nested()
-            self._log(self._conversion.take())
 
     def _show_earlier(self) -> None:
         """Send the stored events of earlier executions that this execution has not repeated, as the history shows them.
 
         Does nothing if the run has not begun.
         """
-        if self._earlier_is_shown or self._left or self._response_factory is _empty_response:
+        if self._earlier_is_shown or self._left or not self._response.is_prepared:
             return
         self._earlier_is_shown = True
         for event in self.output.not_shown_again():
@@ -376,24 +348,19 @@ class Run:
         if (
             self._task is not None and not self._task.done() and "stop" not in self._timers
         ):  # keeps the timer of an earlier stop
-            self._start_timer("stop", self._times.stop, self._cancel)
+            self._timers.start("stop", self._times.stop, self._cancel)
 
     def _cancel(self) -> None:
         """Cancel the run repeatedly until it ends, because some tools swallow a cancellation."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
-            self._start_timer("stop", self._times.stop, self._cancel)
+            self._timers.start("stop", self._times.stop, self._cancel)
 
     def _end_failed(self, error: BaseException) -> None:
         """End the response with the error of the agent, or of an app's hook."""
-        self._note_failure(error)
+        self._response.note_failure(error)
         self._show_earlier()
         self._end(partial(_fail, _as_limit(error)))
-
-    def _note_failure(self, error: BaseException) -> None:
-        """Log the error and add it to the run's span."""
-        self.observer.failed(error)
-        log_error(logger, error)
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
         """Write the last chunk of the response and close the log. Does nothing if the response has ended."""
@@ -401,12 +368,8 @@ class Run:
             return
         self.steering.refuse("finished")
         try:
-            response = self._ended_response(write_end)
-            written = response.take()
-            ending = prevent_auto_resend(written, before=self.log.events(), continued=self._continued)
-            self._log(ending)
-            self._recorder.end(response.outcome if ending is written else "error")
-            if response.outcome == "finish" and ending is written and not self.observer.has_shown:
+            is_finished = self._response.end(write_end)
+            if is_finished and not self.observer.has_shown:
                 text = "The run %s of the chat %s ended without an answer: it showed nothing and reported no error."
                 logger.warning(text, self.id, current_chat())
         finally:
@@ -415,60 +378,8 @@ class Run:
 
     def _finish(self, response: Conversion[bytes]) -> None:
         if response.failure is not None:
-            self._note_failure(response.failure)
+            self._response.note_failure(response.failure)
         response.finish()
-
-    def _ended_response(self, write_end: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
-        """Return the ended response. If one of the app's hooks raises, the response ends with an error."""
-        try:
-            response = self._response(None)
-            write_end(response)
-        except Exception as error:  # noqa: BLE001 - whatever the hook raises
-            self._note_failure(error)
-            response = self._response(None)
-            fail_response(response, error)
-        return response
-
-    def _response(self, event: Event | None) -> Conversion[bytes]:
-        """Return the conversion of the response. The first call starts it, with the invocation id of ``event``."""
-        if self._conversion is None:
-            try:
-                started = self._response_factory(None if event is None else read(event).invocation_id)
-                self._conversion = started.conversion
-                self.log.set_past(started.past_sse)
-                self._recorder.begin(started.conversion.message_id)
-            except Exception:  # an app's hook raised for the earlier content: an empty response sends the error
-                self._conversion = _empty_response(None).conversion
-                self._recorder.begin(None)
-                raise
-            finally:
-                if self._conversion is not None:
-                    self.output.follow(self._conversion)
-        return self._conversion
-
-    def _log(self, events: list[bytes]) -> None:
-        self.log.append(*events)
-        self.observer.written(events)
-        self._recorder.written(events)
-
-    def _start_timer(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
-        self._cancel_timer(name)
-        if seconds is not None and not self._released:
-            self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
-
-    def _cancel_timer(self, name: str) -> None:
-        timer = self._timers.pop(name, None)
-        if timer is not None:
-            timer.cancel()
-
-    def _cancel_timers(self) -> None:
-        for name in [*self._timers]:
-            self._cancel_timer(name)
-
-
-def _empty_response(_invocation_id: str | None) -> StartedResponse:
-    """Return an empty response, for a run that was stopped before its start, or whose response failed to start."""
-    return StartedResponse(sse_conversion((), None, Settings()))
 
 
 def _as_limit(error: BaseException) -> BaseException:
