@@ -159,9 +159,7 @@ class ActiveRuns:
         """
         self._refuse_if_closed()
         await self._run_log.stop(self._name(key), run.run_id)
-        deadline = _now() + self._limits.stop_timeout
-        left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
-        if left is not None and left.run_id == run.run_id:
+        if not await self.wait_for_end(key, run, self._limits.stop_timeout):
             raise not_ended_refusal()
 
     @_refuse_if_unreachable()
