@@ -15,7 +15,7 @@ from stream_protocol.serving import ServiceLimits, UIMessageStreamResponse
 from stream_protocol.serving.base import TurnRecorders
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.runs import Run
-from stream_protocol.serving.runs._run import StartedResponse
+from stream_protocol.serving.runs._run_response import StartedResponse
 from stream_protocol.stream import Settings, sse_conversion
 
 ROUNDS = 12

@@ -21,7 +21,7 @@ WAITING: Final = frozenset({"input-available", "approval-requested"})
 """States of a call that waits for the user or the page."""
 
 RUN_LOGGER: Final = "stream_protocol.serving.runs._run"
-LEFT: Final = "The session store is away: the run is left"
+LEFT: Final = "The session store is unreachable: the run continues"
 """Logger of a failed run, and its text for a run that has not failed."""
 
 END_SECONDS: Final = 1.0

@@ -161,7 +161,7 @@ async def test_a_store_that_hangs_when_a_stopped_run_is_stored_frees_the_chat(ca
         await service.runs.free()
     store.hangs = False
     assert told == ["abort"]
-    assert said_by(caplog) == ["What a run has shown was not stored. It took longer than 0.05 seconds."]
+    assert said_by(caplog) == ["The end of a run was not stored. It took longer than 0.05 seconds."]
     assert text(await stream(app, chat(said("more", "u2")))) == "Whole."
 
 

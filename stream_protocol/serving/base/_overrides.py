@@ -1,7 +1,7 @@
-"""Values that an app sets for one request: state, secrets, a run config, another agent.
+"""``RunOverrides``: settings of an app for one request, such as state, secrets, a run config or a different agent.
 
-Only the app's ``prepare`` hook can put values into the session's state. The keys of a request's body do not get there
-by themselves. The hook sees them as ``ChatRequest.body``.
+Keys of a request's body do not change the session's state. Only the app's ``prepare`` hook can copy values from
+``ChatRequest.body`` into the state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stream_protocol.wire import check_instance, check_mapping, check_text
 
 @dataclass(frozen=True, kw_only=True)
 class RunOverrides:
-    """Settings of one run. The options of the ``ChatService`` apply where a setting is not given.
+    """Settings of one run. Without a setting, the option of the ``ChatService`` applies.
 
     Raises ``StreamProtocolError`` for a value of another type, and for state that no session store can keep.
     """

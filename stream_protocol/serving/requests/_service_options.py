@@ -1,4 +1,4 @@
-"""The options of ``ChatService``, their checks, and those of the arguments of its methods."""
+"""Options of ``ChatService``, and checks of options and arguments."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     ),
     "times": partial(check_instance, kind=ServiceTimes, expected="a ServiceTimes"),
 }
-"""Option -> its check. The target and the session service are checked by ``as_runner``, the others by the converter."""
+"""Option -> its check. ``as_runner`` checks the target and the session service; the converter checks its options."""
 
 
 class ServiceOptions(ConverterOptions, total=False):
@@ -127,7 +127,7 @@ DEFAULTS: Final[ServiceOptions] = {
 
 
 def checked_options(options: ServiceOptions) -> tuple[ServiceOptions, ConverterOptions]:
-    """Return the service's options, with the defaults, and the converter's. Raises ``InvalidArgumentError``."""
+    """Return the service's options with defaults, and the converter's options. Raises ``InvalidArgumentError``."""
     given: ServiceOptions = {**DEFAULTS, **options}
     values = dict[str, Any](given)
     for name, check in CHECKS.items():
@@ -137,6 +137,6 @@ def checked_options(options: ServiceOptions) -> tuple[ServiceOptions, ConverterO
 
 
 def check_request(request: object, overrides: object) -> None:
-    """Raises ``InvalidArgumentError`` unless these are a request and how it is run."""
+    """Raises ``InvalidArgumentError`` unless the arguments are a ``ChatRequest`` and ``RunOverrides``."""
     check_instance("request", request, ChatRequest, "a ChatRequest", hint="parse_chat_request(body) makes one")
     check_instance("overrides", overrides, RunOverrides, "a RunOverrides")
