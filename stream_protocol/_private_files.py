@@ -1,4 +1,4 @@
-"""Files and folders that only the account of this process can read."""
+"""Create files and folders that only the user account of this process can read."""
 
 import os
 from contextlib import suppress
@@ -9,14 +9,14 @@ PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700
 
 _OTHERS: Final = 0o007
-"""The access of every account of the machine."""
+"""Mode bits that give access to all accounts of the machine."""
 
 _BESIDE_A_STORE: Final = ("", "-journal", "-wal", "-shm")
-"""Suffixes of the files of an SQLite database."""
+"""Suffixes of the files that belong to an SQLite database."""
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file; create a missing one with mode 0600. For the argument ``opener`` of ``open``."""
+    """Open a file; create a missing file with mode 0600. Pass this function to ``open`` as ``opener``."""
     return os.open(path, flags, PRIVATE_FILE)
 
 
@@ -33,9 +33,9 @@ def make_private_folder(path: Path) -> None:
 def make_private_store(path: str) -> None:
     """Make the file of an SQLite database private before SQLite opens the database.
 
-    A missing file is created with mode 0600. SQLite gives the files beside it (journal, write-ahead log) the same mode.
-    A database that every account can read gets mode 0600, and so do the files beside it. Any other mode stays, such as
-    0640 for a group that makes backups. Ignores ``OSError``: the caller that opens the database reports it.
+    A missing file is created with mode 0600. SQLite gives its journal and its write-ahead log the mode of the database.
+    A database that every account can read gets mode 0600, and so do these files. Any other mode stays, such as 0640 for
+    a group that makes backups. Ignores ``OSError``: the caller that opens the database reports the error.
     """
     with suppress(OSError, ValueError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))

@@ -1,17 +1,17 @@
-"""The AI SDK's language: chunks, messages, server-sent events, JSON values. Knows nothing of ADK.
+"""The AI SDK's protocol: chunks, messages, server-sent events and JSON values. This package does not depend on ADK.
 
 Where to change what:
 
-- ``_chunks``: the chunks and their keys.
+- ``_chunks``: the chunk types and their keys.
 - ``_sinks``: builds chunks, as dictionaries or bytes.
-- ``_sse``: bytes of server-sent events.
-- ``_json_values``: converts a tool's result to JSON.
+- ``_sse``: encodes chunks as server-sent events.
+- ``_json_values``: converts Python values, such as a tool's result, to JSON.
 - ``_value_size``: decides whether a value is too large.
-- ``_arguments``: checks arguments; its errors name the option. ``tests/test_arguments.py`` tries each parameter.
-- ``_messages``: the form of a request; texts of 400 and 422.
-- ``_sdk_4``: recognises requests of AI SDK 4.
+- ``_arguments``: checks arguments of public functions. ``tests/test_arguments.py`` tries each parameter.
+- ``_messages``: parses requests; the error texts of status 400 and 422.
+- ``_sdk_4``: recognizes requests of AI SDK 4.
 - ``_json_slices``: parses a large body in slices, with limits.
-- ``client``: a copy of the AI SDK's client: its schema, folding, partial JSON, auto-send.
+- ``client``: a copy of the AI SDK's client: its schema, reducer, partial JSON parser and auto-send helpers.
 """
 
 from stream_protocol.wire._arguments import (
