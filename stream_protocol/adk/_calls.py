@@ -293,6 +293,6 @@ class UsedCalls:
         return f"{name}/{self._uses[name]}"
 
 
-def _differ(one: str, other: str) -> bool:
+def _differ(first: str, second: str) -> bool:
     """Return True if the names belong to different tools. An empty name may belong to any tool."""
-    return bool(one and other) and one != other
+    return bool(first and second) and first != second

@@ -90,12 +90,8 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
         if _HEADER(fields) != header or fields["node_info"].path != path:
             return None
         [part] = fields["content"].parts
-    except (
-        AttributeError,
-        KeyError,
-        TypeError,
-        ValueError,
-    ):  # the event is a dictionary, or does not have exactly one part
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # The event is a dictionary, or does not have exactly one part.
         return None
     values = part.__dict__
     if is_thought:
@@ -104,14 +100,14 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
     return None if values["thought"] else values["text"]
 
 
-def read_complete(said: EventFacts) -> EventFacts:
+def read_complete(complete: EventFacts) -> EventFacts:
     """Return the facts of a complete event without sound of a live run, and with the content that an agent behind A2A
     sent."""
-    event = said.event
-    if event.custom_metadata is None and facts.File not in map(type, said.parts):
-        return said
+    event = complete.event
+    if event.custom_metadata is None and facts.File not in map(type, complete.parts):
+        return complete
     plain = unwrap_a2a(without_sound(event))
-    return said if plain is event else read(plain)
+    return complete if plain is event else read(plain)
 
 
 def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
@@ -303,8 +299,8 @@ def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Rep
     if speech is None and not fields["error_code"] and not fields["error_message"]:
         return ()
     failure = read_failure(event)
-    said = None if speech is None else facts.AgentSpeech(speech.text or "", bool(speech.finished))
-    return tuple(report for report in (failure, said) if report is not None)
+    agent_speech = None if speech is None else facts.AgentSpeech(speech.text or "", bool(speech.finished))
+    return tuple(report for report in (failure, agent_speech) if report is not None)
 
 
 def _reports(event: "Event", fields: dict[str, Any], parts: tuple[facts.Part, ...]) -> tuple[facts.Report, ...]:
@@ -342,7 +338,7 @@ def _actions(actions: dict[str, Any]) -> list[facts.Report]:
     if actions["transfer_to_agent"]:
         reports.append(facts.Transfer(actions["transfer_to_agent"]))
     if actions["render_ui_widgets"]:
-        reports += [facts.Widget(one.id, one.provider, one.payload) for one in actions["render_ui_widgets"]]
+        reports += [facts.Widget(widget.id, widget.provider, widget.payload) for widget in actions["render_ui_widgets"]]
     if actions["state_delta"]:
         reports.append(facts.StateChange(actions["state_delta"]))
     return reports

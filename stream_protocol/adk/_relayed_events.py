@@ -48,7 +48,7 @@ def unwrap_a2a(event: "Event") -> "Event":
     if not parts:
         return event
     if task.is_by_adk:
-        return _silent(event) if task.says_last_again else _said_behind(_restored(event, task, parts), task, parts)
+        return _silent(event) if task.is_repeated else _relayed_by_peer(_restored(event, task, parts), task, parts)
     if event.partial is False and (earlier := task.earlier_pieces(parts)):
         return _with_parts(event, [*(_part(type(parts[0]), piece) for piece in earlier), *parts])
     return _with_sign_in_as_text(event, parts)
@@ -113,7 +113,7 @@ class _Task:
         return value if isinstance(value, dict) else {}
 
     @property
-    def says_last_again(self) -> bool:
+    def is_repeated(self) -> bool:
         """True if the ADK peer has sent this update before, or will send it again as a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
@@ -154,26 +154,28 @@ def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
     """Return the event as the ADK peer made it, with its thoughts, texts, placeholders and sources."""
     thoughts = task.thoughts
-    said = [_said_aloud(part) if part.thought and part.text not in thoughts else part for part in parts]
+    shown = [_as_text(part) if part.thought and part.text not in thoughts else part for part in parts]
     metadata = {**task.metadata, **_mapping(task.newest_artifact, "metadata")}
     update: dict[str, Any] = {"actions": _with_requests(event.actions, _mapping(metadata, "adk_actions"))}
     if event.grounding_metadata is None and "adk_grounding_metadata" in metadata:
         update["grounding_metadata"] = _grounding(event, metadata["adk_grounding_metadata"])
-    return _with_parts(event, said).model_copy(update=update)
+    return _with_parts(event, shown).model_copy(update=update)
 
 
-def _said_behind(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
+def _relayed_by_peer(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
     """Return the ADK peer's event with the content of an agent behind that peer, if the peer relays that agent."""
     metadata = task.own_metadata
     behind = _Task(_mapping(metadata, _TASK))
     texts = [part.text for part in parts]
-    if texts not in [[part.get("text") for part in _parts(said)] for said in (behind.message, behind.newest_artifact)]:
+    if texts not in [
+        [part.get("text") for part in _parts(message)] for message in (behind.message, behind.newest_artifact)
+    ]:
         return event  # the task still has the metadata of an earlier event
     inner = event.model_copy(update={"custom_metadata": metadata})
     return unwrap_a2a(inner).model_copy(update={"custom_metadata": event.custom_metadata})
 
 
-def _said_aloud(part: "Part") -> "Part":
+def _as_text(part: "Part") -> "Part":
     return part.model_copy(update={"thought": None})
 
 
