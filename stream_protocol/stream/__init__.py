@@ -12,7 +12,7 @@ Where to change what:
 
 - ``_conversion``: begins and ends a response; message metadata.
 - ``_event_writer``: converts events to chunks: text, thoughts, files.
-- ``_inner_events``: posted events, and events of an agent that works for a call in the same session.
+- ``_inner_agents``: agents that run inside tool calls.
 - ``_aggregates``: finds the new content of a complete event.
 - ``_streamed_texts``: stores streamed text for that comparison.
 - ``_unconfirmed``: streamed text that no complete event has confirmed.

@@ -173,7 +173,7 @@ class Conversion(Generic[T]):
 
         Switch them off while nobody reads the response. The final outputs are always written.
         """
-        self._events.responses.show_nested(shows=shows)
+        self._events.responses.inner_agents.show(shows=shows)
 
     @property
     def is_waiting(self) -> bool:
@@ -194,17 +194,17 @@ class Conversion(Generic[T]):
 
     def keep_unconfirmed(self) -> None:
         """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
-        self._events.keep_unconfirmed()
+        self._events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
         """The streamed parts that no complete event has confirmed, oldest first."""
-        return self._events.unconfirmed
+        return self._events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
         """The ids of the complete events since ``keep_unconfirmed``, in their order."""
-        return self._events.complete_ids
+        return self._events.authors.complete_ids
 
     # Events
 

@@ -6,12 +6,10 @@ callback redacted it, is not written again. A complete event that is not the agg
 response.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from stream_protocol.adk import (
-    POSTED_WIDGETS,
     AgentSpeech,
     Artifacts,
     Call,
@@ -22,7 +20,6 @@ from stream_protocol.adk import (
     Failure,
     File,
     LiveTurnEnd,
-    NestedEvent,
     OtherPart,
     Output,
     Part,
@@ -33,14 +30,13 @@ from stream_protocol.adk import (
     Result,
     SearchSuggestions,
     Source,
-    SpeakerKey,
     Steering,
     Text,
     WarnOnce,
     continued_text,
     read_complete,
 )
-from stream_protocol.stream._aggregates import NOTHING_STREAMED, Repetition, compare, is_aggregate
+from stream_protocol.stream._aggregates import NOTHING_STREAMED, Repetition, compare
 from stream_protocol.stream._data_parts import (
     EventActions,
     write_artifacts,
@@ -55,11 +51,11 @@ from stream_protocol.stream._media import write_media
 from stream_protocol.stream._nested_messages import NestedConversion
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._sources import Sources
-from stream_protocol.stream._speakers import AuthorStream
+from stream_protocol.stream._speakers import Authors, AuthorStream
 from stream_protocol.stream._steering import write_steering_message
 from stream_protocol.stream._steps import Steps
-from stream_protocol.stream._streamed_texts import GATHERED, PrefixHash
-from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
+from stream_protocol.stream._streamed_texts import GATHERED
+from stream_protocol.stream._unconfirmed import PartKind
 from stream_protocol.stream.calls import CallRegistry, ToolCall
 from stream_protocol.wire import Sink
 
@@ -86,10 +82,8 @@ class EventWriter(Generic[T]):
         "_sink",
         "_sources",
         "_speaker",
-        "_speakers",
-        "_unconfirmed",
         "_warn",
-        "complete_ids",
+        "authors",
         "registry",
         "responses",
         "steps",
@@ -110,7 +104,7 @@ class EventWriter(Generic[T]):
         self._warn = warn
         self._speaker: AuthorStream | None = None
         """The author of the newest event."""
-        self._speakers: dict[SpeakerKey, AuthorStream] = {}
+        self.authors = Authors(sink)
         self._part_ids = [0 for _ in PartKind]
         """The next part id of each kind. Ids are numbered in the message, so that the same events give the same bytes.
         """
@@ -131,10 +125,6 @@ class EventWriter(Generic[T]):
         self.summary = RunSummary()
         self._complete_id: str | None = None
         """The id of the newest complete event."""
-        self._unconfirmed: list[UnconfirmedStream] | None = None
-        """The streams that ended without confirmation by a complete event; ``None`` if streams are not stored."""
-        self.complete_ids: list[str] = []
-        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
 
     def text_delta(self, event: "EventOrDict") -> T | None:
         """Return the item of an event that only continues the open text or thought; ``None`` for every other event.
@@ -157,12 +147,12 @@ class EventWriter(Generic[T]):
         if facts.reports and (compaction := facts.report(Compaction)) is not None:
             write_compaction(self._sink, compaction)
             return
-        if self._unconfirmed is not None and not facts.is_fragment:
-            self.complete_ids.append(facts.id)
+        if not facts.is_fragment:
+            self.authors.note_complete(facts.id)
         if facts.is_fragment and (posted := facts.report(Posted)) is not None:
-            self._add_posted(facts, posted)
+            self.responses.add_posted(facts, posted)
             return
-        nesting = self.responses.nesting_call(facts)
+        nesting = self.responses.inner_agents.nesting_call(facts)
         if facts.in_users_name:
             if (steering := facts.report(Steering)) is not None:
                 self.steps.end_before_message()
@@ -195,16 +185,6 @@ class EventWriter(Generic[T]):
         elif not self.responses.add_progress(facts):
             self._add_complete(read_complete(facts), speaker)
 
-    def _add_posted(self, facts: EventFacts, posted: Posted) -> None:
-        """Write a posted event, which a tool sends while it runs. It is not content of an agent."""
-        nested = facts.report(NestedEvent)
-        if nested is not None:
-            self.responses.add_nested(nested)
-        elif posted.kind == POSTED_WIDGETS:
-            self._actions.write_posted(facts)
-        else:
-            self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
-
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
         """Process an event that happened inside a call, whose output shows it.
 
@@ -215,9 +195,7 @@ class EventWriter(Generic[T]):
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
         if facts.is_fragment:
             return
-        speaker = self._speakers.get(facts.speaker)
-        if speaker is None:
-            speaker = self._speakers[facts.speaker] = AuthorStream(facts.speaker, self._sink)
+        speaker = self.authors.get(facts.speaker)
         call_ids = {call.id for call in calls}
         for part in facts.parts:
             match part:
@@ -231,17 +209,12 @@ class EventWriter(Generic[T]):
     def _change_speaker(self, facts: EventFacts) -> AuthorStream:
         """Return the author of the event, which becomes the current author."""
         self.responses.add_delegation(facts.event)
-        speaker = self._speakers.get(facts.speaker)
-        if speaker is None:
-            speaker = self._speakers[facts.speaker] = AuthorStream(facts.speaker, self._sink)
-            if self._unconfirmed is not None:
-                speaker.streamed.kept = UnconfirmedStream()
-        self._speaker = speaker
-        return speaker
+        self._speaker = self.authors.get(facts.speaker)
+        return self._speaker
 
     def _add_fragment(self, facts: EventFacts, speaker: AuthorStream) -> None:
         if speaker.streamed.kept is not None:
-            speaker.streamed.kept.note(facts, len(self.complete_ids))
+            speaker.streamed.kept.note(facts, len(self.authors.complete_ids))
         if facts.finish_reason is not None:
             speaker.finish_reason = facts.finish_reason
         if facts.reports and (failure := facts.failure) is not None:  # there may be no complete event that repeats it
@@ -290,18 +263,11 @@ class EventWriter(Generic[T]):
         """
         speech = facts.report(AgentSpeech)
         assert speech is not None
-        text = speech.text
-        said_before = speaker.speech
-        if not speech.finished:
-            speaker.speech = said_before = said_before or PrefixHash()
-            said_before.add(text)
-        elif said_before is not None:
-            text = text[said_before.length :] if said_before.begins(text) else ""
+        text = speaker.new_speech(speech)
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
             speaker.write(text)
         if speech.finished:
             self.summary.add(facts, has_content=True, any_shown=self.steps.response_has_content)
-            speaker.speech = None
             self._end_speaker(speaker)
 
     def _open(self, speaker: AuthorStream, kind: PartKind, model: str | None = None) -> bool:
@@ -321,7 +287,7 @@ class EventWriter(Generic[T]):
         parts, reports = facts.parts, {type(report) for report in facts.reports}
         repetition = compare(parts, speaker.streamed)
         if facts.role is not None or facts.finish_reason is not None or Failure in reports:
-            self._end_stream(facts, speaker, repetition)
+            self.authors.replace_stream(facts, speaker, repetition)
         if parts:
             repetition = self._add_parts(facts, speaker, repetition)
         elif (output := facts.report(Output)) is not None:
@@ -380,7 +346,7 @@ class EventWriter(Generic[T]):
         Returns the comparison with the stream that the event repeats. If the event is a separate response, the stream
         is empty.
         """
-        if (repetition.differs or _leaves_out(facts.parts, speaker)) and not self._is_aggregate(facts, speaker):
+        if (repetition.differs or speaker.leaves_out(facts.parts)) and not speaker.is_aggregate(facts):
             self._end_speaker(speaker)
             repetition = NOTHING_STREAMED
         repeated = list(repetition.lengths)
@@ -410,10 +376,6 @@ class EventWriter(Generic[T]):
                 speaker.sign(part.signature)
         return repetition
 
-    def _is_aggregate(self, facts: EventFacts, speaker: AuthorStream) -> bool:
-        call_ids = [call_id for call_id, call in speaker.calls_by_id.items() if call in speaker.streaming_calls]
-        return is_aggregate(facts, model=speaker.model, finish_reason=speaker.finish_reason, call_ids=call_ids)
-
     def _add_whole(
         self, speaker: AuthorStream, part: File | ProviderPart | OtherPart, facts: EventFacts | None
     ) -> None:
@@ -431,52 +393,9 @@ class EventWriter(Generic[T]):
 
     def end_parts(self, error_text: str, *, closes_pending: bool = False, error: BaseException | None = None) -> None:
         """End all open parts, and the calls as ``FunctionResponses.end_calls`` does."""
-        for speaker in self._speakers.values():
-            if self._unconfirmed is not None and (stream := speaker.streamed.take_kept()) is not None:
-                self._unconfirmed.append(stream)
+        for speaker in self.authors:
+            self.authors.end_stream(speaker)
             speaker.has_failed = False  # a node tries again only within its run
             self._end_speaker(speaker)
             self.steps.end_unfinished_calls(speaker)
         self.responses.end_calls(error_text, closes_pending=closes_pending, error=error)
-
-    # Streams that no complete event has confirmed
-
-    def keep_unconfirmed(self) -> None:
-        """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
-        self._unconfirmed = []
-        for speaker in self._speakers.values():
-            speaker.streamed.kept = UnconfirmedStream()
-
-    @property
-    def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has confirmed, oldest first."""
-        streams = [*(self._unconfirmed or ()), *(speaker.streamed.whole for speaker in self._speakers.values())]
-        unconfirmed = (stream for stream in streams if stream is not None and stream.parts)
-        return sorted(unconfirmed, key=lambda stream: stream.begin)
-
-    def _end_stream(self, facts: EventFacts, speaker: AuthorStream, repetition: Repetition) -> None:
-        """Process the complete event that ends the author's stream. An aggregate that a callback changed replaces the
-        stream."""
-        stream = speaker.streamed.take_kept()
-        if self._unconfirmed is None or stream is None:
-            return
-        if not repetition.unrepeated and stream.is_confirmed_by(facts.parts):
-            return
-        is_failure = not facts.parts and facts.failure is not None
-        if is_failure or not self._is_aggregate(facts, speaker):
-            stream.ended = True
-            stream.repeated = [kind for kind in PartKind if kind not in repetition.unrepeated]
-            self._unconfirmed.append(stream)
-
-
-def _leaves_out(parts: Iterable[Part], speaker: AuthorStream) -> bool:
-    """Return True if the author streamed files, or other parts than text and calls, that are not among these parts."""
-    if not speaker.streamed_others and not speaker.deferred_parts:
-        return False
-    streamed = Counter(speaker.streamed_others)
-    streamed.update(_fields(speaker.deferred_parts))
-    return any(fields for fields in streamed - Counter(_fields(parts)))
-
-
-def _fields(parts: Iterable[Part]) -> list[str]:
-    return [part.fields for part in parts if isinstance(part, File | ProviderPart | OtherPart)]

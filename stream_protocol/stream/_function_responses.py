@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_protocol.adk import (
     ABORTED,
+    POSTED_WIDGETS,
     REQUEST_CREDENTIAL,
     USER,
     Artifacts,
@@ -14,6 +15,7 @@ from stream_protocol.adk import (
     NestedEvent,
     NestedEvents,
     Output,
+    Posted,
     ProviderResult,
     Result,
     SpeakerKey,
@@ -28,8 +30,9 @@ from stream_protocol.adk import (
     unrepresentable_text,
 )
 from stream_protocol.stream._data_parts import EventActions, write_artifacts, write_confirmation, write_denial
+from stream_protocol.stream._inner_agents import InnerAgents
 from stream_protocol.stream._media import write_media
-from stream_protocol.stream._nested_messages import NestedConversion, NestedMessage
+from stream_protocol.stream._nested_messages import NestedConversion
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
@@ -53,17 +56,14 @@ class FunctionResponses:
 
     __slots__ = (
         "_actions",
-        "_begin_nested",
-        "_inner",
-        "_nested",
         "_raised",
         "_registry",
         "_settings",
-        "_shows_nested",
         "_sink",
         "_steps",
         "_warn",
         "failed",
+        "inner_agents",
     )
 
     def __init__(
@@ -77,8 +77,7 @@ class FunctionResponses:
         warn: WarnOnce,
         begin_nested: Callable[[str], NestedConversion],
     ) -> None:
-        """``begin_nested``: a function that begins the conversion for an agent inside a call. Its argument is the
-        client's id."""
+        """``begin_nested``: as for ``InnerAgents``."""
         self._sink = sink
         self._settings = settings
         self._registry = registry
@@ -89,13 +88,7 @@ class FunctionResponses:
         """The calls whose tools raised, if the events report that."""
         self.failed: dict[str, None] = {}
         """The client's ids of the calls that ended without a result because their tools raised."""
-        self._begin_nested = begin_nested
-        self._nested: dict[ToolCall, NestedMessage] = {}
-        """The messages of the agents that currently run inside calls."""
-        self._inner: dict[ToolCall, list[Event]] = {}
-        """Call -> complete events of the agent that runs inside it and in the same session."""
-        self._shows_nested = True
-        """False while nobody reads the response. Then preliminary outputs of these agents are not written."""
+        self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
 
     def add_user_event(self, facts: EventFacts) -> None:
         """Process the function responses in a user event. They answer calls of any agent. The user's text is not
@@ -196,91 +189,21 @@ class FunctionResponses:
                 write_media(self._sink, part, self._settings)
         return True
 
-    def add_nested(self, nested: NestedEvent) -> None:
-        """Process an event of an agent that runs inside a call: show the agent's message in that call."""
-        call = self._registry.find(nested.call_id)
-        if call is None or not call.is_shown or call.state is not CallState.RUNNING:
-            return
-        if not self._settings.nests(call.name):
-            return
-        if call not in self._nested:
-            self._nested[call] = self._begin_message(call)
-        self._nested[call].add(nested.event)
-        self._show_nested(call)
-
-    def nesting_call(self, facts: EventFacts) -> ToolCall | None:
-        """Return the call inside which an event of the same session happened, by its branch; ``None`` if there is none.
-
-        Events of a task-mode agent are not inside a call: it talks to the user, in messages after the call's message. A
-        workflow that is a tool is not an agent. The node path of its events also has the call's name.
-        """
-        author, branch, path = facts.speaker
-        if branch is None or "@" not in branch or facts.scope is not None:
-            return None
-        says_something = facts.role not in (None, USER) or facts.calls or facts.results or facts.failure is not None
-        for link in branch.split("."):
-            name, _, call_id = link.rpartition("@")
-            if link in path.split("/"):
-                continue
-            call = self._registry.find(call_id, name)
-            if call is None or call.name != name or not call.is_shown or self._settings.nested_agents(name) == "flat":
-                continue
-            if call in self._nested or (says_something and author != USER):
-                return call if call.is_open or call.state is CallState.INTERIM else None
-        return None
+    def add_posted(self, facts: EventFacts, posted: Posted) -> None:
+        """Write a posted event, which a tool sends while it runs. It is not content of an agent."""
+        nested = facts.report(NestedEvent)
+        if nested is not None:
+            self.inner_agents.add_nested(nested)
+        elif posted.kind == POSTED_WIDGETS:
+            self._actions.write_posted(facts)
+        else:
+            self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
     def add_inner(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> None:
         """Process an event that happened inside this call. ``asks``: the event asks the user, so the call has to
         wait."""
-        if not self._settings.nests(call.name):
-            if asks:
-                self._add_interim(call, {"agent": call.name})
-            return
-        if call not in self._nested:
-            self._nested[call] = self._begin_message(call, answerable=True)
-        self._nested[call].add(facts.event)
-        inner = self._inner.setdefault(call, [])
-        if not facts.is_fragment:
-            inner.append(facts.event)
-        if asks:
-            self._add_interim(call, self._nested[call].so_far())
-        else:
-            self._show_nested(call)
-
-    def show_nested(self, *, shows: bool) -> None:
-        """Switch preliminary outputs of nested agents on or off. On switching them on, the current messages are
-        written."""
-        began, self._shows_nested = shows and not self._shows_nested, shows
-        for call in self._nested if began else ():
-            self._show_nested(call)
-
-    def _show_nested(self, call: ToolCall) -> None:
-        if not self._shows_nested:
-            return
-        if (message := self._nested[call].next_preliminary()) is not None:
-            call.write_preliminary(message)
-        for chunk in self._nested[call].take_transient():
-            self._sink.data(chunk["type"].removeprefix("data-"), chunk["data"], data_id=chunk.get("id"), transient=True)
-
-    def _begin_message(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
-        conversion = self._begin_nested(call.id)
-        return NestedMessage(conversion, call.id, self._settings.client.major, answerable=answerable)
-
-    def _with_nested(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
-        """Return the output of a call, with the message of the agent that ran inside it.
-
-        ``kept``: the agent's stored events. The final message is made from them in a live response, too, so that it
-        equals the message in a history.
-        """
-        message, inner = self._nested.pop(call, None), self._inner.pop(call, None)
-        if inner is not None:
-            message, kept = None, NestedEvents(inner, 0) if inner else None
-        if kept is None or not self._settings.nests(call.name):
-            return output if message is None else message.final(output)
-        message = self._begin_message(call)
-        for event in kept.events:
-            message.add(event)
-        return message.final(output, omitted=kept.omitted)
+        if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
+            self._add_interim(call, interim)
 
     def add_delegation(self, event: "Event") -> None:
         """Write an interim output for a call if the event is of an agent that works for it. Then the call delays no
@@ -373,7 +296,7 @@ class FunctionResponses:
         if preliminary:
             call.write_preliminary(output)
         else:
-            call.answer(self._with_nested(call, output, nested))
+            call.answer(self.inner_agents.output(call, output, nested))
 
     def _fail(self, call: ToolCall, error_text: str) -> None:
         if call.approved is False:  # the run ended before the denial was written

@@ -9,15 +9,29 @@ difference is written.
 """
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Generic, NoReturn, TypeVar
 
-from stream_protocol.adk import OpenText, Part, SpeakerKey, open_text
+from stream_protocol.adk import (
+    AgentSpeech,
+    EventFacts,
+    File,
+    OpenText,
+    OtherPart,
+    Part,
+    ProviderPart,
+    SpeakerKey,
+    open_text,
+)
+from stream_protocol.stream._aggregates import Repetition, is_aggregate
 from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts
-from stream_protocol.stream._unconfirmed import PartKind
+from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
 from stream_protocol.stream.calls import ToolCall
 from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, TextCitation
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
@@ -137,6 +151,34 @@ class AuthorStream:
             if call in calls:
                 calls.remove(call)
 
+    def new_speech(self, speech: AgentSpeech) -> str:
+        """Return the text of a live run's speech that was not written before.
+
+        Finished speech is a whole utterance, which repeats its pieces.
+        """
+        pieces, text = self.speech, speech.text
+        if not speech.finished:
+            self.speech = pieces or PrefixHash()
+            self.speech.add(text)
+            return text
+        self.speech = None
+        if pieces is None:
+            return text
+        return text[pieces.length :] if pieces.begins(text) else ""
+
+    def is_aggregate(self, facts: EventFacts) -> bool:
+        """Return True if a complete event that differs from the author's stream is the stream's changed aggregate."""
+        call_ids = [call_id for call_id, call in self.calls_by_id.items() if call in self.streaming_calls]
+        return is_aggregate(facts, model=self.model, finish_reason=self.finish_reason, call_ids=call_ids)
+
+    def leaves_out(self, parts: Iterable[Part]) -> bool:
+        """Return True if the author streamed files, or other parts than text and calls, that are not among these."""
+        if not self.streamed_others and not self.deferred_parts:
+            return False
+        streamed = Counter(self.streamed_others)
+        streamed.update(_fields(self.deferred_parts))
+        return any(fields for fields in streamed - Counter(_fields(parts)))
+
     def end_response(self) -> None:
         """End the current response. The next fragment begins a new response."""
         self.close()
@@ -148,6 +190,72 @@ class AuthorStream:
         self.unfinished_calls += self.streaming_calls
         self.streaming_calls.clear()
         self.in_response = False
+
+
+class Authors(Generic[T]):
+    """The authors of a response, and their streams that no complete event has confirmed."""
+
+    __slots__ = ("_by_key", "_sink", "_unconfirmed", "complete_ids")
+
+    def __init__(self, sink: Sink[T]) -> None:
+        self._sink = sink
+        self._by_key: dict[SpeakerKey, AuthorStream] = {}
+        self._unconfirmed: list[UnconfirmedStream] | None = None
+        """The streams that ended without confirmation by a complete event; ``None`` if streams are not stored."""
+        self.complete_ids: list[str] = []
+        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
+
+    def __iter__(self) -> Iterator[AuthorStream]:
+        return iter(self._by_key.values())
+
+    def get(self, key: SpeakerKey) -> AuthorStream:
+        """Return the author, which is added if it is new."""
+        author = self._by_key.get(key)
+        if author is None:
+            author = self._by_key[key] = AuthorStream(key, self._sink)
+            if self._unconfirmed is not None:
+                author.streamed.kept = UnconfirmedStream()
+        return author
+
+    def keep_unconfirmed(self) -> None:
+        """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
+        self._unconfirmed = []
+        for author in self:
+            author.streamed.kept = UnconfirmedStream()
+
+    @property
+    def unconfirmed(self) -> list[UnconfirmedStream]:
+        """The streamed parts that no complete event has confirmed, oldest first."""
+        streams = [*(self._unconfirmed or ()), *(author.streamed.whole for author in self)]
+        unconfirmed = (stream for stream in streams if stream is not None and stream.parts)
+        return sorted(unconfirmed, key=lambda stream: stream.begin)
+
+    def note_complete(self, event_id: str) -> None:
+        """Store the id of a complete event, if streams are stored."""
+        if self._unconfirmed is not None:
+            self.complete_ids.append(event_id)
+
+    def end_stream(self, author: AuthorStream) -> None:
+        """End the author's stream without a complete event. It stays unconfirmed."""
+        if self._unconfirmed is not None and (stream := author.streamed.take_kept()) is not None:
+            self._unconfirmed.append(stream)
+
+    def replace_stream(self, facts: EventFacts, author: AuthorStream, repetition: Repetition) -> None:
+        """End the author's stream with a complete event. It stays unconfirmed if the event is a separate response."""
+        stream = author.streamed.take_kept()
+        if self._unconfirmed is None or stream is None:
+            return
+        if not repetition.unrepeated and stream.is_confirmed_by(facts.parts):
+            return
+        is_failure = not facts.parts and facts.failure is not None
+        if is_failure or not author.is_aggregate(facts):
+            stream.ended = True
+            stream.repeated = [kind for kind in PartKind if kind not in repetition.unrepeated]
+            self._unconfirmed.append(stream)
+
+
+def _fields(parts: Iterable[Part]) -> list[str]:
+    return [part.fields for part in parts if isinstance(part, File | ProviderPart | OtherPart)]
 
 
 def signature_metadata(signature: bytes) -> ProviderMetadata:
