@@ -4,7 +4,6 @@ It depends only on the events before, so the same events give the same chunks.
 """
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from stream_protocol.adk import NO_IDS, CallIds, WarnOnce, begins_response, is_compaction, read_events, read_next
@@ -41,7 +40,7 @@ class Conversion(Generic[T]):
         """The id of the response's message; ``None`` until an event names it."""
         self.warn = WarnOnce()
         """Logger for unexpected content of events."""
-        self._events = EventWriter(sink, settings, call_ids, self.warn, partial(_begin_nested, settings))
+        self._events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
         self.text_delta: Callable[[EventOrDict], T | None] = self._events.text_delta
         """See ``EventWriter.text_delta``."""
         self._running = False

@@ -96,7 +96,7 @@ class EventWriter(Generic[T]):
         settings: Settings,
         call_ids: CallIds,
         warn: WarnOnce,
-        begin_nested: Callable[[str], NestedConversion],
+        begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
         """``begin_nested``: as for ``FunctionResponses``."""
         self._sink = sink
@@ -121,7 +121,7 @@ class EventWriter(Generic[T]):
             warn=warn,
             begin_nested=begin_nested,
         )
-        self._sources = Sources(sink, settings.client)
+        self._sources: Sources | None = None
         self.summary = RunSummary()
         self._complete_id: str | None = None
         """The id of the newest complete event."""
@@ -306,6 +306,7 @@ class EventWriter(Generic[T]):
         if reports:
             self._actions.write(facts)
             if not _OF_SOURCES.isdisjoint(reports) and self._settings.options["send_sources"]:
+                self._sources = self._sources or Sources(self._sink, self._settings.client)
                 self._sources.add(facts, speaker, as_streamed=repetition.same_text)
         turn_ends = LiveTurnEnd in reports
         self.summary.add(facts, has_content=bool(parts), any_shown=self.steps.response_has_content)

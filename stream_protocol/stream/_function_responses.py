@@ -75,7 +75,7 @@ class FunctionResponses:
         steps: Steps,
         actions: EventActions,
         warn: WarnOnce,
-        begin_nested: Callable[[str], NestedConversion],
+        begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
         """``begin_nested``: as for ``InnerAgents``."""
         self._sink = sink

@@ -10,31 +10,29 @@ from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import Sink
 
 if TYPE_CHECKING:
-    from google.adk.events import Event
+    pass
 
 
 class InnerAgents:
     """The agents that run inside tool calls, with their messages so far."""
 
-    __slots__ = ("_begin_nested", "_inner", "_nested", "_registry", "_settings", "_shows", "_sink")
+    __slots__ = ("_begin_nested", "_nested", "_registry", "_settings", "_shows", "_sink")
 
     def __init__(
         self,
         sink: Sink[Any],
         settings: Settings,
         registry: CallRegistry,
-        begin_nested: Callable[[str], NestedConversion],
+        begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: a function that begins the conversion for an agent inside a call. Its argument is the
-        client's id of the call."""
+        """``begin_nested``: a function that begins the conversion for an agent inside a call. Its arguments are
+        the settings and the client's id of the call."""
         self._sink = sink
         self._settings = settings
         self._registry = registry
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] = {}
         """The messages of the agents that currently run inside calls."""
-        self._inner: dict[ToolCall, list[Event]] = {}
-        """Call -> complete events of the agent that runs inside it and in the same session."""
         self._shows = True
         """False while nobody reads the response. Then preliminary outputs of these agents are not written."""
 
@@ -81,9 +79,7 @@ class InnerAgents:
         if call not in self._nested:
             self._nested[call] = self._begin_message(call, answerable=True)
         self._nested[call].add(facts.event)
-        inner = self._inner.setdefault(call, [])
-        if not facts.is_fragment:
-            inner.append(facts.event)
+        self._nested[call].add_stored(facts)
         if asks:
             return self._nested[call].so_far()
         self._show(call)
@@ -105,7 +101,7 @@ class InnerAgents:
             self._sink.data(chunk["type"].removeprefix("data-"), chunk["data"], data_id=chunk.get("id"), transient=True)
 
     def _begin_message(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
-        conversion = self._begin_nested(call.id)
+        conversion = self._begin_nested(self._settings, call.id)
         return NestedMessage(conversion, call.id, self._settings.client.major, answerable=answerable)
 
     def output(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
@@ -114,9 +110,10 @@ class InnerAgents:
         ``kept``: the agent's stored events. The final message is made from them in a live response, too, so that it
         equals the message in a history.
         """
-        message, inner = self._nested.pop(call, None), self._inner.pop(call, None)
-        if inner is not None:
-            message, kept = None, NestedEvents(inner, 0) if inner else None
+        message = self._nested.pop(call, None)
+        if message is not None and message.stored is not None:
+            kept = NestedEvents(message.stored, 0) if message.stored else None
+            message = None
         if kept is None or not self._settings.nests(call.name):
             return output if message is None else message.final(output)
         message = self._begin_message(call)

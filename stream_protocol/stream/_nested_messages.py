@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from stream_protocol.adk import NotAnEventError
+from stream_protocol.adk import EventFacts, NotAnEventError
 from stream_protocol.wire import DELTA_KEYS, AiSdkVersion, AnyChunk, ClientStreamError, encode_sse, json_value
 from stream_protocol.wire.client import MessageReducer
 
@@ -46,7 +46,16 @@ class NestedConversion(Protocol):
 class NestedMessage:
     """The message of a nested agent, which grows with the agent's events."""
 
-    __slots__ = ("_answerable", "_conversion", "_has_begun_part", "_reducer", "_sending", "_transient", "_unread")
+    __slots__ = (
+        "_answerable",
+        "_conversion",
+        "_has_begun_part",
+        "_reducer",
+        "_sending",
+        "_transient",
+        "_unread",
+        "stored",
+    )
 
     def __init__(
         self, conversion: NestedConversion, call_id: str, ai_sdk: AiSdkVersion, *, answerable: bool = False
@@ -64,10 +73,18 @@ class NestedMessage:
         """True if parts other than text have come since the newest preliminary output."""
         self._transient: list[Any] = []
         """Transient data parts, which are not in the message."""
+        self.stored: list[Any] | None = None
+        """The complete events of an agent that runs in the same session; ``None`` for other agents."""
 
     def add(self, event: "EventOrDict") -> None:
         """Add the agent's next event. It is processed when the message is read."""
         self._unread.append(event)
+
+    def add_stored(self, facts: EventFacts) -> None:
+        """Store the event of an agent that runs in the same session, unless it is a fragment."""
+        self.stored = self.stored or []
+        if not facts.is_fragment:
+            self.stored.append(facts.event)
 
     def next_preliminary(self) -> Any:
         """Return the message if it should be sent again now; else ``None``."""
