@@ -1,1 +1,1 @@
-"""The demo as an app that is deployed: the library around the agent of `stream_protocol.demo`."""
+"""The demo as a deployed app, with settings from the environment."""

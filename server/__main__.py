@@ -1,4 +1,4 @@
-"""``python -m server``: the deployed demo, with settings from the environment."""
+"""Command ``python -m server``: serves the demo with settings from the environment."""
 
 import dataclasses
 
@@ -19,10 +19,14 @@ from stream_protocol.server import (
 
 
 @click.command()
-@click.option("--host", help="Instead of HOST from the environment.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Instead of PORT from the environment.")
+@click.option("--host", help="Address to listen on.  [default: HOST of the environment, else 127.0.0.1]")
 @click.option(
-    "--allowed-host", "allowed_hosts", multiple=True, help="Host name that the server answers to, besides loopback's."
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Port; 0 chooses a free port.  [default: PORT of the environment, else 8000]",
+)
+@click.option(
+    "--allowed-host", "allowed_hosts", multiple=True, help="Accepted Host header besides localhost; repeatable."
 )
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
 def main(

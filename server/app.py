@@ -1,4 +1,4 @@
-"""The demo: one agent behind the chat endpoint, with the page in front of it."""
+"""ASGI app of the demo: the demo agent behind the chat endpoint, and the page."""
 
 from starlette.applications import Starlette
 
@@ -16,7 +16,7 @@ from stream_protocol.serving import (
 
 
 def chat_service(settings: Settings, recorder: Recorder | None = None) -> ChatService:
-    """The demo agent's chats."""
+    """Return the chat service of the demo agent."""
     options: ConverterOptions = {"ai_sdk": settings.ai_sdk}
     if settings.show_errors:
         options["on_error"] = explain_error
@@ -26,7 +26,7 @@ def chat_service(settings: Settings, recorder: Recorder | None = None) -> ChatSe
 
 
 def create_demo(settings: Settings) -> tuple[Starlette, ChatService]:
-    """The demo's ASGI app, and the chats behind it."""
+    """Return the demo's ASGI app and its chat service."""
     inspector = Inspector() if settings.inspect else None
     service = chat_service(settings, inspector)
     app = create_chat_app(service, allow_origins=settings.allow_origins, suggestions=SUGGESTIONS)
@@ -36,10 +36,10 @@ def create_demo(settings: Settings) -> tuple[Starlette, ChatService]:
 
 
 def create_app(settings: Settings) -> Starlette:
-    """The demo's ASGI app; ``uvicorn --factory server.app:from_env`` serves it with settings from the environment."""
+    """Return the demo's ASGI app."""
     return create_demo(settings)[0]
 
 
 def from_env() -> Starlette:
-    """``create_app`` for servers that want a factory without arguments."""
+    """Return the app with settings from the environment: ``uvicorn --factory server.app:from_env``."""
     return create_app(Settings.from_env())

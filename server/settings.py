@@ -1,4 +1,4 @@
-"""The server's settings from the environment."""
+"""Settings of the deployed demo, from the environment."""
 
 import os
 from collections.abc import Mapping
@@ -10,37 +10,35 @@ from stream_protocol import AiSdkVersion
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The address and the options of the server. The demo agent itself reads ``GOOGLE_API_KEY``, which chooses the
-    model.
-    """
+    """Address and options of the server. The demo agent itself reads ``GOOGLE_API_KEY``, which selects its model."""
 
     host: str = "127.0.0.1"
     port: int = 8000
     ai_sdk: AiSdkVersion = 6
     allow_origins: tuple[str, ...] = ()
     disconnect_grace: float | None = None
-    """Seconds that a run continues after its client has disconnected; by default until it ends, and a reloaded page
+    """Seconds that a run continues after its client disconnects. ``None``: it runs to its end, and a reloaded page
     resumes it.
     """
 
     drain: float = 5.0
-    """Seconds that runs continue after SIGTERM. Docker kills the process 10 seconds after SIGTERM; ``--stop-timeout``
-    changes that.
+    """Seconds that runs may continue after SIGTERM. Docker kills the process after 10 seconds, unless
+    ``--stop-timeout`` is set.
     """
 
     show_errors: bool = False
-    """True if the page shows the cause of an error. Only if all users may read it."""
+    """True if the page shows the cause of an error. All users can read it."""
 
     inspect: bool = False
-    """True if the page shows the Inspector. Only for developers."""
+    """True if the page has the Inspector. For developers only."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Self:
-        """Reads ``HOST``, ``PORT``, ``AI_SDK``, ``ALLOW_ORIGINS`` (comma-separated), ``DISCONNECT_GRACE``, ``DRAIN``
-        (seconds), ``SHOW_ERRORS`` and ``INSPECT`` (0 or 1). ``DISCONNECT_GRACE`` is in seconds, or empty: a run
-        continues until it ends.
+        """Return the settings of the environment. Raises ``ValueError`` for an invalid value.
 
-        Raises ``ValueError`` for an invalid value.
+        Variables: ``HOST``, ``PORT``, ``AI_SDK`` (6 or 7), ``ALLOW_ORIGINS`` (comma-separated), ``DISCONNECT_GRACE``
+        and ``DRAIN`` (seconds), ``SHOW_ERRORS`` and ``INSPECT`` (0 or 1). An empty ``DISCONNECT_GRACE`` lets runs
+        continue to their end.
         """
         return cls(
             host=env.get("HOST", cls.host),

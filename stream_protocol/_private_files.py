@@ -1,7 +1,9 @@
 """Create files and folders that only the user account of this process can read."""
 
 import os
+import sys
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import Final
 
@@ -44,3 +46,20 @@ def make_private_store(path: str) -> None:
             file = Path(path + suffix)
             if file.stat().st_mode & _OTHERS:
                 file.chmod(PRIVATE_FILE)
+
+
+if sys.platform == "win32":
+
+    def lock_file(_file: FileIO) -> bool:
+        """Take no lock: on Windows one process serves."""
+        return True
+else:
+    import fcntl
+
+    def lock_file(file: FileIO) -> bool:
+        """Lock the file for this process; return False if another process has locked it. Closing it ends the lock."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -21,7 +21,6 @@ OF_OTHER_LIBRARIES: Final = {
     "durable/_durable_model.py": {"id"},  # ADK gives an id to a call without one, too
     "durable/_dbos_engine.py": {"propagate"},  # a logger has no method for it
     "serving/adk_runner/_memory_sessions.py": {"events"},  # of sessions that ADK's service has copied
-    "serving/adk_runner/_models.py": {"disabled"},  # a logger has no method for it
     "serving/adk_runner/_nested_runs.py": {
         *("plugin_manager", "run_config"),  # of the context that an `AgentTool` makes for one call
         "custom_metadata",  # of an event that is not stored yet

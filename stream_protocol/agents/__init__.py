@@ -1,4 +1,4 @@
-"""For the code of agents: tools that run in the page, and what tools send and say to it. Loads ADK, and no server."""
+"""Helpers for the code of agents: client tools, data parts, progress reports, and texts for users. Loads no server."""
 
 from stream_protocol.agents._agent_helpers import ClientTool, DataPart, client_tool, data_part
 from stream_protocol.agents._for_users import approval_note, declared_title, for_users

@@ -1,4 +1,4 @@
-"""Helpers for the code of agents: tools that run in the page, and declarations of an app's own data parts."""
+"""Helpers that an agent's module calls: client tools, which the browser executes, and declarations of data parts."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from stream_protocol.wire import (
 NAME: Final = re.compile(r"(?!adk-)[A-Za-z0-9_-]+")
 
 TOOL_NAME: Final = re.compile(r"(?!adk_)[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""A function name that the models of all providers take, and that ADK does not use itself."""
+"""A function name that the models of all providers accept, and that ADK does not use itself."""
 
 T = TypeVar("T")
 
@@ -36,13 +36,13 @@ def client_tool(
     *,
     output_schema: Mapping[str, Any] | None = None,
 ) -> BaseTool:
-    """Returns a tool that runs in the page: ``LlmAgent(tools=[client_tool(…)])``.
+    """Return a tool that the browser executes: ``LlmAgent(tools=[client_tool(…)])``.
 
-    Its call stays open until the page answers with ``addToolOutput``. The model reads that output, so treat it as user
-    input. ``name``: up to 64 letters, digits, ``_`` and ``-``, a letter or ``_`` first. ``schema``: the JSON schema of
-    the arguments, of type object; ``None`` for a tool without arguments. ``output_schema``: the JSON schema of the
-    output, for the page's own types (``adk-ui-stream types``); what a page sends is not held against it. Raises
-    ``StreamProtocolError`` for another name or schema.
+    Its call stays open until the client answers with ``addToolOutput``. The model reads this output, so treat it as
+    user input. ``name``: up to 64 letters, digits, ``_`` and ``-``, with a letter or ``_`` first. ``schema``: the JSON
+    schema of the arguments, of type object; ``None`` for a tool without arguments. ``output_schema``: the JSON schema
+    of the output, for the types that ``adk-ui-stream types`` generates; the output is not checked against it. Raises
+    ``StreamProtocolError`` for any other name or schema.
     """
     return ClientTool(name, description, schema, output_schema)
 
@@ -73,11 +73,12 @@ class ClientTool(BaseTool):
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> None:
-        """Returns nothing: ADK leaves a long-running call without a result open."""
+        """Return nothing: ADK keeps a long-running call without a result open."""
 
 
 class DataPart(Generic[T]):
-    """The result of ``data_part``: ``name`` without ``data-``, and the ``model`` of its data."""
+    """A data part that the app declares with ``data_part``. ``name``: without ``data-``. ``model``: the type of its
+    data."""
 
     def __init__(self, name: str, model: type[T]) -> None:
         check_part_name(name)
@@ -87,7 +88,8 @@ class DataPart(Generic[T]):
         self.model: Final = model
 
     def to_json(self, data: object) -> Any:
-        """The data as JSON, by the aliases of the model. Raises ``ValueError`` for data that is not of the model."""
+        """Return the data as JSON, with the aliases of the model. Raises ``ValueError`` for data that does not match
+        the model."""
         try:
             return self._adapter.dump_python(
                 self._adapter.validate_python(data), mode="json", by_alias=True, warnings="error"
@@ -97,29 +99,29 @@ class DataPart(Generic[T]):
                 f"{'.'.join(map(str, fault['loc'])) or 'data'}: {fault['msg']}"
                 for fault in error.errors(include_url=False, include_context=False, include_input=False)
             )
-        except PydanticSerializationError as error:  # an object of the model that was changed after it was made
+        except PydanticSerializationError as error:  # an instance that was changed after its validation
             faults = " ".join(str(error).split())
         raise ValueError(f"the data of the part `{self.name}` is no {self.model.__name__}: {faults}")
 
 
 def data_part(name: str, model: type[T]) -> DataPart[T]:
-    """Declares a data part of the app, which ``emit_data`` checks: it takes the part in place of a name.
+    """Declare a data part of the app. Pass the result to ``emit_data`` instead of a name, and the data is checked.
 
     ``model``: a pydantic model, a dataclass or a ``TypedDict`` (of ``typing_extensions`` before Python 3.12).
-    ``adk-ui-stream types`` writes its type for the page, where the part is a name in a module that the agent imports:
-    ``weather = data_part("weather", Weather)``. Raises ``StreamProtocolError`` for a name that ``emit_data`` refuses,
-    and for what is not a model.
+    ``adk-ui-stream types`` writes its type for the client, if a module that the agent imports has a variable for the
+    part: ``weather = data_part("weather", Weather)``. Raises ``StreamProtocolError`` for a name that ``emit_data``
+    refuses, and for a value that is not a model.
     """
     return DataPart(name, model)
 
 
 def check_part_name(name: str) -> None:
-    """Raises ``InvalidArgumentError`` for a name that no part of an app can have."""
+    """Raise ``InvalidArgumentError`` for a name that an app's data part cannot have."""
     check_pattern("name", name, NAME, "letters, digits, `_` and `-`, without `adk-` at the beginning")
 
 
 def _check_model(model: Any) -> None:
-    """Raises ``InvalidArgumentError`` for a model of data that pydantic cannot check."""
+    """Raise ``InvalidArgumentError`` unless pydantic can check data against this model."""
     expected = "a pydantic model, a dataclass or a TypedDict"
     if not isinstance(model, type) and get_origin(model) is None:
         raise argument_error("model", expected, model)
@@ -131,7 +133,7 @@ def _check_model(model: Any) -> None:
 
 
 def _check_schema(name: str, schema: Any) -> None:
-    """Raises ``InvalidArgumentError`` unless it is a JSON schema as a dictionary, or ``None``."""
+    """Raise ``InvalidArgumentError`` unless the value is a JSON schema as a dictionary, or ``None``."""
     is_model = isinstance(schema, type) and issubclass(schema, BaseModel)
     if is_model or not isinstance(schema, Mapping | None):
         hint = f"give {schema.__name__}.model_json_schema()" if is_model else ""

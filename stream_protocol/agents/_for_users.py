@@ -1,4 +1,4 @@
-"""``for_users``: what a tool declares for the users who see its card."""
+"""Provides ``for_users``, which declares the texts that users see for a tool."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ _ATTRIBUTE: Final = "__adk_ui_stream_for_users__"
 T = TypeVar("T", bound=Callable[..., Any] | BaseTool)
 
 OfArguments: TypeAlias = Callable[[dict[str, Any]], Any]
-"""Makes a value of the arguments of a call."""
+"""A function that computes a value from the arguments of a call."""
 
 
 class _Declaration(NamedTuple):
@@ -34,11 +34,16 @@ def for_users(
     approval_reason: str | OfArguments | None = None,
     approval_descriptor: Any | OfArguments = None,
 ) -> Callable[[T], T]:
-    """Declares what users see of a tool: ``@for_users(title="Pay an invoice")`` on its function, or for a ``BaseTool``.
+    """Declare the texts that users see for a tool. Decorate the tool's function, or call the result with a
+    ``BaseTool``:
 
-    ``title``: the name on the card. ``approval_reason``: why the tool asks before it runs. ``approval_descriptor``: any
-    JSON that the page's own approval card needs. Both may be functions of the call's arguments. The reason should say
-    what will happen, in the words of the user. A ``ChatService`` sends all of it; ADK's ``hint`` is for programmers.
+        @for_users(title="Pay an invoice")
+        def pay(…): …
+
+    ``title``: the name on the tool's card. ``approval_reason``: the reason why the tool needs approval. It should state
+    the effect of the call in the user's words. ``approval_descriptor``: any JSON for the client's own approval card.
+    Both may be functions of the call's arguments. A ``ChatService`` sends all three to the client. ADK's ``hint`` is a
+    text for developers.
 
     Raises ``StreamProtocolError`` for values of other types.
     """
@@ -71,10 +76,10 @@ def for_users(
 
 
 def declared_title(tool: BaseTool) -> str | None:
-    """Return the tool's title for users: of ``for_users``, or as its MCP server gives it."""
+    """Return the tool's title for users, from ``for_users`` or from its MCP server."""
     if (title := _declaration(tool).title) is not None:
         return title
-    listed = getattr(tool, "raw_mcp_tool", None)  # of ADK's `McpTool`, which needs an extra
+    listed = getattr(tool, "raw_mcp_tool", None)  # an attribute of ADK's `McpTool`, which needs an extra
     for source in (listed, getattr(listed, "annotations", None)):
         if isinstance(title := getattr(source, "title", None), str) and title:
             return title
@@ -82,23 +87,23 @@ def declared_title(tool: BaseTool) -> str | None:
 
 
 def approval_note(tool: BaseTool, args: Mapping[str, Any]) -> ApprovalNote:
-    """Return what the tool says to those who are asked to approve a call with these arguments."""
+    """Return the declared reason and descriptor for an approval of a call with these arguments."""
     _, reason, descriptor = _declaration(tool)
-    told_reason = _of(reason, args, tool)
+    text = _evaluate(reason, args, tool)
     return ApprovalNote(
-        told_reason if isinstance(told_reason, str) and told_reason else None,
-        json_value(_of(descriptor, args, tool), lossy=True),
+        text if isinstance(text, str) and text else None,
+        json_value(_evaluate(descriptor, args, tool), lossy=True),
     )
 
 
 def _declaration(tool: BaseTool) -> _Declaration:
-    for declaring in (tool, getattr(tool, "func", None)):  # of `FunctionTool`
+    for declaring in (tool, getattr(tool, "func", None)):  # `func`: the function of a `FunctionTool`
         if isinstance(found := getattr(declaring, _ATTRIBUTE, None), _Declaration):
             return found
     return _NOTHING
 
 
-def _of(value: Any, args: Mapping[str, Any], tool: BaseTool) -> Any:
+def _evaluate(value: Any, args: Mapping[str, Any], tool: BaseTool) -> Any:
     if not callable(value):
         return value
     try:

@@ -1,8 +1,8 @@
-"""The channel of the current run: by it, code inside a run adds to the response while ADK yields nothing.
+"""The channel of the current run, through which code inside a run adds events to the response while ADK yields nothing.
 
-A context variable holds the channel. So it is there in the run's own task, in the tasks and threads in which ADK runs
-tools, and in the runs inside an ``AgentTool``. A tool may start threads of its own, or get a call from elsewhere: so
-the channel is also known by the context of the tool's call. Without a service there is no channel.
+A context variable holds the channel. It is therefore available in the run's task, in the tasks and threads in which ADK
+runs tools, and in runs inside an ``AgentTool``. A tool may start its own threads, or be called from elsewhere, so the
+channel is also stored for the context of the tool's call. Outside a service there is no channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,26 +18,26 @@ from stream_protocol.adk import POSTED_KEY
 
 
 class RunChannel(Protocol):
-    """Takes events for the response of one run. Any thread may call its methods."""
+    """Receives events for the response of one run. Its methods are thread-safe."""
 
     def post(self, event: Event) -> None:
-        """Writes the event to the response at once, or drops it if the response has ended.
+        """Write the event to the response at once, or drop it if the response has ended.
 
-        The event takes the way of ADK's own events, to the recorder, too. It is not stored.
+        The event is converted and recorded like ADK's own events. It is not stored in the session.
         """
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Like ``post``, but only the newest event with this key matters. A few events per second are written; the
-        last one always is. ``make`` makes the event when it is written."""
+        """Like ``post``, but replaces a waiting event with the same key. A few events per second are written, and
+        always the last event. ``make``: creates the event when it is written."""
 
 
 class CallScope(NamedTuple):
-    """The place of a call in its run."""
+    """The channel of a call, and the call that the client is shown for it."""
 
     channel: RunChannel
     shown: Context | None
-    """The context of the call that the client is shown: that of the outermost ``AgentTool`` around the call; ``None``
-    for the call itself."""
+    """The context of the outermost ``AgentTool`` call around this call. The client is shown that call instead. ``None``
+    if this call is not inside an ``AgentTool``."""
 
 
 _CHANNEL: Final[ContextVar[RunChannel | None]] = ContextVar("adk_ui_stream_channel", default=None)
@@ -48,13 +48,13 @@ _SCOPES: Final[WeakKeyDictionary[Context, CallScope]] = WeakKeyDictionary()
 
 
 def run_channel() -> RunChannel | None:
-    """Return the channel of the run that this code belongs to; ``None`` outside a service's runs."""
+    """Return the channel of the current run; ``None`` outside a service's runs."""
     return _CHANNEL.get()
 
 
 @contextmanager
 def open_channel(channel: RunChannel) -> Iterator[None]:
-    """Makes this the channel of all code that is called, and of all tasks that begin, in the context."""
+    """Set the channel for all code that is called, and for all tasks that are started, in this context."""
     token = _CHANNEL.set(channel)
     try:
         yield
@@ -63,14 +63,13 @@ def open_channel(channel: RunChannel) -> Iterator[None]:
 
 
 def set_channel(channel: RunChannel) -> None:
-    """Makes this the channel of the code that follows in the same task, and of all that it calls: a channel with cards
-    of its own, in which no call has begun yet."""
+    """Set the channel for the rest of this task. No ``AgentTool`` call counts as running in it yet."""
     _CHANNEL.set(channel)
     _OUTERMOST.set(None)
 
 
 def enter_call(context: Context) -> None:
-    """Notes that the call with this context begins, in the task of the call."""
+    """Store the channel of the call with this context. Must be called in the task of the call, when it begins."""
     channel = _CHANNEL.get()
     if channel is not None:
         _SCOPES[context] = CallScope(channel, _around(context))
@@ -79,19 +78,20 @@ def enter_call(context: Context) -> None:
 
 
 def scope_of(context: Context) -> CallScope | None:
-    """Return the place of the call, or of the callback, with this context; ``None`` outside a service's runs."""
+    """Return the scope of the call or callback with this context; ``None`` outside a service's runs."""
     channel = _CHANNEL.get()
     return _SCOPES.get(context) or (None if channel is None else CallScope(channel, _around(context)))
 
 
 def _around(context: Context) -> Context | None:
-    """The context of the outermost call around this one. The agent of an ``AgentTool`` has an invocation of its own."""
+    """Return the context of the outermost call around this one. The agent of an ``AgentTool`` has a separate
+    invocation."""
     outermost = _OUTERMOST.get()
     return None if outermost is None or outermost.invocation_id == context.invocation_id else outermost
 
 
 def posted_event(context: Context, kind: str, actions: EventActions) -> Event:
-    """Return an event to post, in the name of the agent whose tool or callback has this context."""
+    """Return an event to post, with the agent of this tool or callback context as its author."""
     return Event(
         author=context.agent_name,
         invocation_id=context.invocation_id,

@@ -1,4 +1,4 @@
-"""``emit_data`` and ``report_progress``: what tools and callbacks send to the page, while they run."""
+"""Provides ``emit_data`` and ``report_progress``, with which running tools and callbacks send data to the client."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -19,15 +19,15 @@ from stream_protocol.stream import DATA_WIDGET_PROVIDER, PROGRESS_PART
 from stream_protocol.wire import InvalidArgumentError, argument_error, check_flag, check_text, json_value
 
 if TYPE_CHECKING:
-    from google.adk.tools.mcp_tool.mcp_tool import ProgressFnT  # loads the extra
+    from google.adk.tools.mcp_tool.mcp_tool import ProgressFnT  # importing it needs the extra
 
 T = TypeVar("T")
 
 MAX_MESSAGE: Final = 500
-"""The most characters of a message about progress: it may come from a foreign server, and is stored."""
+"""The most characters of a progress message, which may come from a foreign server, and is stored."""
 
 _STORING: Final = Lock()
-"""Tools inside an ``AgentTool`` may store with one call, from several threads."""
+"""Lock for storing data, because tools inside an ``AgentTool`` may store with the same call from several threads."""
 
 
 @overload
@@ -46,23 +46,23 @@ def emit_data(
     name: str | DataPart[Any],
     data: Any,
     *,
-    id: str | None = None,  # noqa: A002 - the part's key
+    id: str | None = None,  # noqa: A002 - the key in the part
     transient: bool = False,
 ) -> None:
-    """Sends a part ``data-<name>`` to the page: from a tool at once, from a callback with the agent's next event.
+    """Send a part ``data-<name>`` to the client: from a tool at once, from a callback with the agent's next event.
 
-    ``name``: a name, or what ``data_part`` declared, whose model the data must fit. A later call with the same name and
-    ``id`` replaces the data of the part; without ``id`` each call makes a new part. Any thread may call it.
+    ``name``: a name, or a part declared with ``data_part``, whose model the data must match. A later call with the same
+    name and ``id`` replaces the data of the part; without ``id`` each call creates a new part. Any thread may call it.
 
-    ADK stores the part with the event of the tool or of the callback, in its own field for UI widgets, so history has
-    it, too. A part from inside an ``AgentTool`` is in the message of its agent; if that is not shown, it is stored with
-    the event of that tool. Without a service, the part comes with that event.
+    ADK stores the part with the event of the tool or callback, in ADK's field for UI widgets, so history contains it. A
+    part from an agent inside an ``AgentTool`` belongs to the message of that agent. If the client is not shown that
+    message, the part is stored with the event of the ``AgentTool``. Without a service, the part comes with this event.
 
-    ``transient``: the part is sent at once and not stored. The page gets it through ``onData`` alone, as the AI SDK
-    defines it. Without a service nobody gets it.
+    ``transient``: the part is sent at once and not stored. The client gets it only through ``onData``, as the AI SDK
+    defines it. Without a service the part is dropped.
 
-    Raises ``StreamProtocolError`` for a name with other characters than letters, digits, ``_`` and ``-``, and for one
-    that begins with ``adk-``. Raises ``ValueError`` for data that is not JSON, or not of the part's model.
+    Raises ``StreamProtocolError`` for a name with other characters than letters, digits, ``_`` and ``-``, and for a
+    name that begins with ``adk-``. Raises ``ValueError`` for data that is not JSON, or does not match the part's model.
     """
     _check_context("context", context, "the context of a tool or a callback")
     check_text("id", id, or_none=True)
@@ -89,17 +89,17 @@ def emit_data(
 def report_progress(
     tool_context: Context, progress: float, total: float | None = None, message: str | None = None
 ) -> None:
-    """Shows on the card of the tool's call how far the tool is. Any thread may call it, as often as it likes.
+    """Show the tool's progress on the card of its call. Any thread may call it, at any rate.
 
-    ``progress``: a number that grows. ``total``: its last value, if that is known. ``message``: what the tool does now,
-    in up to 500 characters. A longer one is cut.
+    ``progress``: a number that increases. ``total``: its final value, if known. ``message``: the current activity of
+    the tool. A message of more than 500 characters is truncated.
 
-    The page gets a part ``data-adk-progress`` whose id is that of the call. Some reports a second are sent, and the
-    last one always. That one is stored with the tool's event, so history has it, too. Inside an ``AgentTool``
-    the report shows in the message of its agent; if that is not shown, on the card of that tool.
+    The client gets a part ``data-adk-progress`` with the id of the call. A few reports per second are sent, and always
+    the last report. The last report is stored with the tool's event, so history contains it. Inside an ``AgentTool``
+    the report appears in the message of its agent. If the client is not shown that message, it appears on the card of
+    the ``AgentTool``.
 
-    Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are negative or
-    not finite.
+    Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are negative or not finite.
     """
     _check_context("tool_context", tool_context, "the context of a tool")
     data = _progress_data(progress, total, message)
@@ -115,10 +115,10 @@ def mcp_progress(
     callback_context: Context | None = None,
     **_: Any,
 ) -> "ProgressFnT | None":
-    """Shows the progress of an MCP server's tools: ``McpToolset(…, progress_callback=mcp_progress)``.
+    """Show the progress of an MCP server's tools: ``McpToolset(…, progress_callback=mcp_progress)``.
 
-    ADK calls it for each call of a tool, and the server's progress notifications become those of ``report_progress``.
-    Returns ``None`` outside a call. Raises ``StreamProtocolError`` for other arguments than ADK's.
+    ADK calls it for each tool call, and the server's progress notifications are sent as by ``report_progress``. Returns
+    ``None`` outside a call. Raises ``StreamProtocolError`` for arguments that ADK does not pass.
     """
     check_text("tool_name", tool_name)
     if callback_context is None:
@@ -147,9 +147,10 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
 
 
 def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
-    """Return what sends the progress of this call, from anywhere; ``None`` if the context is not that of a call.
+    """Return a function that sends the progress of this call from any task; ``None`` if the context does not belong to
+    a call.
 
-    A notification of an MCP server comes in a task of the server's session, which may belong to another run.
+    An MCP server's notification arrives in a task of the server's session, which may belong to another run.
     """
     scope = scope_of(context)
     shown = context if scope is None else scope.shown or context
@@ -183,13 +184,14 @@ def _posted(context: Context, widget: UiWidget) -> Event:
 
 
 def _store(context: Context, widget: UiWidget) -> None:
-    """Has ADK store the widget with the next event of this context."""
+    """Let ADK store the widget with the next event of this context."""
     with _STORING:
         widgets = context.actions.render_ui_widgets or []
-        place = next((place for place, one in enumerate(widgets) if one.id == widget.id), None)
+        place = next((place for place, stored in enumerate(widgets) if stored.id == widget.id), None)
         if place is None:
             context.render_ui_widget(widget)
-        else:  # ADK refuses a second widget of the same id in one event; here it replaces the first
+        else:  # replaced here, because ADK refuses two widgets with one id in an event
             widgets[place] = widget
-    # After an agent callback without a result, ADK yields an event only for a changed state. It stores no `temp:` keys.
+    # After an agent callback without a result, ADK yields an event only if the state has changed. `temp:` keys are not
+    # stored.
     context.state["temp:adk_ui_stream"] = True

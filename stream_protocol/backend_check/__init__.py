@@ -1,13 +1,13 @@
-"""Checks a chat backend in any language, as stock AI SDK clients use it.
+"""Checks a chat backend in any language with the requests that AI SDK clients send.
 
 Where to change what:
 
 - ``_settings``: prompts, routes and headers.
-- ``_stock_client``: requests, and the folding and judging of responses.
+- ``_stock_client``: a chat client; sends requests, and checks the responses.
 - ``_stream_checks``, ``_chat_checks``, ``_tool_checks``, ``_durable_checks``: the checks of each profile.
 - ``_steps``: steps that several checks share.
 - ``_run``: limits and order.
-- ``_results``: declared checks and their outcomes.
+- ``_results``: checks and their outcomes.
 - ``_report``: the report as JSON, and the badge.
 """
 

@@ -1,4 +1,4 @@
-"""The checks of the profile ``chat``: several turns, edits, files, errors, and connections that break."""
+"""Checks of the profile ``chat``: several turns, edits, files, errors, and connections that break."""
 
 import asyncio
 from typing import Final
@@ -14,13 +14,13 @@ from stream_protocol.backend_check._steps import (
     require_text,
     running,
 )
-from stream_protocol.backend_check._stock_client import Answer, Backend, Chat
+from stream_protocol.backend_check._stock_client import Backend, Chat, ChatResponse
 
 VALIDATION: Final = "ai: ui/validate-ui-messages.ts, which strips unknown keys"
 ERRORS: Final = "ai: docs/04-ai-sdk-ui/21-error-handling.mdx"
 FILE: Final = {"mediaType": "text/plain", "filename": "note.txt", "url": "data:text/plain;base64,SGVsbG8="}
 TRIES: Final = 2
-"""A provider that fails is often fine at the next try, and the other way round."""
+"""Attempts per prompt, since a failing model provider often succeeds at the next attempt, and the reverse."""
 
 
 async def _several_turns(backend: Backend) -> None:
@@ -28,7 +28,7 @@ async def _several_turns(backend: Backend) -> None:
     for _ in range(3):
         require_text(await chat.send(first_prompt(backend)))
     if len(chat.messages) != 6:
-        raise BrokenError(f"Three turns are {len(chat.messages)} messages, not 6: ids are used again.")
+        raise BrokenError(f"After three turns the chat has {len(chat.messages)} messages, not 6: ids are reused.")
 
 
 async def _regenerate(backend: Backend) -> None:
@@ -43,19 +43,19 @@ async def _edit(backend: Backend) -> None:
     await chat.send(first_prompt(backend))
     del chat.messages[1:]
     edited = chat.messages[0]["id"]
-    answer = await chat.submit(message_id=edited)
-    if answer.start_id == edited:
-        raise BrokenError("The answer has the id of the user message, and overwrites it.", chunk=answer.chunks[0])
-    require_text(answer)
+    response = await chat.submit(message_id=edited)
+    if response.start_id == edited:
+        raise BrokenError("The response has the id of the user message, and overwrites it.", chunk=response.chunks[0])
+    require_text(response)
 
 
 async def _file(backend: Backend) -> None:
     chat = Chat(backend)
     chat.add_user_message(first_prompt(backend, "file"), FILE)
-    async with chat.open() as answer:
-        if not await require_stream_or_refusal(answer):
-            raise NotOfferedError(f"The server answers a message with a file with HTTP {answer.status}.")
-    chat.judge(answer)
+    async with chat.open() as response:
+        if not await require_stream_or_refusal(response):
+            raise NotOfferedError(f"A message with a file gets HTTP {response.status}.")
+    chat.judge(response)
 
 
 async def _repeated_post(backend: Backend) -> None:
@@ -63,18 +63,18 @@ async def _repeated_post(backend: Backend) -> None:
     chat.add_user_message(first_prompt(backend))
     again = chat.copy()
     await chat.submit()
-    async with again.open() as answer:
-        await require_stream_or_refusal(answer)
+    async with again.open() as response:
+        await require_stream_or_refusal(response)
 
 
 async def _cut_connection(backend: Backend) -> None:
     chat = Chat(backend)
     chat.add_user_message(first_prompt(backend, "long"))
-    async with chat.open() as answer:
-        await answer.require_stream()
-        await answer.read(until=has_text)
-    answer.require_readable()
-    chat.keep(answer)
+    async with chat.open() as response:
+        await response.require_stream()
+        await response.read(until=has_text)
+    response.require_readable()
+    chat.keep(response)
     require_text(await chat.send(first_prompt(backend)))
 
 
@@ -100,15 +100,15 @@ async def _extra_keys(backend: Backend) -> None:
 
 async def _unusual_text(backend: Backend) -> None:
     require_text(await Chat(backend).send("\N{WAVING HAND SIGN} \N{RIGHT-TO-LEFT OVERRIDE} </script>"))
-    for rare in ("\0", "\ud83d"):
+    for character in ("\0", "\ud83d"):
         chat = Chat(backend)
-        chat.add_user_message(rare)
-        async with chat.open() as answer:
-            await require_stream_or_refusal(answer)
+        chat.add_user_message(character)
+        async with chat.open() as response:
+            await require_stream_or_refusal(response)
 
 
 async def _error(backend: Backend) -> None:
-    for prompt in backend.candidates("error"):
+    for prompt in backend.prompts("error"):
         for _ in range(TRIES):
             chat = Chat(backend)
             if (text := await _error_text(chat, prompt)) is None:
@@ -121,30 +121,30 @@ async def _error(backend: Backend) -> None:
 
 
 async def _error_text(chat: Chat, prompt: str) -> str | None:
-    """The text of the error that the user sees, if the answer is one."""
+    """Send the prompt. Return the error text that the user sees; ``None`` if there is no error."""
     chat.add_user_message(prompt)
-    async with chat.open() as answer:
-        await answer.read()
-    if answer.status >= 400:
-        return answer.body.decode(errors="replace")
-    chat.judge(answer)
-    chat.keep(answer)
-    return _chunk_text(answer)
+    async with chat.open() as response:
+        await response.read()
+    if response.status >= 400:
+        return response.body.decode(errors="replace")
+    chat.judge(response)
+    chat.keep(response)
+    return _chunk_text(response)
 
 
-def _chunk_text(answer: Answer) -> str | None:
-    return next((str(chunk.get("errorText")) for chunk in answer.chunks if chunk["type"] == "error"), None)
+def _chunk_text(response: ChatResponse) -> str | None:
+    return next((str(chunk.get("errorText")) for chunk in response.chunks if chunk["type"] == "error"), None)
 
 
 CHAT_CHECKS: Final = (
-    Check("several turns", "chat", "Each answer is a message of its own.", CHAT, ("text",), _several_turns),
-    Check("regenerate", "chat", "`regenerate()` gets a new answer.", CHAT, ("text",), _regenerate),
+    Check("several turns", "chat", "Each turn adds a new assistant message.", CHAT, ("text",), _several_turns),
+    Check("regenerate", "chat", "`regenerate()` gets a new response.", CHAT, ("text",), _regenerate),
     Check("edit", "chat", "An edit does not overwrite the user message.", CHAT, ("text",), _edit),
     Check("file", "chat", "A message may have a file.", CHAT, ("file",), _file),
-    Check("error", "chat", "An error is one for the user, and the chat goes on.", ERRORS, ("text", "error"), _error),
-    Check("repeated POST", "chat", "A repeated POST is a 4xx or a stream.", TRANSPORT, ("text",), _repeated_post),
-    Check("cut connection", "chat", "After a cut the chat goes on.", CHAT, ("text", "long"), _cut_connection),
-    Check("second tab", "chat", "A second tab is answered or refused.", CHAT, ("text", "long"), _second_tab),
-    Check("extra keys", "chat", "Keys that the server does not know do no harm.", VALIDATION, ("text",), _extra_keys),
-    Check("unusual text", "chat", "Rare characters are answered or refused.", TRANSPORT, ("text",), _unusual_text),
+    Check("error", "chat", "An error has no traceback, and the chat continues.", ERRORS, ("text", "error"), _error),
+    Check("repeated POST", "chat", "A repeated POST gets a 4xx or a stream.", TRANSPORT, ("text",), _repeated_post),
+    Check("cut connection", "chat", "The chat continues after a disconnect.", CHAT, ("text", "long"), _cut_connection),
+    Check("second tab", "chat", "A POST of a second tab gets a 4xx or a stream.", CHAT, ("text", "long"), _second_tab),
+    Check("extra keys", "chat", "Unknown keys in a message are ignored.", VALIDATION, ("text",), _extra_keys),
+    Check("unusual text", "chat", "Rare characters get a 4xx or a stream.", TRANSPORT, ("text",), _unusual_text),
 )

@@ -1,4 +1,4 @@
-"""The report of a check as JSON, and its badge."""
+"""The report of a checked backend as JSON, and its badge."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -8,7 +8,10 @@ from stream_protocol.wire import AiSdkVersion, json_value
 
 
 def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result]:
-    """The broken checks, and those of claimed profiles that the server does not offer, unless the settings say so."""
+    """Return the broken checks, and the checks of ``claimed`` profiles that the server does not offer.
+
+    A feature that the settings declare as missing is not a failure.
+    """
     return [
         each
         for each in results
@@ -18,7 +21,7 @@ def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result
 
 
 def badge(results: Sequence[Result], versions: Sequence[AiSdkVersion]) -> Mapping[str, Any]:
-    """A badge in the form of shields.io's endpoint: how many checks of each profile hold."""
+    """Return a badge for an endpoint of shields.io: the number of passed checks of each profile."""
     counts = []
     for profile in PROFILES:
         outcomes = [each.outcome for each in results if each.check.profile == profile]
@@ -36,7 +39,7 @@ def badge(results: Sequence[Result], versions: Sequence[AiSdkVersion]) -> Mappin
 def report(
     url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Collection[str]
 ) -> Mapping[str, Any]:
-    """The report as JSON values."""
+    """Return the report as JSON values."""
     return {
         "url": url,
         "aiSdk": [*versions],

@@ -1,4 +1,4 @@
-"""Results of checks, and the exceptions by which a check ends early."""
+"""Checks, their results, and the exceptions that end a check early."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ PROFILES: Final = ("stream", "chat", "tools", "durable")
 
 
 class Outcome(StrEnum):
-    """The outcome of a check."""
+    """Outcome of a check."""
 
     HOLDS = "holds"
     BROKEN = "broken"
@@ -20,11 +20,15 @@ class Outcome(StrEnum):
 
 
 class NoBackendError(Exception):
-    """There is nothing to check at the address. The message is one line."""
+    """No chat endpoint was found at the address. The message is one line."""
 
 
 class BrokenError(Exception):
-    """The server breaks the rule. ``source``: that of the rule, if it is not the check's own."""
+    """The server breaks the rule of a check.
+
+    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: source of the rule, if it is not the
+    check's.
+    """
 
     def __init__(self, reason: str, *, chunk: Any = None, source: str | None = None) -> None:
         super().__init__(reason)
@@ -34,7 +38,7 @@ class BrokenError(Exception):
 
 
 class NotOfferedError(Exception):
-    """The server does not have the feature."""
+    """The server does not have the feature. ``declared``: the settings say so."""
 
     def __init__(self, reason: str, *, declared: bool = False) -> None:
         super().__init__(reason)
@@ -44,7 +48,7 @@ class NotOfferedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A rule, and the steps that try it. ``needs``: the settings without which it cannot be tried."""
+    """A rule, its source, and the steps that test the rule. ``needs``: features whose prompts the steps use."""
 
     name: str
     profile: str
@@ -56,7 +60,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of one check. ``chunk``: the chunk that breaks the rule, if one does."""
+    """Result of one check. ``chunk``: the chunk that breaks the rule, if there is one."""
 
     check: Check
     outcome: Outcome
@@ -64,4 +68,4 @@ class Result:
     chunk: Any = None
     source: str = ""
     declared: bool = False
-    """The settings say that the server does not offer this."""
+    """True if the settings say that the server does not offer the feature."""

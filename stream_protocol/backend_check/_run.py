@@ -1,4 +1,4 @@
-"""Runs checks against a server, several at a time, each within its time limit."""
+"""Runs the checks against a server, several at a time, each with a time limit."""
 
 import asyncio
 import socket
@@ -28,8 +28,9 @@ from stream_protocol.wire import AI_SDK_VERSIONS, AiSdkVersion
 CHECKS: Final = (*STREAM_CHECKS, *CHAT_CHECKS, *TOOL_CHECKS, *DURABLE_CHECKS)
 AT_A_TIME: Final = 4
 SMALL_BUFFER: Final = 4096
-"""Bytes that the kernel takes for a slow reader."""
-SILENCES_PER_CHECK: Final = 4
+"""Bytes of the receive buffer of a slow reader."""
+TIMEOUTS_PER_CHECK: Final = 4
+"""Time limit of a check, in multiples of ``Settings.timeout``."""
 
 
 async def run_checks(
@@ -39,12 +40,14 @@ async def run_checks(
     profiles: Collection[str] = PROFILES,
     versions: Sequence[AiSdkVersion] = AI_SDK_VERSIONS,
 ) -> list[Result]:
-    """Returns a result for each check of the profiles. Raises ``NoBackendError`` if there is no chat at the address."""
+    """Return a result for each check of the profiles. Raises ``NoBackendError`` if there is no chat endpoint at the
+    URL.
+    """
     settings = settings or Settings()
     slow = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)])
     async with _client(settings) as http, _client(settings, slow) as slow_http:
         backend = Backend(url, settings, http, slow_http, versions)
-        await _reach(backend)
+        await _require_backend(backend)
         first, *others = [check for check in CHECKS if check.profile in profiles]
         results = [await _run(first, backend)]
         free = asyncio.Semaphore(AT_A_TIME)
@@ -66,30 +69,31 @@ def _client(settings: Settings, transport: httpx.AsyncBaseTransport | None = Non
     )
 
 
-async def _reach(backend: Backend) -> None:
-    """Sends a request without messages, whose answer does not matter if it comes from a chat."""
+async def _require_backend(backend: Backend) -> None:
+    """Send a request without messages. Raises ``NoBackendError`` for a status that a chat endpoint does not return."""
     try:
         status, _ = await backend.post_raw(b"{}")
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise NoBackendError(f"{backend.url}: cannot connect: {str(error) or type(error).__name__}") from None
     if status in MISSING:
-        raise NoBackendError(f"{backend.url}: POST is HTTP {status}; --url is the address of the chat itself")
+        raise NoBackendError(f"{backend.url}: POST gets HTTP {status}: pass the URL of the chat endpoint as --url")
     if status in (401, 403):
-        raise NoBackendError(f"{backend.url}: HTTP {status}; set the headers of a user in the file of --prompts")
+        raise NoBackendError(f"{backend.url}: HTTP {status}: set a user's `headers` in the file of --prompts")
 
 
 async def _run(check: Check, backend: Backend) -> Result:
     try:
         for feature in check.needs:
-            backend.candidates(feature)
-        async with asyncio.timeout(SILENCES_PER_CHECK * backend.settings.timeout):
+            backend.prompts(feature)
+        async with asyncio.timeout(TIMEOUTS_PER_CHECK * backend.settings.timeout):
             await check.steps(backend)
     except NotOfferedError as error:
         return Result(check, Outcome.NOT_OFFERED, error.reason, declared=error.declared)
     except BrokenError as error:
         return Result(check, Outcome.BROKEN, error.reason, error.chunk, error.source or check.source)
     except TimeoutError:
-        return Result(check, Outcome.BROKEN, "The check takes too long.", source=check.source)
+        seconds = TIMEOUTS_PER_CHECK * backend.settings.timeout
+        return Result(check, Outcome.BROKEN, f"The check takes more than {seconds:g} seconds.", source=check.source)
     except httpx.HTTPError as error:
         return Result(check, Outcome.BROKEN, f"The request fails: {error!r}.", source=check.source)
     return Result(check, Outcome.HOLDS)

@@ -1,4 +1,4 @@
-"""Settings of a check: prompts, routes and headers, from a TOML file or for the servers of this package."""
+"""Settings of a check: prompts, routes and headers. The defaults fit the servers of this package."""
 
 import math
 import tomllib
@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any, Final
 
 Prompts = tuple[str, ...]
-"""Prompts that are tried in turn. None: the server does not offer the feature."""
+"""Prompts that are tried in turn. Empty if the server does not offer the feature."""
 
 
 class SettingsError(ValueError):
-    """The settings cannot be used. The message is one line."""
+    """The settings file cannot be used. The message is one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Defaults: prompts for ``adk-ui-stream demo`` and for the project of ``adk-ui-stream init``."""
+    """Prompts, routes and headers of a check.
+
+    Default prompts are for ``adk-ui-stream demo`` and for the project of ``adk-ui-stream init``.
+    """
 
     text: Prompts = ("Hello",)
     tool: Prompts = ("Compare the weather in Oslo and Rome", "What is on my list?")
@@ -32,10 +35,10 @@ class Settings:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 30.0
-    """Seconds that a response may be silent. A check may take four times as long."""
+    """Seconds without a byte of the response before it fails. A check may take four times as long."""
 
     def prompts(self, name: str) -> Prompts:
-        """The prompts of a feature such as ``tool``."""
+        """Return the prompts of a feature such as ``tool``."""
         return getattr(self, name)  # type: ignore[no-any-return]  # a field's name
 
 
@@ -45,7 +48,7 @@ _TABLES: Final = ("headers", "body")
 
 
 def read_settings(path: str | Path) -> Settings:
-    """Returns the settings in a TOML file. Raises ``SettingsError``."""
+    """Return the settings in a TOML file. Raises ``SettingsError`` if the file cannot be used."""
     try:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -57,7 +60,7 @@ def read_settings(path: str | Path) -> Settings:
     known = [each.name for each in fields(Settings)]
     for name in values:
         if name not in known:
-            raise SettingsError(f"{path}: unknown key `{name}`; known are {', '.join(known)}")
+            raise SettingsError(f"{path}: unknown key `{name}`: use one of {', '.join(known)}")
     return replace(Settings(), **{name: _checked(path, name, value) for name, value in values.items()})
 
 
@@ -74,7 +77,7 @@ def _checked(path: str | Path, name: str, value: Any) -> Any:
     if name in _TABLES and not isinstance(value, dict):
         raise SettingsError(f"{path}: `{name}` must be a table")
     if name == "headers" and not all(isinstance(each, str) and each.isascii() for each in value.values()):
-        raise SettingsError(f"{path}: each header must be a text of ASCII characters")
+        raise SettingsError(f"{path}: each value in `headers` must be a text of ASCII characters")
     if name == "timeout":
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0 < value < math.inf:

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from stream_protocol.backend_check._results import BrokenError, NotOfferedError
-from stream_protocol.backend_check._stock_client import Answer, Backend, Chat
+from stream_protocol.backend_check._stock_client import Backend, Chat, ChatResponse
 
 TRANSPORT: Final = "ai: ui/http-chat-transport.ts"
 CHAT: Final = "ai: ui/chat.ts"
@@ -13,72 +13,75 @@ TOOLS: Final = "ai: docs/04-ai-sdk-ui/03-chatbot-tool-usage.mdx"
 HTTP: Final = "RFC 9110, section 15.5"
 
 MISSING: Final = (404, 405, 501)
-"""The statuses of a route that the server does not have."""
+"""HTTP statuses of a route that the server does not have."""
 
 
 def first_prompt(backend: Backend, feature: str = "text") -> str:
-    """The prompt for a feature that each answer shows."""
-    return backend.candidates(feature)[0]
+    """Return the first prompt of a feature that every response has, such as text."""
+    return backend.prompts(feature)[0]
 
 
-def has_text(answer: Answer) -> bool:
-    """True once a text has begun."""
-    return bool(answer.text)
+def has_text(response: ChatResponse) -> bool:
+    """Return True if the response has begun a text."""
+    return bool(response.text)
 
 
-def require_text(answer: Answer) -> None:
-    """Raises ``BrokenError`` for an answer without text."""
-    if not has_text(answer):
-        raise BrokenError("The answer has no text.", chunk=answer.last_chunk)
+def require_text(response: ChatResponse) -> None:
+    """Raise ``BrokenError`` if the response has no text."""
+    if not has_text(response):
+        raise BrokenError("The response has no text.", chunk=response.last_chunk)
 
 
-async def ask_for(backend: Backend, feature: str, shows: Callable[[Answer], object], missing: str) -> Chat:
-    """The chat whose answer shows the feature. Raises ``NotOfferedError`` if no prompt of the feature leads to one.
+async def ask_for(backend: Backend, feature: str, shows: Callable[[ChatResponse], object], missing: str) -> Chat:
+    """Send the prompts of a feature until a response shows it. Return the chat with this response.
 
-    Of the checks that begin with it, only the first reports that the answer is broken.
+    Raises ``NotOfferedError`` if no response shows the feature. If several checks get the same broken response, only
+    the first of them reports it.
     """
-    prompts = backend.candidates(feature)
+    prompts = backend.prompts(feature)
     for prompt in prompts:
         chat = Chat(backend)
         try:
-            answer = await chat.send(prompt)
+            response = await chat.send(prompt)
         except BrokenError:
-            if feature in backend.broken:
-                raise NotOfferedError(f'Not tried: the answer to "{prompt}" is broken.') from None
-            backend.broken.add(feature)
+            if feature in backend.broken_features:
+                raise NotOfferedError(f'Not checked: the response to "{prompt}" is broken.') from None
+            backend.broken_features.add(feature)
             raise
-        if shows(answer):
-            backend.fitting[feature] = prompt
+        if shows(response):
+            backend.working_prompts[feature] = prompt
             return chat
-    asked = " or ".join(f'"{prompt}"' for prompt in prompts)
-    raise NotOfferedError(f"No {missing} after {asked}.")
+    tried = " or ".join(f'"{prompt}"' for prompt in prompts)
+    raise NotOfferedError(f"No {missing} after {tried}.")
 
 
-async def require_stream_or_refusal(answer: Answer) -> bool:
-    """Reads the whole answer. Returns False for a 4xx, and raises ``BrokenError`` for anything but a stream."""
-    if 400 <= answer.status < 500:
-        await answer.read()
+async def require_stream_or_refusal(response: ChatResponse) -> bool:
+    """Read the whole response. Returns False for a 4xx. Raises ``BrokenError`` if it is neither a 4xx nor a stream."""
+    if 400 <= response.status < 500:
+        await response.read()
         return False
-    await answer.require_stream()
-    await answer.read()
-    answer.require_readable()
+    await response.require_stream()
+    await response.read()
+    response.require_readable()
     return True
 
 
 @asynccontextmanager
-async def running(chat: Chat) -> AsyncIterator[Answer]:
-    """The answer to a long prompt, whose first words have come."""
+async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
+    """Send the ``long`` prompt. Yields its response once the first text has come."""
     chat.add_user_message(first_prompt(chat.backend, "long"))
-    async with chat.open() as answer:
-        await answer.require_stream()
-        await answer.read(until=has_text)
-        answer.require_readable()
-        if answer.terminal is not None or answer.ended:
-            raise NotOfferedError("The answer to the `long` prompt ends at once. Name a prompt with a longer answer.")
-        yield answer
+    async with chat.open() as response:
+        await response.require_stream()
+        await response.read(until=has_text)
+        response.require_readable()
+        if response.terminal is not None or response.ended:
+            raise NotOfferedError(
+                "The response to the `long` prompt is too short: set a prompt with a longer response."
+            )
+        yield response
 
 
-def judge_alone(answer: Answer, backend: Backend) -> None:
-    """Judges an answer that no other one comes before."""
-    Chat(backend).judge(answer)
-    answer.require_readable()
+def judge_alone(response: ChatResponse, backend: Backend) -> None:
+    """Check a response by the rules for streams, as the first response of its chat."""
+    Chat(backend).judge(response)
+    response.require_readable()

@@ -1,4 +1,4 @@
-"""A chat client that sends the requests of ``DefaultChatTransport`` and folds responses as ``useChat`` does.
+"""Chat client that sends the requests of ``DefaultChatTransport`` and reads responses as ``useChat`` does.
 
 Requests: ``ui/http-chat-transport.ts`` and ``ui/chat.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
 """
@@ -27,33 +27,33 @@ _EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
 _ID_CHARACTERS: Final = string.ascii_letters + string.digits
 _EXCERPT: Final = 200
 _MAX_BYTES: Final = 64 * 2**20
-"""A longer response is refused."""
+"""Maximum bytes of a response. A longer response fails the check."""
 
 SLOW_SECONDS: Final = 0.05
-"""The pause of a slow reader after each piece."""
+"""Seconds that a slow reader pauses after each piece."""
 
 REDUCER: Final = "ai: ui/process-ui-message-stream.ts"
 
 
 def random_id() -> str:
-    """An id as ``generateId`` of the AI SDK makes it."""
+    """Return an id in the form of the AI SDK's ``generateId``."""
     return "".join(secrets.choice(_ID_CHARACTERS) for _ in range(16))
 
 
 def calls_of(message: UIMessage, *states: str) -> list[ToolPart]:
-    """The tool calls of a message in these states."""
+    """Return the tool calls of a message that are in one of these states."""
     return [part for part in message["parts"] if is_tool_part(part) and part["state"] in states]
 
 
 def client_calls(message: UIMessage) -> list[ToolPart]:
-    """The calls of the last step that wait for the page's output."""
+    """Return the tool calls of the last step that wait for an output of the page."""
     step = {"parts": message["parts"][step_start(message["parts"]) :]}
     calls = calls_of(cast("UIMessage", step), "input-available")
     return [call for call in calls if not call.get("providerExecuted") and "approval" not in call]
 
 
-class Answer:
-    """A response that is being read. ``message`` is what the page shows so far."""
+class ChatResponse:
+    """A chat response while it is read. ``message``: the assistant message that the page shows so far."""
 
     def __init__(
         self, response: httpx.Response, ai_sdk: AiSdkVersion, *, continued: UIMessage | None, replay: bool
@@ -70,27 +70,27 @@ class Answer:
 
     @property
     def message(self) -> UIMessage:
-        """The message so far."""
+        """The assistant message so far."""
         return self._reducer.message
 
     @property
     def text(self) -> str:
-        """All text so far."""
+        """All text of the message so far."""
         parts = cast("list[Mapping[str, Any]]", self.message["parts"])
         return "".join(part["text"] for part in parts if part["type"] == "text")
 
     @property
     def terminal(self) -> str | None:
-        """The type of the chunk that ends the answer, if it has come."""
+        """Type of the chunk that ended the response: ``finish``, ``abort`` or ``error``; ``None`` before it."""
         return next((each["type"] for each in self.chunks if each["type"] in ("finish", "abort", "error")), None)
 
     def calls(self, *states: str) -> list[ToolPart]:
-        """The tool calls in these states."""
+        """Return the tool calls that are in one of these states."""
         return calls_of(self.message, *states)
 
     @property
-    def judged_body(self) -> bytes:
-        """The body for ``check_stream``, which does not know the ids that the client gives to messages."""
+    def body_with_id(self) -> bytes:
+        """The body for ``check_stream``. If ``start`` has no message id, the id that the client generated is added."""
         body = bytes(self.body)
         if self.start_id is not None or not self.chunks or self.chunks[0]["type"] != "start":
             return body
@@ -98,19 +98,19 @@ class Answer:
 
     @property
     def start_id(self) -> str | None:
-        """The id in the first ``start`` chunk, if it has one."""
+        """Message id in the first ``start`` chunk, or ``None``."""
         starts = (cast("Mapping[str, Any]", each) for each in self.chunks if each["type"] == "start")
         return next((start["messageId"] for start in starts if "messageId" in start), None)
 
-    async def read(self, *, until: Callable[["Answer"], bool] = lambda _: False, pause: float = 0) -> None:
-        """Reads to the end, or until the condition holds after a piece. ``pause``: seconds after each piece."""
+    async def read(self, *, until: Callable[["ChatResponse"], bool] = lambda _: False, pause: float = 0) -> None:
+        """Read to the end, or until the condition is true after a piece. ``pause``: seconds after each piece."""
         while not self.ended and not until(self):
             try:
                 self._take(await anext(self._pieces))
             except StopAsyncIteration:
                 self.ended = True
             except httpx.TimeoutException:
-                raise BrokenError("The response is silent for too long.", chunk=self.last_chunk) from None
+                raise BrokenError("The response sent nothing until the timeout.", chunk=self.last_chunk) from None
             except httpx.HTTPError as error:
                 text = f"The connection is cut: {error}."
                 raise BrokenError(text, chunk=self.last_chunk, source="HTTP; ai: ui/chat.ts") from None
@@ -118,7 +118,7 @@ class Answer:
 
     @property
     def last_chunk(self) -> AnyChunk | None:
-        """The newest chunk."""
+        """Newest chunk, or ``None``."""
         return self.chunks[-1] if self.chunks else None
 
     def _take(self, piece: bytes) -> None:
@@ -139,19 +139,19 @@ class Answer:
             self.error = error
 
     async def require_stream(self) -> None:
-        """Raises ``BrokenError`` unless the response is successful."""
+        """Raise ``BrokenError`` unless the status is 2xx with a body."""
         if not 200 <= self.status < 300 or self.status == 204:
             await self.read()
             raise BrokenError(f"HTTP {self.status} instead of a stream: {_excerpt(self.body)}")
 
     def require_readable(self) -> None:
-        """Raises ``BrokenError`` if a client fails at a chunk. An ``error`` chunk is a failure, too."""
+        """Raise ``BrokenError`` if the client failed at a chunk. An ``error`` chunk is a failure, too."""
         if self.error is not None:
             raise BrokenError(f"The client fails: {self.error}", chunk=self.last_chunk, source=REDUCER)
 
 
 class Backend:
-    """The server under check, and what all checks share."""
+    """The server under check, with the settings and findings that all checks share."""
 
     def __init__(
         self,
@@ -165,35 +165,35 @@ class Backend:
         self.settings = settings
         self.http = http
         self.slow_http = slow_http
-        """Its connections have a small buffer, so that the server has to wait for a slow reader."""
+        """Client with a small receive buffer, so that the server has to wait for a slow reader."""
         self.versions = versions
         self.reported: set[Rule] = set()
-        """Broken rules of streams that a check has reported for a plain answer. Others do not repeat them."""
-        self.broken: set[str] = set()
-        """Features whose answer is broken. One check has reported it."""
-        self.fitting: dict[str, str] = {}
-        """Feature -> the prompt that has shown it."""
+        """Rules of streams that the check ``text answer`` has reported as broken. Other checks do not repeat them."""
+        self.broken_features: set[str] = set()
+        """Features with a broken response that a check has reported."""
+        self.working_prompts: dict[str, str] = {}
+        """Feature -> the prompt that has led to it."""
 
     def route(self, template: str, chat_id: str) -> str:
-        """The address of a route of one chat."""
+        """Return the URL of a route of one chat."""
         base = urlunsplit(urlsplit(self.url)._replace(query="", fragment="")).rstrip("/")
         return urljoin(self.url, template.replace("{url}", base).replace("{id}", quote(chat_id, safe="")))
 
-    def candidates(self, feature: str) -> Sequence[str]:
-        """The prompts to try for a feature. Raises ``NotOfferedError`` if the settings name none."""
+    def prompts(self, feature: str) -> Sequence[str]:
+        """Return the prompts to try for a feature. Raises ``NotOfferedError`` if the settings have none."""
         prompts = self.settings.prompts(feature)
         if not prompts:
-            raise NotOfferedError(f"The settings say: {feature} = false.", declared=True)
-        return [self.fitting[feature]] if feature in self.fitting else prompts
+            raise NotOfferedError(f"The settings have {feature} = false.", declared=True)
+        return [self.working_prompts[feature]] if feature in self.working_prompts else prompts
 
     async def post_raw(self, content: bytes) -> tuple[int, str]:
-        """Posts any bytes. Returns the status and the start of the body."""
+        """Post any bytes. Returns the status and the beginning of the body."""
         async with self.http.stream("POST", self.url, content=content, headers=self.headers) as response:
             return response.status_code, await _beginning(response)
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of a POST."""
+        """Headers of a POST."""
         return {"content-type": "application/json", **self.settings.headers}
 
 
@@ -211,7 +211,7 @@ def _excerpt(body: bytes | bytearray) -> str:
 
 
 class Chat:
-    """One chat of a stock client: its id, and its messages."""
+    """One chat of the client: its id and its messages."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
@@ -221,79 +221,79 @@ class Chat:
         self._chunks_before = 0
 
     def copy(self) -> "Chat":
-        """The same chat in a second tab, which has read no response."""
+        """Return the same chat in a second tab, which has read no response."""
         tab = Chat(self.backend)
         tab.id, tab.messages = self.id, copy.deepcopy(self.messages)
         return tab
 
     def answer_approvals(self, *, approved: bool, reason: str | None = None) -> None:
-        """``addToolApprovalResponse`` for each call of the last message that asks."""
+        """Approve or deny each call of the last message that needs approval, as ``addToolApprovalResponse``."""
         given = {"approved": approved, **({} if reason is None else {"reason": reason})}
         for call in calls_of(self.messages[-1], "approval-requested"):
             approval = {**call["approval"], **given}
             call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]  # of any state
 
     def answer_client_tools(self, result: Mapping[str, Any]) -> None:
-        """``addToolOutput`` for each call of the last message that waits for the page."""
+        """Give each call of the last message that waits for the page a result, as ``addToolOutput``."""
         for call in client_calls(self.messages[-1]):
             call.update(result)  # type: ignore[typeddict-item]  # as above
 
-    async def send_answers(self) -> Answer:
-        """The request that ``sendAutomaticallyWhen`` makes: it continues the last message."""
+    async def send_answers(self) -> ChatResponse:
+        """Send the user's answers, as ``sendAutomaticallyWhen``. The response continues the last message."""
         return await self.submit(message_id=self.messages[-1]["id"])
 
     def add_user_message(self, text: str, *files: Mapping[str, str]) -> None:
-        """Adds the message that ``sendMessage({text, files})`` sends."""
+        """Add the message that ``sendMessage({text, files})`` sends."""
         parts = [*({"type": "file", **file} for file in files), {"type": "text", "text": text}]
         self.messages.append(cast("UIMessage", {"parts": parts, "id": random_id(), "role": "user"}))
 
-    async def send(self, text: str, *files: Mapping[str, str]) -> Answer:
-        """``sendMessage``: returns the whole answer, and raises ``BrokenError`` if the stream is not legal."""
+    async def send(self, text: str, *files: Mapping[str, str]) -> ChatResponse:
+        """Send a user message and return the whole response. Raises ``BrokenError`` if the stream is not valid."""
         self.add_user_message(text, *files)
         return await self.submit()
 
     async def submit(
         self, trigger: str = "submit-message", *, message_id: str | None = None, slow: bool = False
-    ) -> Answer:
-        """Sends the messages and reads the whole answer. ``slow``: takes little at a time, with pauses."""
+    ) -> ChatResponse:
+        """Send the messages and return the whole response. ``slow``: read slowly, with pauses."""
         http = self.backend.slow_http if slow else self.backend.http
-        async with self.open(trigger, message_id=message_id, http=http) as answer:
-            await answer.require_stream()
-            await answer.read(pause=SLOW_SECONDS if slow else 0)
-        self.judge(answer)
-        answer.require_readable()
-        self.keep(answer)
-        return answer
+        async with self.open(trigger, message_id=message_id, http=http) as response:
+            await response.require_stream()
+            await response.read(pause=SLOW_SECONDS if slow else 0)
+        self.judge(response)
+        response.require_readable()
+        self.keep(response)
+        return response
 
     @asynccontextmanager
     async def open(
         self, trigger: str = "submit-message", *, message_id: str | None = None, http: httpx.AsyncClient | None = None
-    ) -> AsyncIterator[Answer]:
-        """Sends the messages. The connection is closed at the end of the context, as ``stop()`` closes it."""
+    ) -> AsyncIterator[ChatResponse]:
+        """Send the messages and yield the response. Leaving the context closes the connection, as ``stop()`` does."""
         body = {**self.backend.settings.body, "id": self.id, "messages": self.messages, "trigger": trigger}
         if message_id is not None:
             body["messageId"] = message_id
         continued = self._continued(trigger)
         http, url = http or self.backend.http, self.backend.url
         content = json.dumps(body).encode()
-        async with http.stream("POST", url, content=content, headers=self.backend.headers) as response:
-            yield Answer(response, max(self.backend.versions), continued=continued, replay=False)
+        async with http.stream("POST", url, content=content, headers=self.backend.headers) as http_response:
+            yield ChatResponse(http_response, max(self.backend.versions), continued=continued, replay=False)
 
     @asynccontextmanager
-    async def resume(self) -> AsyncIterator[Answer]:
-        """``resumeStream()`` on a page that has been loaded anew."""
+    async def resume(self) -> AsyncIterator[ChatResponse]:
+        """Resume the run and yield the response, as ``resumeStream()`` on a reloaded page."""
         settings = self.backend.settings
         if not settings.resume:
-            raise NotOfferedError("The settings say: resume = false.", declared=True)
+            raise NotOfferedError("The settings have resume = false.", declared=True)
         url = self.backend.route(settings.resume, self.id)
-        async with self.backend.http.stream("GET", url, headers=dict(settings.headers)) as response:
-            yield Answer(response, max(self.backend.versions), continued=None, replay=True)
+        async with self.backend.http.stream("GET", url, headers=dict(settings.headers)) as http_response:
+            yield ChatResponse(http_response, max(self.backend.versions), continued=None, replay=True)
 
     async def stop(self) -> int:
-        """Calls the stop route. Returns the status."""
+        """Call the stop route. Returns the status."""
         settings = self.backend.settings
         if not settings.stop:
-            raise NotOfferedError("The settings say: stop = false.", declared=True)
+            raise NotOfferedError("The settings have stop = false.", declared=True)
         url = self.backend.route(settings.stop, self.id)
         response = await self.backend.http.post(url, json={}, headers=self.backend.headers)
         return response.status_code
@@ -302,42 +302,44 @@ class Chat:
         last = self.messages[-1] if self.messages else None
         return last if last is not None and last["role"] == "assistant" and trigger == "submit-message" else None
 
-    def keep(self, answer: Answer) -> None:
-        """Stores the message, as ``write()`` of ``ui/chat.ts`` does: in the place of the one with its id."""
-        message = copy.deepcopy(answer.message)
+    def keep(self, response: ChatResponse) -> None:
+        """Store the assistant message, as ``write()`` of ``ui/chat.ts``: it replaces the message with its id."""
+        message = copy.deepcopy(response.message)
         ids = [each["id"] for each in self.messages]
         if message["id"] in ids:
             self.messages[len(ids) - 1 - ids[::-1].index(message["id"])] = message
         elif message["parts"]:
             self.messages.append(message)
 
-    def judge(self, answer: Answer) -> None:
-        """Raises ``BrokenError`` for the first error in the answer, which stands after all earlier ones."""
-        end = b"" if answer.body.rstrip().endswith(b"[DONE]") else b"\n\ndata: [DONE]\n\n"
-        self._responses += answer.judged_body + end
-        before, self._chunks_before = self._chunks_before, self._chunks_before + len(answer.chunks)
+    def judge(self, response: ChatResponse) -> None:
+        """Check a response by the rules for streams, after all earlier responses. Raises ``BrokenError`` for the first
+        error.
+        """
+        end = b"" if response.body.rstrip().endswith(b"[DONE]") else b"\n\ndata: [DONE]\n\n"
+        self._responses += response.body_with_id + end
+        before, self._chunks_before = self._chunks_before, self._chunks_before + len(response.chunks)
         try:
             findings = [*check_stream(io.BytesIO(self._responses), versions=self.backend.versions)]
         except UnreadableError as error:
             raise BrokenError(f"The response is not a stream: {error}.", source="docs/check.md") from None
         new = [each for each in findings if (each.chunk > before or not before) and self._counts(each.rule)]
         if new:
-            raise StreamRuleError(new[0].rule, {each.rule for each in new}, *_described(new[0], answer, before))
+            raise StreamRuleError(new[0].rule, {each.rule for each in new}, *_described(new[0], response, before))
 
     def _counts(self, rule: Rule) -> bool:
         return rule.severity == Severity.ERROR and rule not in self.backend.reported
 
 
-def _described(finding: Finding, answer: Answer, before: int) -> tuple[str, AnyChunk | None]:
-    """The text of a finding, and its chunk. ``before``: the chunks of earlier answers."""
+def _described(finding: Finding, response: ChatResponse, before: int) -> tuple[str, AnyChunk | None]:
+    """Return the text of a finding, and its chunk. ``before``: number of chunks of earlier responses."""
     index = finding.chunk - before - 1
     clients = " and ".join(f"v{version}" for version in finding.versions)
-    chunk = answer.chunks[index] if 0 <= index < len(answer.chunks) else None
+    chunk = response.chunks[index] if 0 <= index < len(response.chunks) else None
     return f"{finding.rule}, chunk {index + 1}, {clients}: {finding.text}", chunk
 
 
 class StreamRuleError(BrokenError):
-    """Rules of streams are broken; the first is described."""
+    """Rules for streams are broken. The message describes the first."""
 
     def __init__(self, rule: Rule, rules: set[Rule], text: str, chunk: Any) -> None:
         super().__init__(text, chunk=chunk, source=f"docs/check.md, rule {rule}: {rule.effect}")

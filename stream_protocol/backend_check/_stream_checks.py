@@ -1,4 +1,4 @@
-"""The checks of the profile ``stream``: one answer, and requests that no client sends on purpose."""
+"""Checks of the profile ``stream``: one response, and requests that no client sends on purpose."""
 
 import json
 import time
@@ -12,7 +12,7 @@ HEADERS: Final = "ai: docs/04-ai-sdk-ui/50-stream-protocol.mdx"
 MESSAGES: Final = "ai: ui/validate-ui-messages.ts"
 DEPTH: Final = 100_000
 BUFFERED_SECONDS: Final = 1.0
-"""An answer that takes longer, and comes in one piece, is held back by a buffer."""
+"""Seconds after which a response that comes in one piece must have been held back by a buffer."""
 
 
 async def _text_answer(backend: Backend) -> None:
@@ -24,9 +24,9 @@ async def _text_answer(backend: Backend) -> None:
 
 
 async def _headers(backend: Backend) -> None:
-    answer = await Chat(backend).send(first_prompt(backend))
+    response = await Chat(backend).send(first_prompt(backend))
     for name, value in (("content-type", "text/event-stream"), ("x-vercel-ai-ui-message-stream", "v1")):
-        if not (found := answer.headers.get(name, "")).startswith(value):
+        if not (found := response.headers.get(name, "")).startswith(value):
             raise BrokenError(f"The header {name} is {found!r} instead of {value!r}.")
 
 
@@ -34,15 +34,15 @@ async def _pieces(backend: Backend) -> None:
     chat = Chat(backend)
     chat.add_user_message(first_prompt(backend, "long"))
     began = time.monotonic()
-    async with chat.open() as answer:
-        await answer.require_stream()
-        await answer.read(until=has_text)
-        answer.require_readable()
-    if answer.terminal is None and not answer.ended:
+    async with chat.open() as response:
+        await response.require_stream()
+        await response.read(until=has_text)
+        response.require_readable()
+    if response.terminal is None and not response.ended:
         return
     if (seconds := time.monotonic() - began) > BUFFERED_SECONDS:
-        raise BrokenError(f"The whole answer comes at once after {seconds:.1f} s: a buffer holds it back.")
-    raise NotOfferedError("The answer to the `long` prompt ends at once. Name a prompt with a longer answer.")
+        raise BrokenError(f"The whole response comes in one piece after {seconds:.1f} s: a buffer holds it back.")
+    raise NotOfferedError("The response to the `long` prompt is too short: set a prompt with a longer response.")
 
 
 async def _slow_reader(backend: Backend) -> None:
@@ -70,11 +70,11 @@ async def _wrong_types(backend: Backend) -> None:
 
 
 async def _no_messages(backend: Backend) -> None:
-    async with Chat(backend).open() as answer:
-        await answer.read()
-    if 400 <= answer.status < 500 or answer.terminal == "error":
+    async with Chat(backend).open() as response:
+        await response.read()
+    if 400 <= response.status < 500 or response.terminal == "error":
         return
-    raise BrokenError(f"HTTP {answer.status} without an error.", chunk=answer.last_chunk)
+    raise BrokenError(f"HTTP {response.status} without an error.", chunk=response.last_chunk)
 
 
 async def _deep_nesting(backend: Backend) -> None:
@@ -92,13 +92,13 @@ def _body(backend: Backend, messages: Any) -> bytes:
 
 
 STREAM_CHECKS: Final = (
-    Check("text answer", "stream", "An answer is a legal stream with text.", TRANSPORT, ("text",), _text_answer),
+    Check("text answer", "stream", "A response is a valid stream with text.", TRANSPORT, ("text",), _text_answer),
     Check("headers", "stream", "The response has the headers of the protocol.", HEADERS, ("text",), _headers),
-    Check("pieces", "stream", "A long answer comes in pieces.", TRANSPORT, ("long",), _pieces),
-    Check("slow reader", "stream", "A slow reader gets the whole answer.", TRANSPORT, ("text",), _slow_reader),
-    Check("not JSON", "stream", "A body that is not JSON is a 4xx.", HTTP, (), _not_json),
-    Check("empty body", "stream", "An empty body is a 4xx.", HTTP, (), _empty_body),
-    Check("wrong types", "stream", "Messages of a wrong type are a 4xx.", HTTP, (), _wrong_types),
-    Check("no messages", "stream", "A request without messages is an error.", MESSAGES, (), _no_messages),
-    Check("deep nesting", "stream", "JSON with 100,000 levels does no harm.", HTTP, (), _deep_nesting),
+    Check("pieces", "stream", "A long response comes in several pieces.", TRANSPORT, ("long",), _pieces),
+    Check("slow reader", "stream", "A slow reader gets the whole response.", TRANSPORT, ("text",), _slow_reader),
+    Check("not JSON", "stream", "A body that is not JSON gets a 4xx.", HTTP, (), _not_json),
+    Check("empty body", "stream", "An empty body gets a 4xx.", HTTP, (), _empty_body),
+    Check("wrong types", "stream", "Messages of a wrong type get a 4xx.", HTTP, (), _wrong_types),
+    Check("no messages", "stream", "A request without messages gets an error.", MESSAGES, (), _no_messages),
+    Check("deep nesting", "stream", "JSON with 100,000 levels gets no 5xx.", HTTP, (), _deep_nesting),
 )

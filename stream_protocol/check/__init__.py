@@ -2,10 +2,10 @@
 
 Where to change what:
 
-- ``_response_checker``: decides when a rule applies.
-- ``_rules``: names and severities.
+- ``_rules``: names, severities and effects of the rules.
+- ``_response_checker``: conditions of most rules.
 - ``_captured_response``: captures that are not streams.
-- ``_simulated_chat``: which message a response continues.
+- ``_simulated_chat``: the message that a response continues.
 """
 
 from stream_protocol.check._check_file import ALL_VERSIONS, check_file, check_stream

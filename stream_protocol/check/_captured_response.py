@@ -1,4 +1,4 @@
-"""Describes a captured HTTP response that is not a stream: an error, a redirect, an HTML page, nothing."""
+"""Explains why a captured HTTP response is not a stream: an error, a redirect, an HTML page, or an empty body."""
 
 import re
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ _FIELD: Final = re.compile(r"([\w-]+):[ \t]*([^\n]*?)\r?(?:\n|\Z)")
 _SSE_FIELD: Final = re.compile(r"^(?:data|event|id|retry)?:", re.MULTILINE)
 _PAGE: Final = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _ERROR_BODY: Final = re.compile(r'\s*\{\s*"(?:error|errors|detail|message)"\s*:')
-"""The beginning of a JSON error that servers send instead of a stream, captured without its head."""
+"""Beginning of a JSON error that servers send instead of a stream, captured without its headers."""
 
 _PYTHON: Final = re.compile(r"\s*(?:\[\s*)?(?:\{\s*'|b['\"])")
-"""The beginning of ``str()`` of a Python dictionary, or of bytes. JSON cannot begin so."""
+"""Beginning of ``str()`` of a Python dictionary or of bytes. JSON cannot begin with this text."""
 
 
 @dataclass(frozen=True)
@@ -23,19 +23,19 @@ class _Response:
     status: int
     fields: Mapping[str, str]
     body: str
-    """Its beginning."""
+    """Beginning of the body."""
 
     @property
     def kind(self) -> str:
-        """The content type, without parameters, for a sentence."""
+        """`` with `` and the content type without parameters, as a part of a sentence. Empty without a content type."""
         kind = self.fields.get("content-type", "").partition(";")[0].strip()
         return f" with {short_json(kind)[1:-1]}" if kind else ""
 
 
 def non_stream_reason(text: str) -> str | None:
-    """Return a sentence for a response that is not a stream; ``None`` for one that may be, and for other texts.
+    """Return the reason why a captured response is not a stream; ``None`` if it may be a stream, or is not a response.
 
-    ``text``: the beginning of the output of ``curl --include``.
+    ``text``: beginning of the output of ``curl --include``.
     """
     response = _last_response(text)
     if response is None:
@@ -43,8 +43,9 @@ def non_stream_reason(text: str) -> str | None:
     status, body = response.status, response.body
     if status in (204, 205):
         return f"the response is HTTP {status}, which has no body: nothing was streamed"
-    if 300 <= status < 400 and (place := response.fields.get("location")):
-        return f"the response is HTTP {status}, a redirect to {short_json(place)}: capture that, or use curl --location"
+    if 300 <= status < 400 and (target := response.fields.get("location")):
+        url = short_json(target)
+        return f"the response is HTTP {status}, a redirect to {url}: capture that URL, or use curl --location"
     if 200 <= status < 300 and (not body.strip() or _SSE_FIELD.search(body) or not response.kind):
         return None
     if 200 <= status < 300 and "event-stream" in response.kind:
@@ -53,7 +54,7 @@ def non_stream_reason(text: str) -> str | None:
 
 
 def later_error(line: str) -> str | None:
-    """Return a sentence for a line that begins an error response after a stream; ``None`` for any other line."""
+    """Return the reason if a line begins an HTTP error after a stream; ``None`` for any other line."""
     found = _STATUS_LINE.match(line)
     if found is None or int(found[1]) // 100 in (1, 2, 3):
         return None
@@ -61,7 +62,7 @@ def later_error(line: str) -> str | None:
 
 
 def unknown_text_reason(text: str) -> str:
-    """Return a sentence for a text that is neither a stream nor a recording."""
+    """Return the reason why a text is neither a stream nor a recording."""
     if _PAGE.match(text):
         return "this is an HTML page, not a stream: check the URL that was captured"
     if _ERROR_BODY.match(text):
@@ -73,16 +74,16 @@ def unknown_text_reason(text: str) -> str:
 
 
 def python_hint(data: str) -> str | None:
-    """Return what to do about the text of a Python object in the place of JSON; ``None`` for any other text."""
+    """Return advice for data that is ``str()`` of a Python object; ``None`` for other data."""
     if (found := _PYTHON.match(data)) is None:
         return None
     if found[0].endswith("{'"):
-        return "it has single quotes, as str() of a Python dict: use json.dumps"
-    return "it is str() of Python bytes: decode them"
+        return "the data is str() of a Python dict, with single quotes: use json.dumps"
+    return "the data is str() of Python bytes: decode the bytes"
 
 
 def _last_response(text: str) -> _Response | None:
-    """The response after those that only lead to it: 100, a proxy's, followed redirects."""
+    """Return the final response in the text. Skips interim responses, a proxy's response, and followed redirects."""
     found = None
     while (line := _STATUS_LINE.match(text)) is not None:
         position = line.end()
@@ -96,9 +97,7 @@ def _last_response(text: str) -> _Response | None:
 
 
 def _quoted(body: str) -> str:
-    """The beginning of the body, safe to print: JSON unchanged, text in quotes. The beginning of an HTML page is not
-    informative.
-    """
+    """Return ``: `` and the beginning of the body, safe to print. Empty for an empty body and for an HTML page."""
     body = body.strip()
     if not body or _PAGE.match(body):
         return ""

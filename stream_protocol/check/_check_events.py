@@ -1,4 +1,4 @@
-"""Checks the converter's stream for recorded ADK events. Importing this module loads ADK."""
+"""Checks the stream that the converter makes from recorded ADK events. Importing this module loads ADK."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from stream_protocol.wire import SSE_DONE, AiSdkVersion
 
 
 def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
-    """Yields the problems of the streams that clients of these versions would get from a recording.
+    """Yield the problems in the streams that clients of these versions would get from a recording.
 
     The line of a finding is the line of the newest event, or the event's number if events are not on lines.
     """
@@ -31,14 +31,14 @@ def _check_version(recording: Recording, version: AiSdkVersion) -> Iterator[Find
 
 
 class _Position:
-    """The position in a recording that is being read."""
+    """Position of a recording that is being read."""
 
     def __init__(self) -> None:
         self.number = 0
-        """The number of the newest event."""
+        """Line or number of the newest event."""
 
     def watch(self, turns: TurnStream) -> TurnStream:
-        """Yields the same turns, and sets ``number`` while their events are read."""
+        """Yield the same turns. Sets ``number`` while their events are read."""
         for head, items in turns:
             yield head, self._watch_items(items)
 

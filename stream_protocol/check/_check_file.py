@@ -1,7 +1,7 @@
-"""Checks whether a stream is legal for the AI SDK's clients: an SSE capture, chunks on lines, or recorded ADK events.
+"""Checks a file for the AI SDK's clients: an SSE capture, chunks on lines, or recorded ADK events.
 
-The beginning of the file decides the format, not its name. ADK is imported only for a file of ADK
-events: these are converted first. The file is checked while it is read. Of each response only the calls stay in memory.
+The beginning of the file decides its format, not the file's name. ADK is imported only for ADK events, which are
+converted first. The file is checked while it is read. Only the tool calls of its messages stay in memory.
 """
 
 import re
@@ -36,7 +36,7 @@ from stream_protocol.wire import (
 from stream_protocol.wire.client import Line, sse_events
 
 ALL_VERSIONS: Final[tuple[AiSdkVersion, ...]] = AI_SDK_VERSIONS
-"""The major versions of the AI SDK's clients that are known."""
+"""Supported major versions of the AI SDK."""
 
 _DONE: Final = "[DONE]"
 _V4_LINE: Final = re.compile(r"[0-9a-z]:")
@@ -50,10 +50,10 @@ _EVENT_KEY: Final = re.compile(
 def check_file(
     path: str | Path, *, session: str | None = None, versions: Sequence[AiSdkVersion] = ALL_VERSIONS
 ) -> Iterator[Finding]:
-    """Returns the problems of the stream in a file, in the order of the file.
+    """Return the problems of the stream in a file, in the order of the file.
 
-    ``session`` chooses one of several sessions in a store or an evalset of ADK. Raises ``UnreadableError`` if the file
-    is none of the three kinds. If only a later line shows that, the error comes after some findings.
+    ``session`` selects a session in a store or an evalset of ADK. Raises ``UnreadableError`` if the file is not a
+    capture, not chunks and not ADK events. If a later line is unreadable, the error comes after the findings before it.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)
@@ -75,13 +75,13 @@ def _check_file(path: str | Path, session: str | None, versions: Sequence[AiSdkV
     except OSError as error:
         raise UnreadableError(error.strerror or "cannot be read") from None
     except ValueError as error:  # a null character in the path
-        raise error if isinstance(error, UnreadableError) else UnreadableError("no path of a file") from None
+        raise error if isinstance(error, UnreadableError) else UnreadableError("not a valid path") from None
 
 
 def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VERSIONS) -> Iterator[Finding]:
-    """Returns the problems of the stream in an open binary file or pipe. Raises as ``check_file`` does."""
+    """Return the problems of the stream in an open binary file or pipe. Raises the errors of ``check_file``."""
     if not callable(getattr(stream, "read", None)):
-        raise argument_error("stream", 'a binary file that is open, such as open(path, "rb")', stream)
+        raise argument_error("stream", 'an open binary file, such as open(path, "rb")', stream)
     _check_versions(versions)
     return _check(stream, None, None, versions)
 
@@ -89,7 +89,7 @@ def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VE
 def _check(
     stream: IO[bytes], path: Path | None, session: str | None, versions: Sequence[AiSdkVersion]
 ) -> Iterator[Finding]:
-    """``path``: the stream's path if it can be opened again."""
+    """Check the stream. ``path``: its path, if the stream can be opened again."""
     head = stream.read(PIECE)
     text = text_of(head)
     pieces = chain([head], iter(lambda: stream.read(PIECE), b""))
@@ -108,13 +108,13 @@ def _check(
         with nullcontext(path) if path is not None else copy_of_stream(head, stream) as file:
             yield from check_events(file, session, versions)
     elif "\0" not in text and _V4_LINE.match(text):
-        raise UnreadableError("this is the data stream of AI SDK 4, which later clients do not read")
+        raise UnreadableError("this is a data stream of AI SDK 4, which clients of 6 and 7 cannot read")
     else:
         raise UnreadableError(unknown_text_reason(text))
 
 
 def _begins_with_event(text: str) -> bool:
-    """Returns True if the first SSE event is an ADK event, or ADK's report of a failed run."""
+    """Return True if the first SSE event is an ADK event, or ADK's error report of a failed run."""
     data = re.search(r"^data: ?(.*)", text, re.MULTILINE)
     return data is not None and not _begins_with_chunk(data[1]) and _EVENT_KEY.search(data[1]) is not None
 
@@ -123,7 +123,7 @@ def _begins_with_chunk(text: str) -> bool:
     line = text.partition("\n")[0]
     try:
         value = parse_json(line)
-    except ValueError:  # perhaps NaN, or a line that is longer than the first piece
+    except ValueError:  # the line may have NaN, or be longer than the first piece
         return re.match(r'\{\s*"type"\s*:', line) is not None
     return isinstance(value, dict) and isinstance(value.get("type"), str)
 
@@ -150,7 +150,9 @@ def _check_sse(lines: Iterable[Line], checker: StreamChecker) -> Iterator[Findin
 
 
 def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
-    """Yields the same lines. Raises ``UnreadableError`` for the head of an HTTP error: captures follow each other."""
+    """Yield the same lines. Raises ``UnreadableError`` at the head of an HTTP error, which may follow a stream in a
+    capture.
+    """
     for line in lines:
         if (reason := later_error(line.text)) is not None:
             raise UnreadableError(f"line {line.number}: {reason}")
@@ -158,7 +160,7 @@ def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _note_bare_cr(lines: Iterable[Line], bare_cr: list[int]) -> Iterator[Line]:
-    """Yields the same lines. Adds the number of the first line that ends in a CR alone to ``bare_cr``."""
+    """Yield the same lines. Appends the number of the first line that ends in a CR alone to ``bare_cr``."""
     for line in lines:
         if not bare_cr and (line.end == "\r" or line.text.endswith("\r")):
             bare_cr.append(line.number)

@@ -1,4 +1,4 @@
-"""The message that a response continues, as the client sends it back: with the answers to its calls."""
+"""Message that a response continues, as the client sends it: with the user's answers to its tool calls."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -8,34 +8,34 @@ from stream_protocol.wire import ToolPart, UIMessage, UIPart, is_tool_part
 from stream_protocol.wire.client import step_start
 
 MAX_PARTS: Final = 256
-"""The newest parts of a message that stay in memory: some dozens of steps. A server may give all its responses the same
-id, which makes one endless message.
+"""Maximum parts of a message in memory; the newest parts stay. This is enough for dozens of steps.
+
+A server that gives all its responses the same id makes one endless message.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ContinuedMessage:
-    """A message that a response continues. Every call that waited for the user has its answer."""
+    """Message that a response continues. Every tool call that waited for the user has an answer."""
 
     message: UIMessage
     answered: frozenset[str]
-    """The ids of the calls that the client has given an output. A server may send these calls again, with the outputs.
-    """
+    """Ids of the calls to which the client has added an output. A server may send these calls and outputs again."""
     waited: Mapping[str, ToolPart]
-    """Call id -> the call as it waited for its answer, an approval or an output."""
+    """Call id -> the call before its approval or output."""
 
     def contains(self, chunk: Mapping[str, Any]) -> bool:
-        """Returns True if the chunk is about a call of the message, or about its approval."""
+        """Return True if the chunk is for a call of this message, or for the approval of such a call."""
         if "toolCallId" in chunk:
             return has_call(self.message, chunk["toolCallId"])
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
 
     def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
-        """The message after the response, if the user has answered only the calls that the response shows.
+        """Return the message after the response, with answers only for calls in the response.
 
-        ``message``: the same message with all calls answered. ``used``: the ids of the calls that the response is
-        about. If these are all new and a single call waited, that call was answered: otherwise there would be no
-        response.
+        ``message``: this message with all calls answered, and with the response. ``used``: ids of the calls in the
+        response. If one call waited, and the response has only new calls, that call was answered: otherwise there would
+        be no response.
         """
         if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message
@@ -45,35 +45,36 @@ class ContinuedMessage:
 
 
 def calls_only(message: UIMessage) -> UIMessage:
-    """The message with its calls and steps only: no rule needs more after the response has ended."""
+    """Return the message with only its calls and steps. After the end of a response no rule needs more."""
     kept = [part for part in message["parts"] if is_tool_part(part) or part["type"] == "step-start"]
     return {**message, "parts": kept[-MAX_PARTS:]}
 
 
 def has_call(message: UIMessage, call_id: str | None) -> bool:
-    """Returns True if the message has a call with this id."""
+    """Return True if the message has a call with this id."""
     return any(is_tool_part(part) and part["toolCallId"] == call_id for part in message["parts"])
 
 
 def call_of_approval(message: UIMessage, approval_id: str) -> str | None:
-    """The id of the call that this approval is for; ``None`` if the message has no such approval."""
+    """Return the id of the call for which an approval was requested; ``None`` if the message has no such approval."""
     calls = (part for part in message["parts"] if is_tool_part(part))
     return next((call["toolCallId"] for call in calls if call.get("approval", {}).get("id") == approval_id), None)
 
 
 def is_waiting(message: UIMessage) -> bool:
-    """Returns True if a call of the message has not ended, so that a response can continue the message."""
+    """Return True if a call of the message has not ended. Then a response can continue the message."""
     return any(is_tool_part(part) and not has_ended(part) for part in message["parts"])
 
 
 def has_ended(call: ToolPart) -> bool:
-    """Returns True if the call has a final output, has failed or was denied."""
+    """Return True if the call has a final output, has failed or was denied."""
     return call["state"] in ("output-available", "output-error", "output-denied") and not call.get("preliminary")
 
 
 def answer_calls(message: UIMessage) -> ContinuedMessage:
-    """The message as the client sends it back: all approvals are given, and each waiting call of the last step has an
-    output.
+    """Return the message as the client sends it after the user has answered.
+
+    All approvals are given. Each waiting call of the last step has an output.
     """
     begin = step_start(message["parts"])
     step = message["parts"][begin:]

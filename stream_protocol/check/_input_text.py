@@ -1,17 +1,17 @@
-"""Tells whether the streamed text of a call's input is whole, without keeping the text."""
+"""Finds incomplete inputs of tool calls, without storing the streamed texts."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 class InputTexts:
-    """The inputs that stream in one response, by the ids of their calls."""
+    """Streamed inputs of one response, by the ids of their calls."""
 
     def __init__(self) -> None:
         self._texts: dict[str, _InputText] = {}
 
     def note(self, chunk: Mapping[str, Any]) -> None:
-        """Reads a chunk about a call's input, before the client does."""
+        """Read a chunk of a call's input, before the client reads it."""
         match chunk:
             case {"type": "tool-input-start"}:
                 self._texts[chunk["toolCallId"]] = _InputText(is_json=chunk.get("inputEncoding") != "text")
@@ -19,12 +19,12 @@ class InputTexts:
                 self._texts[call_id].add(chunk["inputTextDelta"])
 
     def is_whole(self, call_id: str) -> bool:
-        """Returns True if the client shows the whole input: each bracket is closed, or the text is not JSON."""
+        """Return True if the input is complete: each bracket is closed, or the text is not JSON."""
         return call_id in self._texts and self._texts[call_id].is_whole
 
 
 class _InputText:
-    """The brackets and quotes of one text."""
+    """Open brackets and quotes of one streamed input."""
 
     def __init__(self, *, is_json: bool) -> None:
         self._is_json = is_json

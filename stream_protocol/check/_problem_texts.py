@@ -1,4 +1,4 @@
-"""Explains in a sentence why the client's JSON parser refuses data, and why its schema refuses a chunk."""
+"""Explains why the client's JSON parser refuses data, and why its schema refuses a chunk."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from stream_protocol.wire.client import Refusal, refusal
 
 
 def json_problem(data: str) -> Problem:
-    """Describes the problem in the data of an event that the client's JSON parser refuses."""
+    """Return the problem of data that the client's JSON parser refuses."""
     if not data.strip():
         return Problem(Rule.EMPTY_DATA, "The data is empty.")
     if is_json(data):
@@ -25,7 +25,7 @@ def json_problem(data: str) -> Problem:
 
 
 def is_json(text: str) -> bool:
-    """Returns True if the text is JSON, with or without keys that the client refuses."""
+    """Return True if the text is JSON, even with keys that the client refuses."""
     try:
         parse_json(text)
     except ValueError:
@@ -34,7 +34,7 @@ def is_json(text: str) -> bool:
 
 
 def _constants(text: str) -> list[str]:
-    """The constants ``NaN`` and ``Infinity`` in a text that Python's parser takes for JSON."""
+    """Return the constants ``NaN`` and ``Infinity`` in a text. Python's parser accepts them as JSON."""
     found: list[str] = []
 
     def note(constant: str) -> Any:
@@ -48,7 +48,7 @@ def _constants(text: str) -> list[str]:
 
 
 def chunk_type(chunk: Any) -> str:
-    """The chunk's type for a sentence. It is written as JSON if it is not a plain name."""
+    """Return the chunk's type for a sentence. A type that is not a plain name is written as JSON."""
     kind = chunk.get("type") if isinstance(chunk, Mapping) else None
     plain = (
         isinstance(kind, str) and kind.replace("-", "").isalnum() and kind.isascii() and len(kind) <= SHORT_JSON_LENGTH
@@ -57,7 +57,7 @@ def chunk_type(chunk: Any) -> str:
 
 
 def schema_problem(chunk: Any, refused: Refusal) -> Problem:
-    """Describes why the client's schema refuses the chunk."""
+    """Return the problem of a chunk that the client's schema refuses."""
     kind, key = chunk_type(chunk), short_json(refused.key)
     match refused.why:
         case "no chunk" if isinstance(chunk, str) and chunk.lstrip().startswith("{") and is_json(chunk):
@@ -65,7 +65,7 @@ def schema_problem(chunk: Any, refused: Refusal) -> Problem:
         case "no chunk":
             return Problem(Rule.NOT_A_CHUNK, f"{short_json(chunk)} is not an object with a type.")
         case "unknown type" if (refused_by_v7 := refusal(chunk, ai_sdk=7)) and refused_by_v7.why == "unknown type":
-            return Problem(Rule.UNKNOWN_TYPE, f"No client knows chunks of type {kind}.")
+            return Problem(Rule.UNKNOWN_TYPE, f"{kind} is not a chunk type of v6 or v7.")
         case "unknown type":
             return Problem(Rule.V7_ONLY_TYPE, f"{kind} is unknown to v6.")
         case "missing":

@@ -1,9 +1,10 @@
-"""Checks one response for one client, and has the conditions of the rules about order and ends.
+"""Checks one response for one client version, by the rules about order and ends.
 
-The reducer finds the chunks on which the client fails. All other rules are about chunks that the client accepts, but
-shows wrongly. Most rules look at a chunk and at the message before the chunk changes it. The others look at the message
-when the response ends. After a chunk on which the client fails, the rest of the response is not checked: the client
-does not read it.
+The reducer, a copy of the client's code, finds chunks on which the client fails. After such a chunk the client reads no
+more of the response, so the rest is not checked.
+
+All other rules find chunks that the client accepts but shows wrongly. Most of them compare a chunk with the message
+before it. The others look at the message when the response ends.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -30,7 +31,7 @@ from stream_protocol.wire.client import MessageReducer, auto_send_helper, refusa
 ChunkFields = Mapping[str, Any]
 
 TERMINALS: Final = ("finish", "error", "abort")
-"""The chunks that end a response."""
+"""Types of the chunks that end a response."""
 
 _WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
     {
@@ -41,10 +42,10 @@ _WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
         "data": None,
     }
 )
-"""Keys whose values no rule needs, with the value that the reducer gets instead: so a long response takes no memory."""
+"""Key -> a placeholder for its value, if no rule needs the value. So a long response takes little memory."""
 
 _WAITS_FOR_PAGE: Final = (None, "tool-calls", "other", "interrupted")
-"""Finish reasons after which the client itself may have to answer a call without output."""
+"""Finish reasons after which a call without output may wait for the page."""
 
 _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
     {
@@ -53,15 +54,15 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
         "tool-input-error": ("input-streaming", "input-available"),
     }
 )
-"""Chunk type -> the states of a call that loses nothing by such a chunk. A server may send an approved call again."""
+"""Chunk type -> states of a call in which the chunk overwrites nothing. A server may send an approved call again."""
 
 
 class ResponseChecker:
-    """Checks the chunks of one response, in order.
+    """Checker of one response. Reads its chunks in order.
 
-    ``continued``: the message that the response continues, if its ``start`` says so. ``last``: the message that it
-    continues if its first content is about a call or an approval of it. ``earlier``: the client's other messages; this
-    response cannot change their calls.
+    ``continued``: the message that the response continues by the id in its ``start``. ``last``: the client's last
+    message, which the response continues if its first content is for a call or an approval of this message.
+    ``earlier``: the client's other messages, whose calls the response cannot change.
     """
 
     def __init__(
@@ -79,47 +80,49 @@ class ResponseChecker:
         self._terminal: str | None = None
         self._failed = False
         self.is_shown = False
-        """True if the client has put the message into its list. An empty response without an id is not put there."""
+        """True if the client has added the message to its list. It does not add an empty message without an id."""
         self._inputs = InputTexts()
         self._empty_steps = 0
-        """Steps at the end of the message that the client has not stored yet: it stores them with the next change."""
+        """Number of steps at the end of the message that the client stores only with the next change."""
         self._continue(continued)
 
     def _continue(self, continued: ContinuedMessage | None) -> None:
-        """Starts from this message, or from an empty one."""
+        """Start with this message, or with an empty message."""
         self._reducer = MessageReducer(ai_sdk=self._ai_sdk, message=continued.message if continued else None)
         self._continued = continued
         self._answered = continued.answered if continued else frozenset()
         self._used: set[str] = set()
-        """The ids of the calls that the response is about."""
+        """Ids of the calls in the response."""
         parts = self._reducer.message["parts"]
         self._ended_before = {part["toolCallId"] for part in parts if is_tool_part(part) and has_ended(part)}
-        """Calls that had ended before the response. Each may end once more, since the user may have answered it."""
+        """Ids of the calls that had ended before the response. Each may end once more, since the user may have answered
+        it.
+        """
         if continued is not None and continued.message["id"]:
             self._message_id = continued.message["id"]
 
     @property
     def message(self) -> UIMessage:
-        """The message as the client stores it, without values and texts."""
+        """The message that the client stores, with placeholders for values and texts."""
         message = self._reducer.message
         parts = message["parts"]
         return {**message, "parts": parts[: len(parts) - self._empty_steps]}
 
     @property
     def next_message(self) -> UIMessage:
-        """``message`` as the next response finds it: calls that this response does not mention may still be
-        unanswered.
-        """
+        """The message for the check of the next response: calls without a chunk in this response may be unanswered."""
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """The client fails and reads no more of this response. Yields the problem, unless the client failed before."""
+        """Record that the client fails and reads no more of this response. Yields ``problem`` if the client did not
+        fail before.
+        """
         if not self._failed and self._terminal != "error":
             self._failed = True
             yield problem
 
     def check_chunk(self, chunk: Any) -> Iterator[Problem]:
-        """Yields the problems of the next chunk."""
+        """Yield the problems of the next chunk."""
         if self._failed:
             return
         if self._terminal == "error":
@@ -138,7 +141,7 @@ class ResponseChecker:
         yield from self._apply(chunk)
 
     def _apply(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Applies the chunk to the message, and yields the problems on which the client fails."""
+        """Apply the chunk to the message. Yields the problem if the client fails."""
         if self._terminal is None and chunk["type"] in TERMINALS:
             self._terminal = chunk["type"]
         without_values = {**chunk, **{key: value for key, value in _WITHOUT_VALUES.items() if key in chunk}}
@@ -157,14 +160,14 @@ class ResponseChecker:
             self._empty_steps += 1
 
     def _note_call(self, chunk: ChunkFields) -> None:
-        """Records the call that the chunk is about. An approval response names only the approval."""
+        """Record the call of the chunk. A chunk with an approval's response has only the id of the approval."""
         if "toolCallId" in chunk:
             self._used.add(chunk["toolCallId"])
         elif "approvalId" in chunk and (call_id := call_of_approval(self._reducer.message, chunk["approvalId"])):
             self._used.add(call_id)
 
     def _try_last_message(self, chunk: ChunkFields) -> None:
-        """Continues the last message if the first content of the response is about one of its calls."""
+        """Continue the last message if the first content of the response is for one of its calls."""
         if self._last is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
             return
         if self._last.contains(chunk):
@@ -172,13 +175,11 @@ class ResponseChecker:
         self._last = None
 
     def _client_error(self, chunk: ChunkFields, error: ClientStreamError) -> Problem:
-        """Describes the error that the client raises on the chunk."""
+        """Return the problem for an error that the client raises at the chunk."""
         kind, part_id = chunk["type"], short_json(error.chunk_id)
         match error.chunk_type:
             case "tool-invocation" if any(has_call(message, error.chunk_id) for message in self._earlier):
-                text = (
-                    f"{kind} for call {part_id}, which is in an earlier message: `start` must carry that message's id."
-                )
+                text = f"{kind} for call {part_id} of an earlier message: `start` must have that message's id."
                 return Problem(Rule.CONTINUED_UNDER_NEW_ID, text)
             case "tool-invocation":
                 return Problem(Rule.UNKNOWN_CALL, f"{kind} for call {part_id}, which is not in the message.")
@@ -191,9 +192,9 @@ class ResponseChecker:
         return Problem(Rule.TEXT_NOT_STARTED, f"{kind} for id {part_id}, which is not open.")
 
     def _check_keys(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Finds keys that early versions of the client refuse."""
+        """Yield keys that early versions of the client refuse."""
         for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
-            text = f"The key {short_json(key)} of {chunk_type(chunk)} is fatal in clients before 6.0.231 and 7.0.32."
+            text = f"Clients before 6.0.231 and 7.0.32 fail at the key {short_json(key)} of {chunk_type(chunk)}."
             yield Problem(Rule.UNKNOWN_KEY, text)
 
     def _check_after_terminal(self, chunk: Any) -> Iterator[Problem]:
@@ -208,7 +209,7 @@ class ResponseChecker:
             yield Problem(Rule.CONTENT_AFTER_TERMINAL, f"{chunk_type(chunk)} comes after {self._terminal}.")
 
     def _check_order(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Finds problems of the chunk at this place of the message, though the client accepts it."""
+        """Yield problems of a chunk that the client accepts, but that is wrong at this position of the message."""
         match chunk["type"]:
             case "start":
                 yield from self._check_start(chunk)
@@ -229,7 +230,8 @@ class ResponseChecker:
         message_id = chunk.get("messageId", self._message_id)
         if self._message_id is not None and message_id != self._message_id:
             text = (
-                f"start names message {short_json(message_id)}, but the response is of {short_json(self._message_id)}."
+                f"start has the message id {short_json(message_id)}, but the response began with "
+                f"{short_json(self._message_id)}."
             )
             yield Problem(Rule.SECOND_MESSAGE_ID, text)
         self._message_id = message_id
@@ -251,7 +253,7 @@ class ResponseChecker:
                 text = f"{kind} for call {short_json(call_id)}, which is in an earlier step already."
                 yield Problem(Rule.CALL_RESTARTED, text)
             elif call_id in self._earlier_calls:
-                text = f"{kind} for call {short_json(call_id)}, whose id a call of an earlier message has."
+                text = f"{kind} for call {short_json(call_id)}, which is also the id of a call in an earlier message."
                 yield Problem(Rule.CALL_ID_REUSED, text)
         elif kind != "tool-input-error" and (part["type"] == "dynamic-tool") != chunk.get("dynamic", False):
             text = f"{kind} for call {short_json(call_id)} and the chunk before it differ in `dynamic`."
@@ -280,7 +282,7 @@ class ResponseChecker:
 
     @cached_property
     def _earlier_calls(self) -> frozenset[str]:
-        """The ids of the calls in the client's other messages."""
+        """Ids of the calls in the client's other messages."""
         parts = (part for message in self._earlier for part in message["parts"])
         return frozenset(part["toolCallId"] for part in parts if is_tool_part(part))
 
@@ -290,7 +292,7 @@ class ResponseChecker:
                 yield f"{kind.capitalize()} {short_json(part_id)}"
 
     def end(self) -> Iterator[Problem]:
-        """Yields the problems of the response as a whole."""
+        """Yield the problems of the whole response."""
         if self._failed:
             return
         if self._terminal is None:
@@ -301,11 +303,11 @@ class ResponseChecker:
         if self._terminal == "finish" and reason != "interrupted":
             helper = auto_send_helper(self.next_message["parts"])
             if helper is not None:
-                text = f"All calls of the last step are settled: {helper} sends the message again, without end."
+                text = f"All calls of the last step have ended: {helper} sends the message again, without end."
                 yield Problem(Rule.AUTO_SEND_LOOP, text)
 
     def _unfinished(self) -> Iterator[Problem]:
-        """Finds texts and calls that the response does not end."""
+        """Yield texts and calls that the response does not end."""
         for what in self._open_texts():
             yield Problem(Rule.TEXT_LEFT_OPEN, f"{what} is not ended.")
         parts = self.message["parts"]
@@ -316,7 +318,10 @@ class ResponseChecker:
                 yield from self._unfinished_call(part, user_is_asked=user_is_asked, in_last_step=index >= begin)
 
     def _unfinished_call(self, call: ToolPart, *, user_is_asked: bool, in_last_step: bool) -> Iterator[Problem]:
-        """``user_is_asked``: a call waits for the user, and this one may wait for the same answer."""
+        """Yield the problem of a call without an end.
+
+        ``user_is_asked``: a call of the last step waits for the user. Then other calls may wait for the same answer.
+        """
         name = f"Call {short_json(call['toolCallId'])}"
         match call["state"]:
             case "input-streaming":
@@ -329,7 +334,7 @@ class ResponseChecker:
                 yield Problem(Rule.PRELIMINARY_LEFT, f"{name} has only a preliminary output.")
 
     def _waits_for_page(self, call: ToolPart) -> bool:
-        """Returns True if the client, or its user, has to answer the call."""
+        """Return True if the page, or its user, has to answer the call."""
         if call["state"] == "input-available" and not call.get("providerExecuted"):
             return self._terminal == "finish" and self._reducer.finish_reason in _WAITS_FOR_PAGE
         return call["state"] == "approval-requested"

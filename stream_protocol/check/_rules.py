@@ -1,8 +1,8 @@
-"""The rules of ``check``: their names, severities and effects. A rule describes a stream on which a client fails, or
-which a client accepts but shows wrongly.
+"""Rules of ``check``: their names, severities and effects.
 
-The conditions are elsewhere. Framing: ``_check_file`` and ``_stream_checker``. JSON and the schema: ``_problem_texts``.
-Order and ends: ``_response_checker``. Ids of messages: ``_simulated_chat``.
+A rule describes a stream at which a client fails, or which a client accepts but shows wrongly. The conditions are in
+other modules. Framing: ``_check_file`` and ``_stream_checker``. JSON and the schema: ``_problem_texts``. Order and
+ends: ``_response_checker``. Ids of messages: ``_simulated_chat``.
 
 Sources: ``ui-message-chunks.ts``, ``process-ui-message-stream.ts``, ``chat.ts`` and the two
 ``last-assistant-message-is-complete-with-*.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``;
@@ -16,14 +16,14 @@ from stream_protocol.wire import AiSdkVersion
 
 
 class Severity(StrEnum):
-    """An error makes a stream illegal. A warning is legal in the newest clients, or may be intended."""
+    """Severity of a rule: an invalid stream, or a stream that the newest clients accept, and that may be intended."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Rule(StrEnum):
-    """The name of a rule, with its severity and the effect of breaking it."""
+    """Name of a rule, with its severity and the effect of a violation."""
 
     severity: Severity
     effect: str
@@ -54,24 +54,24 @@ class Rule(StrEnum):
         Severity.ERROR,
         "A last event without a blank line after it is dropped without an error.",
     )
-    BARE_CR = "bare-cr", Severity.WARNING, "A line that ends in a CR alone: the client loses the last event."
+    BARE_CR = "bare-cr", Severity.WARNING, "If a line ends in a CR alone, the client loses the last event."
 
     # schema
     NOT_A_CHUNK = "not-a-chunk", Severity.ERROR, "Data that is not an object with a `type` is fatal."
     UNKNOWN_TYPE = "unknown-type", Severity.ERROR, "A type that neither v6 nor v7 has is fatal."
-    V7_ONLY_TYPE = "v7-only-type", Severity.ERROR, "A type that v6 does not have is fatal there."
+    V7_ONLY_TYPE = "v7-only-type", Severity.ERROR, "A type that only v7 has is fatal in v6."
     MISSING_KEY = (
         "missing-key",
         Severity.ERROR,
-        "A required key is missing: fatal. Some keys may be `null`, but must be there.",
+        "A missing required key is fatal. Some required keys may be `null`.",
     )
-    NULL_KEY = "null-key", Severity.ERROR, "`null` is not the same as absent: fatal."
+    NULL_KEY = "null-key", Severity.ERROR, "`null` is fatal for a key that must have a value or be absent."
     WRONG_VALUE = "wrong-value", Severity.ERROR, "A key has a value that its schema does not allow: fatal."
     FINISH_REASON = "finish-reason", Severity.ERROR, "A finish reason that the client does not list is fatal."
     UNKNOWN_KEY = (
         "unknown-key",
         Severity.WARNING,
-        "A key that clients before 6.0.231 and 7.0.32 do not know is fatal there; later ones ignore it.",
+        "An unknown key is fatal in clients before 6.0.231 and 7.0.32. Later clients ignore it.",
     )
 
     # order
@@ -84,26 +84,30 @@ class Rule(StrEnum):
     UNKNOWN_CALL = (
         "unknown-call",
         Severity.ERROR,
-        "An output, denial or approval request for no call of the message is fatal.",
+        "An output, denial or approval request is fatal if the message does not have its call.",
     )
-    UNKNOWN_APPROVAL = "unknown-approval", Severity.ERROR, "An answer to no approval request of the message is fatal."
+    UNKNOWN_APPROVAL = (
+        "unknown-approval",
+        Severity.ERROR,
+        "An approval response is fatal if the message does not have its request.",
+    )
     METADATA = "metadata", Severity.ERROR, "Metadata that cannot be merged into the message's metadata is fatal."
     DYNAMIC_MISMATCH = (
         "dynamic-mismatch",
         Severity.ERROR,
-        "A call that is dynamic in one chunk and not in another becomes two; the output goes to the first.",
+        "If the chunks of a call differ in `dynamic`, it becomes two calls. The output goes to the first.",
     )
 
     # accepted by clients, but shown wrongly
     ID_REUSED = (
         "id-reused",
         Severity.ERROR,
-        "A text or reasoning starts while one with the same id is open: the first never ends.",
+        "If a text or reasoning starts while the same id is open, the first text never ends.",
     )
     OPEN_AT_FINISH_STEP = (
         "open-at-finish-step",
         Severity.ERROR,
-        "A v6 client forgets open text and reasoning at `finish-step`: it never ends, and a later delta is fatal.",
+        "A v6 client forgets open text and reasoning at `finish-step`. They never end, and a later delta is fatal.",
     )
     TEXT_LEFT_OPEN = "text-left-open", Severity.ERROR, "Text or reasoning that is not ended streams for ever."
     INPUT_INCOMPLETE = (
@@ -114,7 +118,7 @@ class Rule(StrEnum):
     CALL_WITHOUT_END = (
         "call-without-end",
         Severity.ERROR,
-        "A call does not end, and nothing in the last step waits for the page: it is shown as running for ever.",
+        "A call without an end is shown as running for ever, unless a call of the last step waits for the page.",
     )
     OPEN_ON_FAILURE = (
         "open-on-failure",
@@ -124,37 +128,37 @@ class Rule(StrEnum):
     PRELIMINARY_LEFT = (
         "preliminary-left",
         Severity.WARNING,
-        "An output stays preliminary: the page shows it as unfinished. Right only for a call that ends in a later run.",
+        "A call with only a preliminary output is shown as unfinished. This is right only if a later run ends it.",
     )
     OUTPUT_TWICE = (
         "output-twice",
         Severity.ERROR,
-        "A call that has ended ends again: the page's result changes under the user.",
+        "If a call ends twice, its result on the page changes.",
     )
     CALL_RESTARTED = (
         "call-restarted",
         Severity.ERROR,
-        "A call that had got further starts again: its result or request is lost, or it is shown twice.",
+        "If a call starts again, its result or approval request is lost, or it is shown twice.",
     )
     CALL_ID_REUSED = (
         "call-id-reused",
         Severity.WARNING,
-        "A call has the id of one in an earlier message: if that is still shown, the page's output for it goes there.",
+        "If a call has the id of a call in an earlier message, the page may add an output to the wrong call.",
     )
     STEP_WHILE_PENDING = (
         "step-while-pending",
         Severity.ERROR,
-        "The client looks for answers in the last step only: after a new step, an approval is never sent.",
+        "The client looks for answers in the last step only. After a new step, it never sends an approval.",
     )
     AUTO_SEND_LOOP = (
         "auto-send-loop",
         Severity.ERROR,
-        "All calls of the last step have an output or an answer: `sendAutomaticallyWhen` sends again, without end.",
+        "If all calls of the last step have an output or an answer, `sendAutomaticallyWhen` sends without end.",
     )
     SECOND_MESSAGE_ID = (
         "second-message-id",
         Severity.ERROR,
-        "Two ids in one response: the page shows its content twice.",
+        "If a response has two message ids, the page shows its content twice.",
     )
     CONTINUED_UNDER_NEW_ID = (
         "continued-under-new-id",
@@ -164,20 +168,20 @@ class Rule(StrEnum):
     MESSAGE_ID_REUSED = (
         "message-id-reused",
         Severity.WARNING,
-        "A response with the id of a message that waits for nothing: if the user spoke, it overwrites the message.",
+        "A response may overwrite a message if it has the message's id, and no call of the message waits.",
     )
 
     # ends
     TERMINAL_MISSING = (
         "terminal-missing",
         Severity.ERROR,
-        "A response without `finish`, `error` or `abort` looks like one that was cut off.",
+        "A response without `finish`, `error` or `abort` looks as if it was cut off.",
     )
     SECOND_TERMINAL = "second-terminal", Severity.ERROR, "Only one of `finish`, `error` and `abort` can end a response."
     CONTENT_AFTER_TERMINAL = (
         "content-after-terminal",
         Severity.ERROR,
-        "Content after the end: shown in a message that is finished; lost if the end was an error.",
+        "Content after the end is shown in a finished message. After `error` it is lost.",
     )
     DONE_MISSING = (
         "done-missing",
@@ -187,20 +191,21 @@ class Rule(StrEnum):
 
 
 class Problem(NamedTuple):
-    """A broken rule, and a sentence that describes the violation."""
+    """A violated rule, and a sentence about the violation."""
 
     rule: Rule
     text: str
 
 
 class Finding(NamedTuple):
-    """A problem and its position."""
+    """A problem and its position in the file."""
 
     line: int
-    """From 1. For recorded events: the number of the newest event's line, or of the event if it has no line."""
+    """Line number, from 1. For recorded events: the line of the newest event, or its number if events are not on lines.
+    """
     chunk: int
-    """Counted from 1 over the whole file. A problem between chunks has the number of the chunk before it."""
+    """Chunk number in the file, from 1. A problem between two chunks has the number of the first."""
     versions: tuple[AiSdkVersion, ...]
-    """The client versions that have the problem."""
+    """Client versions that have the problem."""
     rule: Rule
     text: str

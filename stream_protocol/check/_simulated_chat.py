@@ -1,9 +1,9 @@
-"""Simulates one ``useChat`` client over a whole file: finds the message that each response belongs to.
+"""Simulates the messages of one ``useChat`` client over a whole file, to find the message that each response continues.
 
-The file does not say what the user did between two responses. A response with the id of an earlier message continues
-that message; the user may then have answered every call of it that waited. A response with a new id is a new message. A
-response without an id continues the last message if it begins with a call or an approval that waited there. Calls that
-a response does not mention may still wait after it.
+The file does not show the user's actions between two responses, so they are derived. A response with the id of an
+earlier message continues that message, and the user may have answered all its waiting calls. A response with a new id
+is a new message. A response without an id continues the last message if it begins with a call or an approval that
+waited there. Waiting calls that the response does not have may still wait after it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,32 +15,34 @@ from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import AiSdkVersion, UIMessage, short_json
 
 MAX_MESSAGES: Final = 64
-"""The newest messages that are remembered. A response to an older message is checked as one with a new message."""
+"""Maximum messages in memory; the newest stay. A response that continues an older message is checked as a new message.
+"""
 
 
 class SimulatedChat:
-    """A client of one version, and its messages."""
+    """Client of one version, with its messages."""
 
     def __init__(self, ai_sdk: AiSdkVersion) -> None:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._messages: dict[str, UIMessage] = {}
-        """By id, in the order of their last response. ``""`` is a message without an id."""
+        """Message id -> message, in the order of their last responses. The key is empty for a message without an id."""
         self._response: ResponseChecker | None = None
 
     def check_chunk(self, chunk: Any) -> Iterator[Problem]:
-        """Yields the problems of the next chunk."""
+        """Yield the problems of the next chunk."""
         if self._response is None:
             yield from self._begin_response(chunk)
         yield from self._current().check_chunk(chunk)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """The client fails on data that is not a chunk. Yields the problem, unless the client failed before. The client
-        reads again from the next response on.
+        """Record that the client fails at data that is not a chunk, and skips the rest of this response.
+
+        Yields ``problem`` if the client did not fail before.
         """
         yield from self._current().stop_reading(problem)
 
     def end_response(self) -> Iterator[Problem]:
-        """Ends the response, and yields the problems of the response as a whole."""
+        """End the response. Yields the problems of the whole response."""
         response = self._current()
         yield from response.end()
         self._response = None
@@ -62,7 +64,7 @@ class SimulatedChat:
         known = self._messages.get(message_id) if isinstance(message_id, str) else None
         continued = None if known is None else answer_calls(known)
         if known is not None and not is_waiting(known):
-            text = f"start names message {short_json(message_id)} again, which waited for nothing."
+            text = f"start has the id of message {short_json(message_id)}, in which no call was waiting."
             yield Problem(Rule.MESSAGE_ID_REUSED, text)
         newest = next(reversed(self._messages.values()), None)
         may_continue = newest is not None and is_waiting(newest) and (message_id is None or newest["id"] == "")

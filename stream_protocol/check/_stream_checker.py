@@ -1,4 +1,4 @@
-"""Checks one stream for the clients of several versions. A problem that they share is one finding."""
+"""Checks one stream for clients of several versions. A problem of several versions is one finding."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -10,10 +10,10 @@ from stream_protocol.wire import AiSdkVersion, parse_client_json
 
 
 class StreamChecker:
-    """Checks the data of a stream, event by event. Reports the same problem once in each response.
+    """Checker of a stream, event by event. Reports the same problem once in each response.
 
-    ``start_begins_response``: the stream has nothing else between its responses. So a ``start`` after ``finish``,
-    ``error`` or ``abort`` begins the next response.
+    ``start_begins_response``: a ``start`` after ``finish``, ``error`` or ``abort`` begins the next response, since this
+    stream has nothing else between its responses.
     """
 
     def __init__(self, versions: Sequence[AiSdkVersion], *, start_begins_response: bool = False) -> None:
@@ -22,13 +22,13 @@ class StreamChecker:
         self._line = 1
         self._chunk = 0
         self._reported: set[tuple[AiSdkVersion, Problem]] = set()
-        """The problems of this response that were reported."""
+        """Problems of this response that were reported."""
         self.in_response = False
         """True if data has come since the last response ended."""
         self._has_terminal = False
 
     def check_data(self, data: str, line: int) -> Iterator[Finding]:
-        """Checks the data of an event, which should be the JSON of a chunk. ``line``: the number of its first line."""
+        """Check the data of an event, which should be a chunk as JSON. ``line``: number of its first line."""
         try:
             chunk = parse_client_json(data)
         except ValueError:
@@ -43,7 +43,7 @@ class StreamChecker:
         yield from self._findings(lambda chat: chat.check_chunk(chunk))
 
     def check_unterminated(self, data: str, line: int) -> Iterator[Finding]:
-        """Checks an SSE event at the end of the stream that no blank line follows: the client drops it."""
+        """Check a last SSE event without a blank line after it. The client drops such an event."""
         self._advance(line)
         problem = Problem(Rule.UNTERMINATED_EVENT, "No blank line follows the last event.")
         if not is_json(data) and json_problem(data).rule is Rule.MISSING_BLANK_LINE:
@@ -51,12 +51,12 @@ class StreamChecker:
         yield from self._findings(lambda chat: [problem])
 
     def report(self, problem: Problem, *, line: int | None = None) -> Iterator[Finding]:
-        """Reports a problem of the stream, not of a chunk. ``line``: by default that of the newest data."""
+        """Report a problem of the whole stream. ``line``: by default the line of the newest data."""
         self._line = line or self._line
         yield from self._findings(lambda chat: [problem])
 
     def end_response(self) -> Iterator[Finding]:
-        """Ends a response. The next chunk begins another one."""
+        """End a response. The next chunk begins the next response."""
         yield from self._findings(lambda chat: chat.end_response())
         self._reported.clear()
         self.in_response = self._has_terminal = False
@@ -67,7 +67,7 @@ class StreamChecker:
         self.in_response = True
 
     def _findings(self, check: Callable[[SimulatedChat], Iterable[Problem]]) -> Iterator[Finding]:
-        """Runs ``check`` for the client of each version, and yields a finding for each problem that is new."""
+        """Run ``check`` for each version's client. Yields a finding for each new problem."""
         versions_by_problem: dict[Problem, list[AiSdkVersion]] = {}
         for version, chat in self._chats.items():
             for problem in check(chat):

@@ -1,23 +1,23 @@
-"""The command ``adk-ui-stream``: serves an agent to ``useChat``, records it, replays recorded events, checks a stream,
-writes types for the page.
+"""Command line program ``adk-ui-stream``: serves an agent to ``useChat``, records and replays chats, checks streams,
+and prints TypeScript types.
 
 Exit code 0: no error. 1: ``check`` found an error, the file of ``types --check`` is outdated, or all turns of
-``record`` failed. 2: bad usage, or a target or a file that cannot be used; one line on stderr has the reason, and
-stdout is empty. 130: Ctrl-C. ``--help`` loads neither ADK nor Starlette: each command imports what it needs when it
-runs.
+``record`` failed. 2: wrong usage, or a target or file that cannot be used. Then stderr has one line with the reason,
+and stdout is empty. 130: Ctrl-C.
+
+``--help`` must be fast: each command imports ADK and Starlette only when it runs.
 
 Where to change what:
 
 - ``_serve_options``: options of ``serve``, one declaration each.
-- ``_program``: ends of commands, colours, examples. Then run ``python -m tests.cli.reference > docs/cli.md``.
-- ``_serve_agent``: serves an agent.
-- ``_serve_screen``: output of ``serve``.
+- ``_program``: exit codes, colours, examples. Then run ``python -m tests.cli.reference > docs/cli.md``.
+- ``_serve_agent``: the server of ``serve TARGET``.
+- ``_serve_screen``: output of ``serve`` at its start.
 - ``_reload``: ``--reload``.
-- ``_broken_agent``: an agent that cannot be loaded.
+- ``_broken_agent``: ``--reload`` while the agent cannot be loaded.
 - ``_workers``: ``--workers``.
-- ``project``: the project that ``init`` makes. Its page is a link to ``examples/nextjs``, so Windows needs
-  ``core.symlinks``. After a change of its agent: ``cd stream_protocol/cli/project; adk-ui-stream types
-  my_package``.
+- ``project``: the project that ``init`` creates. Its page is a link to ``examples/nextjs``, so Windows needs
+  ``core.symlinks``. After a change of its agent: ``cd stream_protocol/cli/project; adk-ui-stream types my_package``.
 """
 
 import click

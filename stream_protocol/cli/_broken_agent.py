@@ -1,4 +1,4 @@
-"""Answers requests while ``serve --reload`` waits for a change of an agent that cannot be loaded."""
+"""Server that refuses all requests of ``serve --reload`` with 503 while the agent cannot be loaded."""
 
 from __future__ import annotations
 
@@ -24,35 +24,36 @@ if TYPE_CHECKING:
     from stream_protocol.cli._serve_agent import AgentServer
 
 WATCHED: Final = (".py", ".yaml", ".yml", ".env", ".md", ".txt")
-"""The endings of an agent's files: code, configuration, keys, prompts. Not those of chats, recordings and logs."""
+"""Suffixes of an agent's files: code, configuration, keys and prompts. Chats, recordings and logs have other suffixes.
+"""
 
 RETRY_SECONDS: Final = 1
-"""Seconds until a client may retry."""
+"""Seconds in the ``Retry-After`` header."""
 
 METHODS: Final = ("DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT")
 
 Files = dict[Path, tuple[int, int]]
-"""The path of each file of an agent -> when it was changed, in nanoseconds, and its size."""
+"""Path of each file of an agent -> its modification time in nanoseconds, and its size."""
 
 
 class AgentFiles(DefaultFilter):
-    """Filter for the agent's own files: without those in ``.venv``, ``node_modules`` and caches."""
+    """Filter of ``watchfiles`` that selects the agent's files. Skips ``.venv``, ``node_modules`` and caches."""
 
     def __call__(self, change: Change, path: str) -> bool:
-        """Return True if a change of this file counts."""
+        """Return True if the agent must be reloaded after a change of this file."""
         return path.endswith(WATCHED) and super().__call__(change, path)
 
 
 def read_files(folder: Path) -> Files:
-    """Return the state of the agent's files in the folder and below it."""
-    counts = AgentFiles()
+    """Return the modification times and sizes of the agent's files in the folder and its subfolders."""
+    is_agent_file = AgentFiles()
     files: Files = {}
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in counts.ignore_dirs]
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in is_agent_file.ignore_dirs]
         for name in names:
-            path = Path(place, name)
-            if counts(Change.modified, str(path)):
-                with suppress(OSError):  # it has just been removed
+            path = Path(parent, name)
+            if is_agent_file(Change.modified, str(path)):
+                with suppress(OSError):  # the file has just been removed
                     status = path.stat()
                     files[path] = (status.st_mtime_ns, status.st_size)
     return files
@@ -61,23 +62,24 @@ def read_files(folder: Path) -> Files:
 def answer_until_changed(
     server: AgentServer, listener: socket.socket, text: str, is_changed: Callable[[], bool]
 ) -> None:
-    """Answer every request with 503 and the text, until the process is stopped or ``is_changed()`` is true.
+    """Refuse every request with 503 and ``text``, until the process is stopped or ``is_changed()`` returns True.
 
-    The connection that finds the change is not accepted. It waits for the next process, as later connections do.
+    Each new connection calls ``is_changed()``. The connection that finds the change stays in the socket's queue, so the
+    next process accepts it.
     """
 
-    async def answer(request: Request) -> Response:
+    async def refuse(request: Request) -> Response:
         async with dropping_body_if_refused(request):
             raise ChatRequestError(text, status=503, retry_after=RETRY_SECONDS)
 
     def announce(url: str) -> None:
-        server.tell(f"{url} answers 503 until a file of the agent changes.")
+        server.inform(f"{url} responds with 503 until a file of the agent changes.")
 
     server.set_up_log()
     waiting = _WaitingSocket(listener, is_changed)
-    routes = [Route("/{path:path}", plain_text_errors(answer), methods=METHODS)]
+    routes = [Route("/{path:path}", plain_text_errors(refuse), methods=METHODS)]
     app = app_around(routes, lifespan=_no_lifespan, allow_origins=server.options.origins, page=None)
-    # An open connection would belong to this process for ever.
+    # A connection that stays open would reach this process even after the agent was repaired.
     closing = ResponseHeaders(app, {"connection": "close"})
     guarded = only_allowed_hosts(
         closing, waiting, server.options.allowed_hosts, behind_proxy=bool(server.options.user_header)
@@ -86,7 +88,7 @@ def answer_until_changed(
 
 
 class _WaitingSocket(socket.socket):
-    """A listener that accepts connections until something has changed. Then it ends the server."""
+    """Listening socket that ends the server at the first connection after a change."""
 
     def __init__(self, listener: socket.socket, is_changed: Callable[[], bool]) -> None:
         super().__init__(fileno=listener.detach())
@@ -94,7 +96,7 @@ class _WaitingSocket(socket.socket):
         self._has_changed = False
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection. After a change, raises ``BlockingIOError``, which means "no connection" to asyncio."""
+        """Accept a connection. After a change, raises ``BlockingIOError``: asyncio then stops accepting."""
         if not self._has_changed and self._is_changed():
             self._has_changed = True
             signal.raise_signal(signal.SIGINT)
@@ -104,7 +106,7 @@ class _WaitingSocket(socket.socket):
 
 
 class _NoStreams:
-    """A service without streams."""
+    """Service without runs, for ``run_server``."""
 
     async def drain(self) -> None:
         pass

@@ -1,4 +1,4 @@
-"""``adk-ui-stream check --url``: the checks of a backend, and the printed grid."""
+"""Command ``adk-ui-stream check --url``: checks a running server and prints a row for each check."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ _INDENT: Final = 15
 def check_backend(
     url: str, *, prompts: str | None, claimed: Sequence[str], versions: Sequence[AiSdkVersion], as_json: bool
 ) -> bool:
-    """Checks the server and prints the report. Returns True if nothing is broken, and nothing claimed is missing."""
+    """Check the server and print the report.
+
+    Returns True if no check is broken, and the server offers all checks of the profiles in ``claimed``.
+    """
     _check_url(url)
     try:
         settings = Settings() if prompts is None else read_settings(prompts)
@@ -60,11 +63,11 @@ def _check_url(url: str) -> None:
     except ValueError:
         is_address = False
     if not is_address:
-        refuse(f"--url {url} is not an address such as http://localhost:8000/api/chat")
+        refuse(f"--url {url} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat")
 
 
 def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Sequence[str]) -> list[str]:
-    """The lines of the report: profile by profile, then the badge."""
+    """Return the lines of the report: the checks of each profile, then the badge."""
     clients = badge(results, versions)
     lines = [f"{url}, as clients of {clients['label']} use it"]
     for profile in PROFILES:
@@ -76,13 +79,13 @@ def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion],
     missing = [each for each in failures(results, claimed) if each.outcome is Outcome.NOT_OFFERED]
     if missing:
         names = ", ".join(each.check.name for each in missing)
-        lines += ["", f"Claimed by --profile, and not offered: {names}."]
+        lines += ["", f"Required by --profile, but the server does not offer: {names}."]
     color = "green" if not failures(results, claimed) else "red"
     return [*lines, "", click.style(f"{clients['label']}: {clients['message']}", fg=color)]
 
 
 def _rows(result: Result) -> list[str]:
-    """The row of a check. Below it: the reason, the chunk and the source."""
+    """Return the row of a check, and below it the reason, the chunk and the source of the rule."""
     check = result.check
     outcome = click.style(f"{result.outcome:{_INDENT - 2}}", fg=_COLORS[result.outcome])
     rows = [f"  {outcome}{check.name:24}{check.rule}"]

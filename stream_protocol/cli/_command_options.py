@@ -1,4 +1,4 @@
-"""Shared parts of the commands of ``adk-ui-stream``: types of arguments, and the options that can be combined."""
+"""Parameter types and checks that several commands of ``adk-ui-stream`` share."""
 
 import math
 from collections.abc import Container, Iterator
@@ -23,22 +23,22 @@ AI_SDK_MAJORS: Final = click.Choice(["6", "7"])
 
 
 class AiSdk(AiSdkParam):
-    """A major version of the client's ``ai`` package as a number, or a full version as a text."""
+    """Version of the client's ``ai`` package: a major version as an ``int``, or a full version as a ``str``."""
 
     name = "version"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> AiSdkOption:
-        """Returns the version. Raises ``click.BadParameter`` for another text."""
+        """Return the version. Raises ``click.BadParameter`` for a text that is not a version."""
         ai_sdk: AiSdkOption = major_version(value) if value in AI_SDK_MAJORS.choices else value
         try:
             client_version(ai_sdk)
         except StreamProtocolError:
-            self.fail(f'{value!r} is not 6, 7 or a full version such as "7.0.120".', param, ctx)
+            self.fail(f"{value!r} is not a version of `ai`: use 6, 7 or a full version such as 7.0.120.", param, ctx)
         return ai_sdk
 
 
 class PathText(TextParam):
-    """The text of a path, which the shell completes. The path need not exist: the code that opens it checks it."""
+    """Path that the shell completes. The path need not exist: the command checks it when it opens the file."""
 
     name = "path"
 
@@ -46,13 +46,13 @@ class PathText(TextParam):
         self._kind = kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Returns the path. Raises ``click.BadParameter`` for an empty one."""
+        """Return the path. Raises ``click.BadParameter`` for an empty path."""
         if not value:
             self.fail("The path must not be empty.", param, ctx)
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Leaves it to the shell."""
+        """Return one item that tells the shell to complete paths."""
         return [CompletionItem(incomplete, type=self._kind)]
 
 
@@ -61,17 +61,17 @@ FOLDER: Final = PathText("dir")
 
 
 def major_version(choice: str) -> AiSdkVersion:
-    """Returns the number of a choice of ``AI_SDK_MAJORS``."""
+    """Return the number of a choice of ``AI_SDK_MAJORS``."""
     return 7 if choice == "7" else 6
 
 
 class Origin(TextParam):
-    """The origin of a page, as a browser sends it."""
+    """Origin of a page, as a browser sends it in the ``Origin`` header."""
 
     name = "origin"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Returns the origin. Raises ``click.BadParameter`` for one that no browser sends."""
+        """Return the origin. Raises ``click.BadParameter`` for a text that is not an origin."""
         try:
             (origin,) = check_origins("--cors-origin", [value])
         except StreamProtocolError as error:
@@ -80,12 +80,12 @@ class Origin(TextParam):
 
 
 class HeaderName(TextParam):
-    """The name of an HTTP header."""
+    """Name of an HTTP header."""
 
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Returns the name; an empty one means no header. Raises ``click.BadParameter`` for an invalid name."""
+        """Return the name; an empty text means no header. Raises ``click.BadParameter`` for an invalid name."""
         try:
             if value:
                 check_header_name("--user-header", value)
@@ -95,20 +95,19 @@ class HeaderName(TextParam):
 
 
 class Pace(FloatParam):
-    """``--pace``: ``instant``, ``recorded`` or a factor (4, 4x, 0.5).
+    """Pace of a replay, as a factor of the recorded speed: ``instant``, ``recorded`` or a number (4, 4x, 0.5).
 
-    The value is a factor of the recorded speed. The values of ``INSTANT`` and ``HELD`` are repeated here: importing
-    them would load ADK.
+    The values of ``INSTANT`` and ``HELD`` are repeated here, since an import of these constants would load ADK.
     """
 
     name = "pace"
 
     def __init__(self, **others: float) -> None:
-        """``others``: further paces by name."""
+        """``others``: further names of paces -> their factors."""
         self._named = {"instant": math.inf, "recorded": 1.0, **others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Returns the pace as a factor. Raises ``click.BadParameter`` for a value that is not a pace."""
+        """Return the factor. Raises ``click.BadParameter`` for a value that is not a pace."""
         if isinstance(value, float):
             return value
         try:
@@ -116,37 +115,40 @@ class Pace(FloatParam):
         except ValueError:
             speed = math.nan
         if value not in self._named and (not speed > 0 or speed == math.inf):
-            names = ", nor ".join(self._named)
-            self.fail(f"{value!r} is neither {names}, nor a factor such as 4 or 0.5", param, ctx)
+            names = ", ".join(self._named)
+            self.fail(f"{value!r} is not a pace: use {names} or a factor such as 4 or 0.5", param, ctx)
         return speed
 
 
 class Seconds(click.FloatRange):
-    """A time from 0 on. ``FloatRange`` takes NaN for a number in any range."""
+    """Number of seconds, 0 or more. ``FloatRange`` alone would accept NaN."""
 
     name = "seconds"
 
     def __init__(self, *, min_open: bool = False) -> None:
-        """``min_open``: 0 is not allowed."""
+        """``min_open``: refuse 0, too."""
         super().__init__(min=0, min_open=min_open)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Returns the seconds. Raises ``click.BadParameter`` for a value that is not a time."""
+        """Return the seconds. Raises ``click.BadParameter`` for a negative number and for NaN."""
         seconds = float(super().convert(value, param, ctx))
         if math.isnan(seconds):
-            self.fail(f"{value!r} is not a time", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
         return seconds
 
 
 def refuse_combination(option: str, allowed: Container[str]) -> None:
-    """Refuses the command if it has an option or argument that is not ``allowed`` together with ``option``."""
+    """End the command with exit code 2 if its command line has an option or argument outside ``allowed``.
+
+    ``option``: the option that permits only these, for the error message.
+    """
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:
             refuse(f"{parameter.opts[0]} cannot be combined with {option}")
 
 
 def require_option(option: str, needing: Container[str]) -> None:
-    """Refuses the command if it has one of the options that need ``option``."""
+    """End the command with exit code 2 if its command line has one of ``needing``. Call it if ``option`` is missing."""
     for parameter in _parameters_on_command_line():
         if parameter.name in needing:
             refuse(f"{parameter.opts[0]} needs {option}")

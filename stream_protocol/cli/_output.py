@@ -1,4 +1,4 @@
-"""Output of commands: data without other text in it, output that starts only when it is complete, and progress."""
+"""Output of commands: stdout reserved for data, complete output only, and a progress line."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ STDOUT: Final = 1
 STDERR: Final = 2
 
 SPOOL_BYTES: Final = 2**20
-"""Bytes of output in memory until the whole file is read. More output goes to disk."""
+"""Bytes of output that stay in memory until the whole file is read. More output goes to a temporary file."""
 
 SECONDS_BETWEEN: Final = 1.0
 """Seconds between two updates of the progress line."""
 
 
 def print_at_once(output: Iterable[bytes | str]) -> None:
-    """Prints each piece when it comes; text has colours if stdout supports them.
+    """Print each piece immediately. Text keeps its colours only if stdout supports them.
 
-    Stops silently when the reader has closed the pipe, as `head` does.
+    Stops without an error when the reader closes the pipe, as ``head`` does.
     """
     try:
         for piece in output:
@@ -39,7 +39,7 @@ def print_at_once(output: Iterable[bytes | str]) -> None:
 
 
 def shown_on_terminal(output: Iterable[bytes]) -> Iterable[bytes]:
-    """The lines of JSON in the output. On a terminal, control characters are written as JSON escapes.
+    """Return the output. If stdout is a terminal, control characters are replaced by JSON escapes.
 
     A pipe and a file get each byte unchanged.
     """
@@ -52,13 +52,13 @@ def _printable_lines(lines: bytes) -> bytes:
 
 @contextmanager
 def data_on_stdout() -> Iterator[Callable[[str], None]]:
-    """Reserve stdout for the command's own output. The context's value is the function that prints there.
+    """Reserve stdout for the command's data. Yields the function that prints data there.
 
-    All other output of the process goes to stderr: a loaded agent may print, also from C code, threads and
-    subprocesses. This stays so until the process ends, since an agent may print then as well.
+    All other output of the process goes to stderr, because a loaded agent may print: also from C code, threads and
+    subprocesses, and until the process ends. So stdout is not restored, except in tests that replace ``sys.stdout``.
     """
     stdout = sys.stdout
-    if not _is_stdout_of_process(stdout):  # somebody in this process reads it
+    if not _is_stdout_of_process(stdout):  # a test has replaced it
         sys.stdout = sys.stderr
         try:
             yield lambda text: click.echo(text, file=stdout, nl=False)
@@ -85,28 +85,28 @@ def _write(number: int, data: bytes) -> None:
 
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
-    """Shows the current work and its seconds on stderr, if that is a terminal, from the second second on.
+    """Show the current work and its seconds on stderr, if that is a terminal and the work takes more than a second.
 
-    ``doing``: such as ``Checking big.sse``. The line is gone at the end.
+    ``doing``: such as ``Checking big.sse``. At the end the line is cleared.
     """
     if not sys.stderr.isatty():
         yield
         return
     ended = threading.Event()
-    teller = threading.Thread(target=_tell, args=(doing, ended), daemon=True)
-    teller.start()
+    thread = threading.Thread(target=_show_progress, args=(doing, ended), daemon=True)
+    thread.start()
     try:
         yield
     finally:
         ended.set()
-        teller.join()
+        thread.join()
 
 
-def _tell(doing: str, ended: threading.Event) -> None:
+def _show_progress(doing: str, ended: threading.Event) -> None:
     began = time.monotonic()
-    told = ""
+    line = ""
     while not ended.wait(SECONDS_BETWEEN):
         seconds = f" … {time.monotonic() - began:.0f} s"
-        told = doing[: shutil.get_terminal_size().columns - len(seconds) - 1] + seconds
-        click.echo(f"\r{told}", err=True, nl=False)
-    click.echo(f"\r{'':{len(told)}}\r", err=True, nl=False)
+        line = doing[: shutil.get_terminal_size().columns - len(seconds) - 1] + seconds
+        click.echo(f"\r{line}", err=True, nl=False)
+    click.echo(f"\r{'':{len(line)}}\r", err=True, nl=False)

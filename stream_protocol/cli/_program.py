@@ -1,34 +1,71 @@
-"""The common part of all commands of ``adk-ui-stream``: how they end, and the contents of their help."""
+"""Base classes of all commands of ``adk-ui-stream``: exit codes, error lines and help."""
 
 from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
 import click
+from cloup import HelpFormatter, HelpSection, HelpTheme, Style
 
-from stream_protocol.cli._help import HelpContext, write_sections
 from stream_protocol.wire import printable
 
 INTERRUPTED: Final = 130
-"""The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+"""Exit code after Ctrl-C: 128 plus the number of SIGINT, as in shells."""
 
 
 _EMPTY_LINE: Final = "\r\x1b[K"
-"""Clears the terminal's line."""
+"""Terminal sequence that clears the current line."""
+
+_MAX_WIDTH: Final = 100
+"""Columns of the help on a wider terminal."""
+
+_FIRST_COLUMN: Final = 26
+"""Maximum width of the column with the options. The help of a longer option begins on the next line."""
+
+_DEFAULT: Final = re.compile(r"\[(?:default|required|x?[<>0-9])[^\]]*\]")
+"""Click's note about a value, such as ``[default: 8000]``."""
+
+
+def _dim_defaults(line: str) -> str:
+    return _DEFAULT.sub(lambda found: click.style(found[0], dim=True), line)
+
+
+_THEME: Final = HelpTheme(
+    heading=Style(fg="green", bold=True), invoked_command=Style(bold=True), col1=Style(fg="cyan"), col2=_dim_defaults
+)
+"""Colours that are readable on a dark terminal and on a light one."""
+
+
+class _Formatter(HelpFormatter):
+    def __init__(self, width: int | None = None, max_width: int | None = None) -> None:
+        super().__init__(width=width, max_width=max_width or _MAX_WIDTH, col1_max_width=_FIRST_COLUMN, theme=_THEME)
+
+
+class HelpContext(click.Context):
+    """Click context whose help uses our layout and colours."""
+
+    formatter_class = _Formatter
+
+
+def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    """Write sections in aligned columns. ``sections``: heading -> pairs of a name and its help."""
+    assert isinstance(formatter, _Formatter)
+    formatter.write_aligned_sections([HelpSection(heading, rows) for heading, rows in sections.items()])
 
 
 class Program(click.Group):
-    """A group whose commands end with one line on stderr and exit code 2 if they were called wrongly.
+    """Command group that reports wrong usage as one line on stderr with exit code 2.
 
-    ``headings``: a heading in the help -> the names of the commands below it.
+    Ctrl-C ends a command with exit code 130. If the reader of stdout closes its pipe, as ``head`` does, the exit code
+    is 0. Both print nothing.
 
-    Ctrl-C ends them with exit code 130. A reader of stdout that closes its pipe, as ``head`` does, ends them with 0.
-    Both print nothing.
+    ``headings``: heading in the help -> names of the commands below it.
     """
 
     context_class = HelpContext
@@ -38,7 +75,7 @@ class Program(click.Group):
         self._headings = headings
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the commands, heading by heading."""
+        """Write the commands below their headings."""
         write_sections(
             formatter,
             {
@@ -52,10 +89,10 @@ class Program(click.Group):
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
         complete_var: str | None = None,
-        standalone_mode: bool = True,  # noqa: FBT001, FBT002  # as click has it
+        standalone_mode: bool = True,  # noqa: FBT001, FBT002  # click's signature
         **extra: Any,
     ) -> Any:
-        """Runs a command and, unless ``standalone_mode`` is false, ends the process."""
+        """Run a command and exit. If ``standalone_mode`` is false, return its value and raise click's exceptions."""
         try:
             value = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         except click.ClickException as error:
@@ -73,23 +110,23 @@ class Program(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parses the arguments. All commands use the colours that the environment requests."""
+        """Parse the arguments. ``NO_COLOR`` and ``FORCE_COLOR`` apply to all commands."""
         extra.setdefault("color", color_choice())
-        with reader_may_leave():
+        with exit_on_closed_pipe():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command that the arguments name."""
-        with reader_may_leave():
+        """Run the command that the arguments name."""
+        with exit_on_closed_pipe():
             return super().invoke(ctx)
 
 
 class DocumentedCommand(click.Command):
-    """A command whose help ends with examples, and may have its options in sections.
+    """Command whose help ends with examples. Its options may be in sections.
 
-    ``examples``: a task -> its command line. ``sections``: the first option of a section -> its heading.
-    ``in_file``: the options that it reads from a file, by their keys. ``common``: the names of the options that ``-h``
-    shows; by default it shows all, as ``--help`` does.
+    ``examples``: task -> command line. ``sections``: first option of a section -> heading. ``in_file``: key -> option
+    that is read from a file. ``common``: names of the options that ``-h`` shows; if empty, ``-h`` shows all, as
+    ``--help``.
     """
 
     context_class = HelpContext
@@ -119,7 +156,7 @@ class DocumentedCommand(click.Command):
         self.in_file = in_file or {}
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, with those that show help."""
+        """Return the parameters, including the help options."""
         *own, help_option = super().get_params(ctx)
         return [*own, *([self._short_help] if self._common else ()), help_option]
 
@@ -140,7 +177,7 @@ class DocumentedCommand(click.Command):
         ctx.exit()
 
     def options_by_section(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-        """Heading -> the options below it, each with its help; in the order of the command."""
+        """Return heading -> options below it with their help, in the order of the declarations."""
         headings = self.sections or {}
         sections: dict[str, list[tuple[str, str]]] = {}
         heading = "Options"
@@ -152,11 +189,11 @@ class DocumentedCommand(click.Command):
         return sections
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options, section by section."""
+        """Write the options, section by section."""
         write_sections(formatter, self.options_by_section(ctx))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the examples, each on a line of its own that can be copied, however narrow the terminal is."""
+        """Write the examples. They are never wrapped, so each line can be copied."""
         with formatter.section("Examples"):
             for meaning, line in self.examples.items():
                 formatter.write(f"{'':{formatter.current_indent}}{click.style(f'# {meaning}', dim=True)}\n")
@@ -164,8 +201,9 @@ class DocumentedCommand(click.Command):
 
 
 def color_choice() -> bool | None:
-    """The environment's choice of colours: none (``NO_COLOR``), always (``FORCE_COLOR``), or ``None``: on a
-    terminal.
+    """Return the environment's choice of colours: False for ``NO_COLOR``, True for ``FORCE_COLOR``, else ``None``.
+
+    ``None`` means: colours on a terminal only.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -173,7 +211,7 @@ def color_choice() -> bool | None:
 
 
 def glyph(character: str, plain: str) -> str:
-    """Return the character, or the plain text where stdout cannot print it."""
+    """Return the character. If stdout cannot print it, return the plain text."""
     try:
         character.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -182,9 +220,9 @@ def glyph(character: str, plain: str) -> str:
 
 
 class Refusal(SystemExit):
-    """The end of a command that has printed the reason, ``text``, on stderr. Its exit code is 2.
+    """Exit with code 2, after the reason, ``text``, was printed on stderr.
 
-    ``can_be_mended``: a change of the agent's files can make the same command work.
+    ``can_be_mended``: the same command may work after a change of the agent's files.
     """
 
     def __init__(self, text: str, *, can_be_mended: bool) -> None:
@@ -194,19 +232,19 @@ class Refusal(SystemExit):
 
 
 def refuse(text: str, *, can_be_mended: bool = False) -> NoReturn:
-    """End the command with one line on stderr and exit code 2: bad usage or unreadable input."""
-    _say(text, "red")
+    """End the command with one line on stderr and exit code 2: wrong usage or unreadable input."""
+    _print_line(text, "red")
     raise Refusal(text, can_be_mended=can_be_mended)
 
 
 def warn(text: str) -> None:
-    """Prints one line on stderr."""
-    _say(text, "yellow")
+    """Print a warning as one line on stderr."""
+    _print_line(text, "yellow")
 
 
 @contextmanager
-def reader_may_leave() -> Iterator[None]:
-    """Ends the command, as one that went well, if the reader of stdout has closed the pipe."""
+def exit_on_closed_pipe() -> Iterator[None]:
+    """Exit with code 0 if the reader of stdout has closed the pipe."""
     try:
         yield
     except BrokenPipeError:
@@ -215,16 +253,15 @@ def reader_may_leave() -> Iterator[None]:
 
 
 def drop_output() -> None:
-    """Discards all further output on stdout, also at the end of the process: nobody reads it any more."""
+    """Discard all further output on stdout, also the output that is flushed when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _say(text: str, color: str) -> None:
-    line = printable(" ".join(text.splitlines()))  # names of files may have several lines, and any characters
+def _print_line(text: str, color: str) -> None:
+    line = printable(" ".join(text.splitlines()))  # file names may contain line breaks and control characters
     if sys.stderr.isatty():
-        click.echo(
-            _EMPTY_LINE, err=True, nl=False, color=True
-        )  # the progress line is written there; it is not a colour
+        # The progress line may be there. `color=True` keeps click from removing the sequence.
+        click.echo(_EMPTY_LINE, err=True, nl=False, color=True)
     click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
 
 

@@ -1,8 +1,8 @@
-"""``adk-ui-stream serve --reload``: another process serves, and is replaced when a file of the agent has changed.
+"""Command ``adk-ui-stream serve --reload``: a child process serves, and is replaced when a file of the agent changes.
 
-The socket stays open meanwhile: new connections wait for the new process. The new process has ADK already, since it is
-forked from a process that has loaded ADK (on Windows it loads ADK again). While the agent cannot be loaded, its process
-answers with the reason.
+This process keeps the socket open: new connections wait for the next child. A child starts quickly, since it is forked
+from a process that has loaded ADK (on Windows it loads ADK again). While the agent cannot be loaded, the child refuses
+requests with the reason.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from stream_protocol.cli._serve_agent import AgentServer, Shown
 
 STOP_SECONDS: Final = 15
-"""Seconds that a process may take to end its streams and runs. Then it is killed."""
+"""Seconds that a child may take to end its streams and runs. After that it is killed."""
 
 REFUSED: Final = 2
-"""The exit code of a process that has refused the command line."""
+"""Exit code of a child that has refused the command line."""
 
-LOOK_MS: Final = 200
-"""Milliseconds between two checks whether the process has ended."""
+POLL_MS: Final = 200
+"""Milliseconds between two checks of the child."""
 
 
 def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
-    """Serves until this process is stopped.
+    """Serve until this process is stopped.
 
-    If the target does not exist at first, the command ends with exit code 2. If it exists and cannot be loaded, the
+    If the target does not exist at the start, the command ends with exit code 2. If it exists but cannot be loaded, the
     command waits for a change.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -48,36 +48,39 @@ def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_pag
         for changes in watch(
             watched_folder(server.target),
             watch_filter=AgentFiles(),
-            rust_timeout=LOOK_MS,
+            rust_timeout=POLL_MS,
             yield_on_timeout=True,
             raise_interrupt=True,
         ):
             if changes:
-                supervisor.change({Path(path).name for _, path in changes})
+                supervisor.files_changed({Path(path).name for _, path in changes})
             else:
-                supervisor.look()
+                supervisor.check_process()
     except KeyboardInterrupt:
         supervisor.stop()
 
 
 def watched_folder(target: str) -> Path:
-    """The folder of an agent; of ``module:attr`` that of the package, or for a single module the working directory."""
+    """Return the folder to watch: the agent folder, or the package of ``module:attr``.
+
+    Without such a folder it is the working directory.
+    """
     name, is_module, _ = target.partition(":")
     folder = Path(name.split(".")[0] if is_module else name)
     return folder if folder.is_dir() else Path()
 
 
 class _Signals(NamedTuple):
-    """Signals of a process to the one that has started it."""
+    """Events that a child sets for its parent."""
 
     served: Event
-    """An agent has been served, by this process or an earlier one."""
+    """Set once this child, or an earlier child, has served the agent."""
     changed: Event
-    """This process could not load the agent, and has found a change of the files."""
+    """Set if this child could not load the agent, and has found a change of its files."""
 
 
 class _Supervisor:
-    """Starts the process that serves, or answers why it cannot, and replaces it."""
+    """Parent of the child that serves. Replaces the child after a change of the agent's files."""
 
     def __init__(self, server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
         self._server = server
@@ -87,32 +90,32 @@ class _Supervisor:
         self._served = PROCESSES.Event()
         self._is_first = True
         self._died: str | None = None
-        """The reason that the newest process answers with, if the process before it has died."""
-        self._is_informed = False
-        """The newest process was started for a change that the watcher may still report."""
+        """Error that the newest child sends in its responses, if the child before it has died."""
+        self._watcher_may_repeat = False
+        """True if the watcher may still report the change for which the newest child was started."""
         self._start()
 
-    def change(self, names: Collection[str]) -> None:
-        """Replaces the process, because its files have changed."""
-        if self._is_informed and read_files(self._folder) == self._files:
+    def files_changed(self, names: Collection[str]) -> None:
+        """Replace the child. ``names``: the changed files, as the watcher reports them."""
+        if self._watcher_may_repeat and read_files(self._folder) == self._files:
             return
         self._replace(names)
 
-    def look(self) -> None:
-        """Replaces the process if it has ended. Ends this one if the first has refused the command line."""
+    def check_process(self) -> None:
+        """Replace the child if it has ended. If the first child has refused the command line, exit as it did."""
         if self._process.exitcode is None:
             return
         if self._changed.is_set():
             now = read_files(self._folder)
             self._replace({path.name for path, _ in now.items() ^ self._files.items()})
-            self._is_informed = True
+            self._watcher_may_repeat = True
         elif self._died is not None or (self._is_first and self._process.exitcode == REFUSED):
             sys.exit(self._process.exitcode)
         else:
-            self._start(died=f"the process of the agent has ended ({self._process.exitcode})")
+            self._start(died=f"the agent's process ended with exit code {self._process.exitcode}")
 
     def stop(self) -> None:
-        """Ends the process."""
+        """Stop the child. Kills it after ``STOP_SECONDS``."""
         self._process.terminate()
         self._process.join(STOP_SECONDS)
         self._process.kill()
@@ -127,7 +130,7 @@ class _Supervisor:
     def _start(self, died: str | None = None) -> None:
         self._files = read_files(self._folder)
         self._died = died
-        self._is_informed = False
+        self._watcher_may_repeat = False
         self._changed = PROCESSES.Event()
         self._process = PROCESSES.Process(
             target=_serve_or_answer,
@@ -146,7 +149,7 @@ def _serve_or_answer(
     is_first: bool,
     died: str | None,
 ) -> None:
-    """Serves the agent. If it cannot be loaded, this process answers with the reason until a file changes."""
+    """Run as a child: serve the agent. If it cannot be loaded, refuse requests with the reason until a file changes."""
     folder = watched_folder(server.target)
     files = read_files(folder)
     has_screen = signals.served.is_set()
@@ -157,7 +160,7 @@ def _serve_or_answer(
         signals.changed.set()
         return True
 
-    with suppress(KeyboardInterrupt):  # while the agent is loaded; later it is the server's
+    with suppress(KeyboardInterrupt):  # while the agent loads; later the server handles Ctrl-C
         try:
             if died is not None:
                 refuse(died)

@@ -1,4 +1,4 @@
-"""A line on the terminal for each run that ``adk-ui-stream serve`` has answered."""
+"""Line on the terminal for each run of ``adk-ui-stream serve``."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 _CHAT_LENGTH: Final = 8
-"""Characters of a chat's id."""
+"""Maximum characters of a chat's id."""
 
 _AGENT_LENGTH: Final = 20
-"""Characters of an agent's name."""
+"""Maximum characters of an agent's name."""
 
 _TOOL_CALLS: Final = (b'data: {"type":"tool-input-available"', b'data: {"type":"tool-input-error"')
-"""The beginning of the SSE event of a complete call; there is one for each call."""
+"""Beginnings of the SSE events that complete a tool call's input. Each call has exactly one."""
 
 _APPROVAL: Final = b'data: {"type":"tool-approval-request"'
 
 
 class RunLines:
-    """A recorder for ``ChatService(recorder=…)``. Prints a line when a run has ended."""
+    """Recorder for ``ChatService(recorder=…)`` that prints a line at the end of each run."""
 
     def turn(self, request: ChatRequest, *, app_name: str, **_how: object) -> RunLine:
         """Return the recorder of one run."""
@@ -39,7 +39,7 @@ class RunLines:
 
 
 class RunLine:
-    """Counts the tools, tokens and seconds of one run."""
+    """Recorder of one run: counts its tools, tokens and seconds."""
 
     def __init__(self, chat_id: str, agent: str) -> None:
         self._chat_id = chat_id
@@ -47,13 +47,13 @@ class RunLine:
         self._began = time.monotonic()
         self._tools = 0
         self._tokens = 0
-        self._asks = False
+        self._needs_approval = False
 
     def begin(self, message_id: str | None) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def event(self, event: Event) -> None:
-        """Record the agent that answers, and its tokens."""
+        """Record the event's agent and tokens."""
         facts = read(event)
         if not facts.in_users_name:
             self._agent = facts.speaker[0]
@@ -62,10 +62,10 @@ class RunLine:
             self._tokens += usage.total
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Count the calls."""
+        """Count the tool calls in the sent chunks."""
         for item in sse:
             self._tools += item.startswith(_TOOL_CALLS)
-            self._asks = self._asks or item.startswith(_APPROVAL)
+            self._needs_approval = self._needs_approval or item.startswith(_APPROVAL)
 
     def end(self, outcome: Ending | None) -> None:
         """Print the line."""
@@ -82,7 +82,7 @@ class RunLine:
 
     def _result(self, outcome: Ending | None) -> str:
         match outcome:
-            case "finish" if self._asks:
+            case "finish" if self._needs_approval:
                 return click.style("? waits for approval", fg="yellow")
             case "finish":
                 return click.style(glyph("\N{CHECK MARK}", "ok"), fg="green")

@@ -1,4 +1,4 @@
-"""``adk-ui-stream serve TARGET``: an agent's server. A module of its own, since importing it loads ADK."""
+"""Server of ``adk-ui-stream serve TARGET``. Importing this module loads ADK."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from stream_protocol.serving.adk_runner import (
 )
 from stream_protocol.serving.http import MetricsPage, create_app, header_user, local_user
 from stream_protocol.serving.run_logs import RunLog, RunLogError, load_run_log
-from stream_protocol.serving.telemetry import export_as_environment_says, export_for_prometheus, flush_exports
+from stream_protocol.serving.telemetry import export_for_prometheus, export_to_otlp, flush_exports
 from stream_protocol.stream import ConverterOptions
 from stream_protocol.wire import StreamProtocolError
 
@@ -60,19 +60,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Shown = Literal["screen", "address", "nothing"]
-"""A serving process's message about itself: one line if the terminal has the screen already."""
+"""Message of a serving process at its start: the whole screen, only the address, or nothing."""
 
 
 class Loaded(NamedTuple):
-    """An agent's service, and the Inspector of its chats."""
+    """Chat service of a loaded agent, and its Inspector, if there is one."""
 
     service: ChatService
     inspector: Inspector | None
 
 
 @dataclass(frozen=True)
-class _Exported:
-    """The service. When it is closed, it sends its last spans and metrics: after that a signal ends the process."""
+class _FlushingService:
+    """Service that sends its last spans and metrics when it closes. Afterwards a signal may end the process."""
 
     service: ChatService
 
@@ -86,26 +86,26 @@ class _Exported:
 
 @dataclass(frozen=True)
 class AgentServer:
-    """The server of an agent, with the options of ``serve``. It can be sent to another process."""
+    """Server of one agent with the options of ``serve``. Can be pickled for a child process."""
 
     target: str
     options: ServeOptions
     began: float
-    """The start time of the command, by the monotonic clock."""
+    """Start time of the command, from ``time.monotonic()``."""
     name: str | None = None
-    """The name on the screen, if it is not the target."""
+    """Name on the screen; by default the target."""
     suggestions: Sequence[Suggestion] = ()
-    """The messages that the page offers first."""
+    """Prompts that the page suggests in an empty chat."""
 
     def load(self) -> Loaded:
-        """Loads the agent, and opens the stores. Ends the process with exit code 2 if one of them cannot be used."""
+        """Load the agent and open the stores. Ends the process with exit code 2 if one of them cannot be used."""
         converting: ConverterOptions = {"ai_sdk": self.options.ai_sdk}
         if self.options.show_errors:
             converting["on_error"] = explain_error
         inspector = Inspector() if self.options.inspect else None
         try:
-            target = load_or_refuse(self.target, "serve {}")  # it may have a logging of its own
-            self.set_up_log()
+            target = load_or_refuse(self.target, "serve {}")
+            self.set_up_log()  # after the agent's module, which may configure logging
             engine = self._engine(self.options.durable_url) if self.options.durable_url is not None else None
             sessions = (
                 load_session_service(self.options.session_service_uri)
@@ -114,9 +114,9 @@ class AgentServer:
             )
             if self._keeps_chats_in_memory(target, sessions):
                 if engine is not None:
-                    refuse("--durable needs chats that outlive a worker: --session-service-uri, a file or a database")
+                    refuse("--durable needs stored chats: add --session-service-uri with a file or a database")
                 if self.options.workers > 1:
-                    refuse("--workers needs chats that all of them have: --session-service-uri, a file or a database")
+                    refuse("--workers needs shared chats: add --session-service-uri with a file or a database")
             if engine is not None:
                 engine.prepare()
             service = ChatService(
@@ -146,7 +146,7 @@ class AgentServer:
         return Loaded(service, inspector)
 
     def set_up_log(self) -> None:
-        """Configures this process's log as requested."""
+        """Configure this process's log with the options."""
         log_to_terminal(
             verbose=self.options.verbosity == "verbose",
             log_format=self.options.log_format,
@@ -154,32 +154,34 @@ class AgentServer:
         )
 
     def warn(self, text: str) -> None:
-        """Warns the operator: with a log record if the log is JSON."""
+        """Warn the operator: on stderr, or as a log record if the log is JSON."""
         if self.options.log_format == "json":
             logger.warning(text)
         else:
             warn(text)
 
-    def tell(self, text: str) -> None:
-        """Informs the operator: with a log record if the log is JSON."""
+    def inform(self, text: str) -> None:
+        """Print a message for the operator, or log it if the log is JSON."""
         if self.options.log_format == "json":
             logger.info(text)
         else:
             click.echo(text)
 
     def _prints_runs(self) -> bool:
-        """Return True on a terminal. A log has its own records, and an unread pipe would block the server."""
+        """Return True for an interactive terminal. A log file has log records instead, and a full pipe would block the
+        server.
+        """
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
 
     def _run_log(self, url: str) -> RunLog:
         try:
             return load_run_log(url, prefix=self.options.run_log_prefix, lease=self.options.lease)
-        except (ImportError, RunLogError) as error:  # an extra may not be installed
+        except (ImportError, RunLogError) as error:  # ImportError: the extra for this store is not installed
             refuse(str(error))
 
     def _engine(self, url: str) -> DbosEngine:
         try:
-            from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - an extra
+            from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - needs the extra `durable`
         except ImportError:
             refuse("--durable needs DBOS: pip install 'adk-ui-stream[durable]'")
         version = target_version(self.target)
@@ -202,9 +204,10 @@ class AgentServer:
         opens_page: bool,
         announced: Event | None = None,
     ) -> None:
-        """Serves until the process is stopped.
+        """Serve until the process is stopped.
 
-        ``opens_page``: in the browser. ``announced`` is set once the server can no longer fail to start.
+        ``shows``: the message at the start. ``opens_page``: open the page in the browser. ``announced``: set once the
+        server can no longer fail to start.
         """
         service, inspector = loaded
         identify = header_user(self.options.user_header) if self.options.user_header else local_user
@@ -225,7 +228,7 @@ class AgentServer:
         except (ImportError, StreamProtocolError) as error:
             refuse(str(error))
         if shows == "screen" and not self.options.user_header and (meaning := exposure_warning(listener)) is not None:
-            self.warn(f"{meaning}; behind a proxy that signs users in, take --user-header.")
+            self.warn(f"{meaning}; behind a proxy that signs users in, add --user-header.")
 
         def announce(url: str) -> None:
             headline = f"Serving {self.name or self.target}"
@@ -243,19 +246,19 @@ class AgentServer:
         limits = ServerLimits(connections=self.options.max_connections)
         run_server(
             guarded,
-            _Exported(service),
+            _FlushingService(service),
             listener,
             announce=announce,
             limits=limits,
             before_accepting=tune_gc,
-            drain=0 if self.options.reload else self.options.drain,  # a developer waits for the new agent
+            drain=0 if self.options.reload else self.options.drain,  # a developer waits for the reload
         )
 
     def _export(self, app: ASGIApp) -> ASGIApp:
-        """Exports OpenTelemetry's data. Returns the app, with the metrics endpoint if it was requested."""
+        """Start OpenTelemetry's exports. Returns the app, with the metrics endpoint if ``--metrics`` is set."""
         if self.options.metrics:
             return MetricsPage(app, export_for_prometheus())
-        export_as_environment_says()
+        export_to_otlp()
         return app
 
     def _log_start(self, headline: str, service: ChatService, shows: Shown) -> None:
@@ -277,7 +280,7 @@ class AgentServer:
         rows = {
             "Agent": root.name + (f" and {others} more below it" if others else ""),
             "Model": ", ".join(models.names),
-            "Chats": self._place_of_chats(service),
+            "Chats": self._chat_storage(service),
             "Reload": "when a file of the agent changes" if self.options.reload else "",
             "Workers": f"{self.options.workers} processes" if self.options.workers > 1 else "",
             "Runs": f"shared by the workers of {without_password(self.options.run_log_url)}"
@@ -302,17 +305,17 @@ class AgentServer:
         keys = "Cmd+I" if platform.system() == "Darwin" else "Ctrl+I"
         return f"{keys} on the page" if self.options.inspect else "--inspect adds it to the page"
 
-    def _place_of_chats(self, service: ChatService) -> str:
+    def _chat_storage(self, service: ChatService) -> str:
         store = service.runner.session_service
         if self.options.session_service_uri:
             return f"in {without_password(self.options.session_service_uri)}"
         if isinstance(store, InMemorySessionService):
-            return "in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps them"
+            return "in memory, until the server ends; --session-service-uri sqlite:///chats.db stores them"
         return f"in the {type(store).__name__} of the target"
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A listening socket. Ends the process with exit code 2 if it cannot be opened."""
+    """Return a listening socket. Ends the process with exit code 2 if the address cannot be used."""
     try:
         return bind_socket(host, port)
     except AddressError as error:

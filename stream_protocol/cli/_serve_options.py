@@ -1,4 +1,4 @@
-"""The options of ``serve``, each declared once: on the command line, or in the project's ``pyproject.toml``."""
+"""Options of ``serve``. Each is declared once, for the command line or for the project's ``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from stream_protocol.cli._command_options import (
 from stream_protocol.cli._program import refuse
 
 SETTINGS: Final = Path("pyproject.toml")
-"""The file of the further options, in the current folder."""
+"""File with the options that are not on the command line, in the current folder."""
 
 TABLE: Final = ("tool", "adk-ui-stream", "serve")
-"""The path of the options in that file."""
+"""Path of the table with the options in that file."""
 
 _DECLARED: Final = "option"
 
@@ -38,10 +38,11 @@ def _option(
     in_file: bool = False,
     **declared: Any,
 ) -> Any:
-    """Declare an option. ``names``: names that do not follow from the field's name. ``declared``: arguments for click.
+    """Declare an option. ``declared``: arguments for ``click.Option``.
 
-    ``section``: the heading above it in the help. ``beside_replay``: it can be combined with ``--replay``. ``in_file``:
-    it is in the file, and not on the command line. ``common``: it is in the short help.
+    ``names``: names, if they differ from the field's name. ``section``: heading above the option in the help.
+    ``beside_replay``: allow it together with ``--replay``. ``common``: show it in the short help. ``in_file``: read it
+    from the file instead of the command line.
     """
     about = {"names": names, "section": section, "beside_replay": beside_replay, "common": common, "in_file": in_file}
     return field(metadata={_DECLARED: about, "click": declared})
@@ -56,7 +57,7 @@ _COUNT: Final[Mapping[str, Any]] = {"type": click.IntRange(min=1), "show_default
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """The options of ``serve``, without its target. It can be sent to another process."""
+    """Values of all options of ``serve``. Can be pickled for a child process."""
 
     host: str = _option(
         common=True,
@@ -77,15 +78,17 @@ class ServeOptions:
         help="0 chooses a free port.",
     )
     user_header: str | None = _option(
-        type=HeaderName(), metavar="NAME", help="Header with the user's name, set by a proxy in front; 401 without it."
+        type=HeaderName(),
+        metavar="NAME",
+        help="Header in which your proxy sends the user's name; requests without it get 401.",
     )
     allowed_hosts: tuple[str, ...] = _option(
         "--allowed-host",
         beside_replay=True,
         metavar="NAME",
         multiple=True,
-        help="Host name that the server answers to, besides loopback's: chat.example, or .chat.example "
-        "for all below it; repeatable.  [default: none on a loopback --host without --user-header, else any]",
+        help="Accepted Host header besides localhost: chat.example, or .chat.example with all subdomains; repeatable.  "
+        "[default: none on a loopback --host without --user-header, else any]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -94,7 +97,7 @@ class ServeOptions:
         type=Origin(),
         metavar="ORIGIN",
         multiple=True,
-        help="Allowed origin of a page on another host: https://app.example; repeatable.",
+        help="Origin of a page that may use the API from another host: https://app.example; repeatable.",
     )
     page: bool = _option(
         "--page/--no-page",
@@ -119,7 +122,7 @@ class ServeOptions:
         common=True,
         beside_replay=True,
         is_flag=True,
-        help="Add the Inspector to the page: each ADK event and its chunks. For developers.",
+        help="Show each ADK event and its chunks on the page (the Inspector). For developers.",
     )
     reload: bool = _option(
         common=True,
@@ -138,25 +141,25 @@ class ServeOptions:
         type=Seconds(),
         default=30.0,
         show_default=True,
-        help="Seconds that runs continue after SIGTERM, while no new ones begin; a second signal ends them.",
+        help="Seconds that runs may continue after SIGTERM, while new runs are refused; a second signal stops them.",
     )
     workers: int = _option(
-        section="Many workers",
+        section="Several workers",
         metavar="N",
         default=1,
-        help="Number of processes that serve one address; a dead one is replaced. Several need --run-log "
-        "and a store of chats.",
+        help="Number of processes that serve the address; a dead process is replaced. More than one needs --run-log "
+        "and --session-service-uri.",
         **_COUNT,
     )
     run_log_url: str | None = _option(
         "--run-log",
         metavar="URL",
-        help="Store of the running responses, shared by all workers: redis://host:6379/0, postgresql://user@host/db, …",
+        help="Store of running responses, shared by all workers: redis://host:6379/0, postgresql://user@host/db, …",
     )
     durable_url: str | None = _option(
         "--durable",
         metavar="URL",
-        help="Recover the runs of a dead worker, with DBOS: postgresql://user@host/db, sqlite:///runs.db.",
+        help="Finish the runs of a dead worker, with DBOS: postgresql://user@host/db, sqlite:///runs.db.",
     )
     record_folder: str | None = _option(
         "--record",
@@ -164,10 +167,10 @@ class ServeOptions:
         section="Logs and recordings",
         metavar="DIR",
         type=FOLDER,
-        help="Record each chat in a file in DIR: see docs/recording.md. The files have users' messages.",
+        help="Record each chat in a file in DIR: see docs/recording.md. The files contain users' messages.",
     )
     metrics: bool = _option(
-        section="What operators see",
+        section="Monitoring",
         is_flag=True,
         help="Serve Prometheus metrics at /metrics, without authentication: see docs/monitoring.md.",
     )
@@ -175,8 +178,8 @@ class ServeOptions:
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="json: a line of JSON for each record, with the ids of chat, run, user and trace, "
-        "without texts of messages.",
+        help="json: one JSON object for each record, with the ids of chat, run, user and trace, "
+        "and without texts of messages.",
     )
     verbosity: Literal["quiet", "normal", "verbose"] = _option(
         "--verbose/--quiet",
@@ -184,7 +187,7 @@ class ServeOptions:
         beside_replay=True,
         default=None,
         callback=lambda context, option, value: {True: "verbose", None: "normal", False: "quiet"}[value],
-        help="Print the tracebacks of errors, not only their causes; or, on a terminal, no line for each run.",
+        help="--verbose prints the tracebacks of errors, not only their causes. --quiet prints no line for each run.",
     )
     recordings: str | None = _option(
         "--replay",
@@ -193,64 +196,67 @@ class ServeOptions:
         beside_replay=True,
         metavar="FILE|DIR",
         type=FILE,
-        help="Answer from recordings, without an agent.",
+        help="Replay recordings instead of running an agent.",
     )
     session: str | None = _option(
-        beside_replay=True, metavar="ID", help="Session to use, in a store or an evalset with several."
+        beside_replay=True, metavar="ID", help="Session to use, if the file (a store or an evalset) has several."
     )
     pace: float = _option(
         beside_replay=True,
         type=Pace(held=0.0),
         default="instant",
         show_default=True,
-        help="instant; recorded; a factor such as 4 or 0.5; or held until /__replay/CHAT/step.",
+        help="instant; recorded; a factor such as 4 or 0.5; or held: POST /__replay/CHAT/step sends the next chunks.",
     )
     audit_file: str | None = _in_file(
         name="audit",
         type=FILE,
-        help="Append a line for each approval, denial, answer, sign-in, stop and deletion to this file: see "
+        help="File that gets a line for each approval, denial, user's answer, sign-in, stop and deletion: see "
         "docs/trust.md.",
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),
-        help="Seconds that a run continues after its last reader has left; 0 stops it at once.  [default: to its end]",
+        help="Seconds that a run continues after its last reader disconnects; 0 stops it at once.  "
+        "[default: to its end]",
     )
     history_cut: Literal["append", "rewind"] = _in_file(
         type=click.Choice(["append", "rewind"]),
         default="append",
         show_default=True,
-        help="If the client sends fewer messages than are stored: append the new one, or rewind the chat first.",
+        help="If the client sends fewer messages than are stored: append the new message, or rewind the chat first.",
     )
     idempotent_tools: tuple[str, ...] = _in_file(
-        multiple=True, help="With --durable: tools that may run again if they began and did not end."
+        multiple=True, help="With --durable: tools that may run again if the worker died while they ran."
     )
     lease: float = _in_file(
         type=Seconds(min_open=True),
         default=15.0,
         show_default=True,
-        help="With --run-log: seconds until a dead worker loses its chats.",
+        help="With --run-log: seconds after which other workers take over the chats of a dead worker.",
     )
     log_whole: tuple[str, ...] = _in_file(
-        multiple=True, help="With --log-format json: loggers whose full messages are written."
+        multiple=True, help="With --log-format json: loggers whose messages are written in full."
     )
     max_connections: int = _in_file(
-        default=1000, help="The most connections at once; fewer if the process may open fewer files.", **_COUNT
+        default=1000, help="Maximum connections at once; fewer if the process may open fewer files.", **_COUNT
     )
-    max_runs: int = _in_file(default=300, help="Runs at once, of all users; one more is refused (503).", **_COUNT)
+    max_runs: int = _in_file(
+        default=300, help="Maximum runs at once, of all users; further requests get 503.", **_COUNT
+    )
     max_runs_per_user: int = _in_file(
-        default=50, help="Runs at once, of one user; one more is refused (429).", **_COUNT
+        default=50, help="Maximum runs at once, of one user; further requests get 429.", **_COUNT
     )
     requests_per_minute: int = _in_file(
-        default=1200, help="Requests of one user, of all kinds; more are refused (429).", **_COUNT
+        default=1200, help="Maximum requests per minute, of one user and all kinds; further requests get 429.", **_COUNT
     )
     run_log_prefix: str | None = _in_file(
-        help="With --run-log: begins all names there. Deployments that share a Redis or a database need one each."
-        "  [default: adk-ui-stream, in PostgreSQL adk_ui_stream]"
+        help="With --run-log: prefix of all names in that store. Deployments that share a Redis or a database need "
+        "different prefixes.  [default: adk-ui-stream, in PostgreSQL adk_ui_stream]"
     )
     show_errors: bool = _in_file(
         default=False,
         is_flag=True,
-        help="Show the cause of an error on the page, too. All users can read it.",
+        help="Show the cause of an error on the page. All users can read it.",
     )
 
 
@@ -267,33 +273,33 @@ def _options(*, in_file: bool) -> Iterator[tuple[Field[Any], click.Option]]:
 
 
 def command_line_options(names: Container[str] | None = None) -> list[click.Parameter]:
-    """Return the options of the command line, in the order of the help. ``names``: those fields alone."""
+    """Return the options of the command line, in the order of the help. ``names``: only these fields."""
     return [option for declared, option in _options(in_file=False) if names is None or declared.name in names]
 
 
 def file_options() -> dict[str, click.Option]:
-    """Return the options of the file by their keys."""
+    """Return key -> option, for the options of the file."""
     return {option.opts[0].removeprefix("--"): option for _, option in _options(in_file=True)}
 
 
 def sections() -> dict[str, str]:
-    """Return the headings of the help, by the first option below each."""
+    """Return first option of a section -> heading of the section."""
     headings = {option.opts[0]: declared.metadata[_DECLARED]["section"] for declared, option in _options(in_file=False)}
     return {**{option: heading for option, heading in headings.items() if heading}, "--help": "Help"}
 
 
 COMMON: Final = frozenset(each.name for each in fields(ServeOptions) if each.metadata[_DECLARED]["common"])
-"""The options that the short help has."""
+"""Names of the options in the short help."""
 
 
 BESIDE_REPLAY: Final = frozenset(
     each.name for each in fields(ServeOptions) if each.metadata[_DECLARED]["beside_replay"]
 )
-"""The options that ``--replay`` has, too."""
+"""Names of the options that can be combined with ``--replay``."""
 
 
 def read_options(context: click.Context, command_line: Mapping[str, Any]) -> ServeOptions:
-    """Return the options of the command line and of the file. Ends the process if the file has a wrong one."""
+    """Return the options of the command line and of the file. Ends the process if an option in the file is wrong."""
     table = _table()
     known = file_options()
     for key in table:
@@ -304,7 +310,7 @@ def read_options(context: click.Context, command_line: Mapping[str, Any]) -> Ser
 
 
 def default_options(**given: Any) -> ServeOptions:
-    """Return the given options, and the defaults of all others. The file is not read."""
+    """Return the given options, and the defaults of all others. Does not read the file."""
     every: list[click.Parameter] = [option for in_file in (False, True) for _, option in _options(in_file=in_file)]
     defaults = click.Command("serve", params=every).make_context("serve", []).params
     return ServeOptions(**{**defaults, **given})
@@ -327,18 +333,18 @@ def _value(context: click.Context, key: str, option: click.Option, table: Mappin
 def _kind(option: click.Option) -> str:
     if option.multiple:
         return 'a list, such as ["first", "second"]'
-    return "true or false" if option.is_flag else "one value"
+    return "true or false" if option.is_flag else "a single value"
 
 
 def _unknown(key: str, known: Mapping[str, click.Option]) -> str:
     on_command_line = [name for option in command_line_options() for name in option.opts]
     if f"--{key}" in on_command_line:
-        return f"{key} is not an option of the file: write --{key} on the command line"
-    return f"there is no option {key}: there are {', '.join(known)}"
+        return f"{key} is an option of the command line: remove it here and pass --{key}"
+    return f"unknown option {key}: use one of {', '.join(known)}"
 
 
 def _table() -> Mapping[str, Any]:
-    """Return the table of the file; an empty one if there is none."""
+    """Return the table of the file. It is empty if the file or the table does not exist."""
     try:
         found: dict[str, Any] = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The start screen of ``adk-ui-stream serve``: its address, its settings, and missing keys."""
+"""Start screen of ``adk-ui-stream serve``: its address, its settings, and missing keys."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ def show_screen(
     seconds: float,
     missing: Iterable[str],
 ) -> None:
-    """Print the headline, then the links and the rows: label -> text.
+    """Print the headline, then the links and the rows, each a label and its text.
 
-    ``seconds``: the duration of the start. ``missing``: what answers still need, such as a key. On a terminal long
-    lines are wrapped beside their label. Elsewhere a row is one line, and the headline ends with ``url``, for scripts.
+    ``seconds``: duration of the start. ``missing``: settings that the model still needs, such as a key. On a terminal
+    long lines are wrapped beside their label. Elsewhere each row is one line, and the headline ends with ``url``, for
+    scripts.
     """
-    color = color_choice()  # also in the processes of `--reload`, which have no command line
+    color = color_choice()  # child processes of `--reload` have no click context with this choice
     on_terminal = sys.stdout.isatty()
     headline = click.style(headline if on_terminal else f"{headline} at {url}", bold=True)
     if on_terminal:

@@ -1,4 +1,4 @@
-"""Loading the TARGET of a command. A module of its own, since importing it loads ADK."""
+"""Loads the TARGET of a command. Importing this module loads ADK."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from stream_protocol.recording.read import is_expectation
 from stream_protocol.serving.adk_runner import Target, TargetError, load_target
 
 MAX_FILES: Final = 10
-"""The most files of a folder that are searched for a recording."""
+"""Maximum number of files of a folder that are searched for a recording."""
 
 
 def load_or_refuse(target: str, command: str) -> Target:
     """Load the agent, App or Runner. Ends the process with exit code 2 if it cannot be loaded.
 
-    ``command``: the command line that suggests another target; ``{}`` stands for the target.
+    ``command``: command line for the suggestion of a better target, with ``{}`` in the place of the target.
     """
     try:
         return load_target(target)
@@ -27,12 +27,12 @@ def load_or_refuse(target: str, command: str) -> Target:
         if error.example is not None:
             text = f"{text} Try: adk-ui-stream {command.format(shlex.quote(error.example))}"
         elif not error.can_be_mended and _has_recording(Path(target)):
-            text = f"{text} Recordings are in it. Try: adk-ui-stream serve --replay {shlex.quote(target)}"
+            text = f"{text} It has recordings. Try: adk-ui-stream serve --replay {shlex.quote(target)}"
         refuse(text, can_be_mended=error.can_be_mended)
 
 
 def _has_recording(path: Path) -> bool:
-    """Return True for a recording, and for a folder that has one among its first files."""
+    """Return True if the path is a recording, or a folder with a recording among its first files."""
     files = [path] if path.is_file() else sorted(path.glob("*.json*"))[:MAX_FILES]
     return any(map(_is_recording, files))
 

@@ -1,4 +1,4 @@
-"""A conversation as text for a terminal, while it is streamed."""
+"""Formats a conversation as text for a terminal, while it is streamed."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from stream_protocol.cli._program import glyph
 from stream_protocol.wire import AnyChunk, UIMessage, is_tool_part, json_value, printable
 
 _VALUE_LENGTH: Final = 160
-"""Characters of the input or the output of a call."""
+"""Maximum characters of a tool's input or output."""
 
 _USER: Final = "You"
 
 
 class Transcript:
-    """Formats the user's messages and the chunks of the answers. Each method returns the next text to print."""
+    """Formatter of one conversation. Each method returns the text to print next."""
 
     def __init__(self, agent: str = "Agent") -> None:
         self.agent = agent
-        """The heading above the agent's text."""
+        """Heading above the agent's text."""
         self._is_empty = True
         self._speaker: str | None = None
         self._open: tuple[str, str] | None = None
-        """The kind and the id of the text that is being written."""
+        """Kind and id of the text that is being streamed."""
         self._calls: dict[str, str] = {}
-        """Call id -> the tool's name."""
+        """Tool call id -> tool name."""
         self._last_call = ""
-        """The id of the call whose line is the last one."""
+        """Id of the tool call on the last printed line, or an empty text."""
 
-    def user(self, message: UIMessage) -> str:
-        """Return the user's message, or the user's answers to the agent's calls."""
+    def user_message(self, message: UIMessage) -> str:
+        """Return the text of the user's message. For an assistant message, return the user's approvals in it."""
         if message["role"] != "user":
-            return self._answers(message)
+            return self._approvals(message)
         self._speaker = None
         parts = cast("Sequence[Mapping[str, Any]]", message["parts"])
         texts = [part["text"] for part in parts if part["type"] == "text"]
         files = [f"[{part.get('filename') or part['mediaType']}]" for part in parts if part["type"] == "file"]
-        return self.said([*texts, *files])
+        return self.user_texts([*texts, *files])
 
-    def said(self, texts: Iterable[str]) -> str:
-        """Return the user's texts."""
+    def user_texts(self, texts: Iterable[str]) -> str:
+        """Return texts of the user, below the user's heading."""
         return self._heading(_USER) + "".join(f"{_indented(text)}\n" for text in texts)
 
     def chunk(self, chunk: AnyChunk) -> str:
-        """Return the text that a chunk adds. Most chunks add none."""
+        """Return the text for a chunk; empty for most chunks."""
         fields: Mapping[str, Any] = chunk
         match fields["type"]:
             case "text-delta":
@@ -77,19 +77,19 @@ class Transcript:
         return ""
 
     def end(self) -> str:
-        """Return the end of an answer: the end of its line."""
+        """Return the line end after an unfinished line, at the end of a response."""
         ending = "\n" if self._open is not None else ""
         self._open = None
         return ending
 
-    def _answers(self, message: UIMessage) -> str:
+    def _approvals(self, message: UIMessage) -> str:
         answered = [part for part in message["parts"] if is_tool_part(part) and part["state"] == "approval-responded"]
         for part in answered:
             self._calls[part["toolCallId"]] = printable(part.get("toolName") or part["type"].removeprefix("tool-"))
         lines = [
             f"{'Approved' if part['approval'].get('approved') else 'Denied'} {self._name(part)}" for part in answered
         ]
-        return self.said(lines) if lines else ""
+        return self.user_texts(lines) if lines else ""
 
     def _output(self, fields: Mapping[str, Any]) -> str:
         name = "" if self._last_call == fields["toolCallId"] else f"{self._name(fields)} "
@@ -119,7 +119,7 @@ class Transcript:
         return f"{self.end()}{self._heading(self.agent)}  {text}\n"
 
     def _heading(self, speaker: str) -> str:
-        """Return the speaker's name, if the speaker has changed."""
+        """Return the speaker's name on a line, or nothing if the speaker is the same as before."""
         if self._speaker == speaker:
             return ""
         gap = "" if self._is_empty else "\n"
@@ -141,7 +141,7 @@ def _arrow() -> str:
 
 
 def _short(value: Any) -> str:
-    """Return a value as JSON on one line, or a text unchanged; only the beginning of a long value."""
+    """Return a value as JSON on one line, or a text unchanged. Long values are truncated."""
     if isinstance(value, Mapping) and set(value) == {"result"}:
         value = value["result"]
     text = printable(value if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode())

@@ -1,5 +1,7 @@
-"""``adk-ui-stream check``: exit code 0 for a valid stream or server, 1 for an invalid one, 2 for a file that is not a
-stream or a server that cannot be reached.
+"""Command ``adk-ui-stream check``.
+
+Exit code 0: the stream or server is valid. 1: it is invalid. 2: the file is not a stream, or the server cannot be
+reached.
 """
 
 from __future__ import annotations
@@ -40,18 +42,18 @@ _EXAMPLES: Final = {
     sections={"--session": "A file", "--url": "A server", "--ai-sdk": "Both"},
 )
 @click.argument("file", type=FILE, required=False)
-@click.option("--session", metavar="ID", help="Session to use, in a store or an evalset with several.")
-@click.option("--url", metavar="URL", help="Address of the chat: a server that `useChat` posts to.")
+@click.option("--session", metavar="ID", help="Session to use, if the file (a store or an evalset) has several.")
+@click.option("--url", metavar="URL", help="Chat endpoint to check: the URL that `useChat` posts to.")
 @click.option("--prompts", type=FILE, help="TOML file with prompts, routes and headers of the server.")
 @click.option(
     "--profile",
     "profiles",
     type=click.Choice(["stream", "chat", "tools", "durable"]),
     multiple=True,
-    help="Only the checks of this profile, which the server must offer; repeatable.",
+    help="Run only the checks of this profile, and require that the server offers them; repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check only for this major version of `ai`.")
+@click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check for this major version of `ai` only.")
 def check(
     file: str | None,
     *,
@@ -65,16 +67,16 @@ def check(
     """Check whether FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, chunks on lines, or ADK
     events in any form that `replay` reads.
 
-    Or check a running server with --url, as clients use it: see docs/check-backend.md. Each run sends about a hundred
-    requests, and models cost money.
+    Or check a running server with --url, by the requests that clients send: see docs/check-backend.md. Each check of a
+    server sends about a hundred requests, and model calls cost money.
     """
     if url is None and file is None:
-        raise click.UsageError("Missing argument 'FILE' or option '--url'.")
+        raise click.UsageError("Nothing to check: pass FILE or --url.")
     if url is not None and file is not None:
-        raise click.UsageError("FILE and --url exclude each other.")
+        raise click.UsageError("FILE and --url cannot be combined: pass one of them.")
     if url is not None:
         if session is not None:
-            raise click.UsageError("--session is an option for FILE.")
+            raise click.UsageError("--session needs FILE: it cannot be combined with --url.")
         from stream_protocol.cli._check_backend import check_backend
         from stream_protocol.wire import AI_SDK_VERSIONS
 
@@ -83,7 +85,7 @@ def check(
         passed = check_backend(url, prompts=prompts, claimed=claimed, versions=versions, as_json=as_json)
         sys.exit(0 if passed else 1)
     if prompts is not None or profiles or as_json:
-        raise click.UsageError("--prompts, --profile and --json are options for --url.")
+        raise click.UsageError("--prompts, --profile and --json need --url: they cannot be combined with FILE.")
     assert file is not None
     _check_file(file, session=session, ai_sdk=ai_sdk)
 
@@ -105,7 +107,7 @@ def _check_file(file: str, *, session: str | None, ai_sdk: str | None) -> None:
 
 
 def _write_report(out: IO[str], name: str, findings: Iterable[Finding], versions: Iterable[AiSdkVersion]) -> bool:
-    """Writes a line for each finding in the file ``name``, then the verdict. Returns whether the stream is valid."""
+    """Write a line for each finding in the file ``name``, then the verdict. Returns True if the stream is valid."""
     counts: Counter[Severity] = Counter()
     for finding in findings:
         severity = finding.rule.severity

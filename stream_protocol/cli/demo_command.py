@@ -1,4 +1,4 @@
-"""``adk-ui-stream demo``: serves the demo agent and its page."""
+"""Command ``adk-ui-stream demo``: serves the demo agent and its page."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from stream_protocol.cli._program import DocumentedCommand
 from stream_protocol.cli._serve_options import command_line_options, default_options
 
 _EXAMPLES: Final = {
-    "The page, in the browser": "adk-ui-stream demo --open",
-    "At another port": "adk-ui-stream demo --port 8001",
+    "Open the page in the browser": "adk-ui-stream demo --open",
+    "Use another port": "adk-ui-stream demo --port 8001",
 }
 
 
@@ -24,9 +24,9 @@ _EXAMPLES: Final = {
     params=command_line_options({"host", "port", "allowed_hosts", "opens_page", "verbosity"}),
 )
 def demo(**command_line: Any) -> None:
-    """Serve a travel guide with a page that offers one prompt per feature, and the Inspector.
+    """Serve a demo agent (a travel guide) with a page that suggests one prompt per feature, and the Inspector.
 
-    It needs no key: a script answers. With GOOGLE_API_KEY set, Gemini does. Chats are stored in memory.
+    It needs no key: without GOOGLE_API_KEY a script replies, with it Gemini. Chats are stored in memory.
 
     `uvx adk-ui-stream demo` runs it without installing anything.
     """

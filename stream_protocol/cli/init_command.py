@@ -1,4 +1,4 @@
-"""``adk-ui-stream init``: makes a project that runs: an agent, its server, a test with a recording, a page."""
+"""Command ``adk-ui-stream init``: creates a project with an agent, its server, a test with a recording, and a page."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from stream_protocol.cli._command_options import FOLDER
 from stream_protocol.cli._program import DocumentedCommand, refuse
 
 TEMPLATE: Final = Path(__file__).parent / "project"
-"""The project, under the names ``my-project`` and ``my_package``. Its page is ``examples/nextjs``."""
+"""Template of the project, with the names ``my-project`` and ``my_package``. Its page is ``examples/nextjs``."""
 
 _NOT_COPIED: Final = ("__pycache__", "node_modules", ".next", "next-env.d.ts", "*.tsbuildinfo")
-"""Files to skip: left in the template by somebody who worked in it."""
+"""Files that may exist in a clone's template after somebody has run it. They are not copied."""
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _TAKEN: Final = frozenset({"main", "page", "tests", "user"})
-"""Other names in the project, and the name that ADK reserves for the user's events."""
+"""Names that the project uses otherwise, and ``user``, which ADK reserves as the author of the user's events."""
 
 _DISTRIBUTION: Final = "adk-ui-stream"
 _REQUIREMENT: Final = re.compile(rb"^adk-ui-stream\b.*$", re.MULTILINE)
-"""The line in the template's requirements.txt, which asks an index."""
+"""Line for this package in the template's ``requirements.txt``."""
 
 _PAGE_SECTION: Final = b"\n## The page\n"
 
 _EXAMPLES: Final = {
     "A project in the folder my-shop, with a Next.js page": "adk-ui-stream init my-shop",
-    "With the page that `serve` has, and no other": "adk-ui-stream init my-list --page none",
+    "Without a Next.js page: `serve` has a built-in page": "adk-ui-stream init my-list --page none",
 }
 
 
 @click.command(
-    cls=DocumentedCommand, short_help="Make a project that runs: agent, server, page, test.", examples=_EXAMPLES
+    cls=DocumentedCommand, short_help="Create a project that runs: agent, server, page, test.", examples=_EXAMPLES
 )
 @click.argument("name", type=FOLDER)
 @click.option(
@@ -49,21 +49,21 @@ _EXAMPLES: Final = {
     type=click.Choice(["next", "none"]),
     default="next",
     show_default=True,
-    help="A Next.js app in the folder page, or none: `serve` has a page of its own.",
+    help="next: a Next.js app in the folder page. none: only the built-in page of `serve`.",
 )
 def init(name: str, *, page: Literal["next", "none"]) -> None:
-    """Make a project in the new folder NAME: an agent, its server, a test with a recording, and a page.
+    """Create a project in the new folder NAME: an agent, its server, a test with a recording, and a page.
 
-    It runs at once: without a key a script answers. All of it is yours to change.
+    It runs at once: without a key a script replies. All of its files are yours to change.
     """
     folder = Path(name)
     package = _package(folder)
     if os.path.lexists(folder) and not _is_empty_folder(folder):
-        refuse(f"{name} already exists and is not an empty folder")
+        refuse(f"{name} already exists and is not an empty folder: choose another name")
     if not folder.absolute().parent.is_dir():
-        refuse(f"{folder.parent} is not a folder")
+        refuse(f"{folder.parent} is not a folder: create it first")
     try:
-        # Created next to the destination, and moved there when complete.
+        # The project is created beside its destination, and moved there when it is complete.
         with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=f".{package}-") as scratch:
             made = Path(scratch, folder.name)
             _write_project(made, package, with_page=page == "next")
@@ -76,22 +76,22 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
     commands = [f"cd {name}", "pip install -r requirements.txt", "pytest", f"adk-ui-stream serve {package} --open"]
     if page == "next":
         commands.append("cd page && npm ci && npm run dev  # the page, in another terminal: http://localhost:3000")
-    click.echo(f"Made {name}: {', '.join(parts)}. Its README.md says more.\n")
+    click.echo(f"Created {name}: {', '.join(parts)}. See its README.md, and run:\n")
     click.echo("\n".join(click.style(f"  {command}", bold=True) for command in commands))
 
 
 def _package(folder: Path) -> str:
-    """The name of the project's Python package. Ends the process if no valid name is possible."""
+    """Return the name of the project's Python package. Ends the process if the folder's name cannot be used for one."""
     name = folder.name
     package = name.lower().replace("-", "_")
     if _NAME.fullmatch(name) is None:
         refuse(f"{name or '.'} cannot be the name: use ASCII letters, digits, - and _, and begin with a letter")
     if keyword.iskeyword(package) or package in _TAKEN:
-        refuse(f"{name} cannot be the name: {package} means something else in a project")
+        refuse(f"{name} cannot be the name: {package} is reserved, so choose another name")
     found = find_spec(package)
     places = [] if found is None else found.submodule_search_locations or [found.origin or package]
     if any(Path(place) != folder.absolute() for place in places):
-        refuse(f"{name} cannot be the name: there is a Python package {package} already")
+        refuse(f"{name} cannot be the name: a Python package {package} is installed, so choose another name")
     return package
 
 
@@ -119,9 +119,9 @@ def _write_project(folder: Path, package: str, *, with_page: bool) -> None:
 
 
 def _installed_from() -> str | None:
-    """Return the URL that pip installed this package from, such as that of a clone. None if it came from an index.
+    """Return the URL that pip installed this package from, such as the URL of a clone; ``None`` for a package index.
 
-    The project requires the same: so its ``pip install`` works before the package is on an index, too.
+    The new project requires the same URL. So its ``pip install`` works before the package is on an index.
     """
     try:
         text = distribution(_DISTRIBUTION).read_text("direct_url.json")

@@ -1,6 +1,6 @@
-"""``adk-ui-stream record``: talks with an agent on the command line, and records the conversation.
+"""Command ``adk-ui-stream record``: talks with an agent on the command line, and records the conversation.
 
-Exit code 1 if all turns failed.
+Exit code 1: all turns failed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AiSdkOption, AiSdkVersion, UIMessage
 
 CHAT_ID = "recorded"
-"""The chat's id in the requests."""
+"""Id of the chat in the requests."""
 
 
 _EXAMPLES: Final = {
@@ -41,7 +41,7 @@ _EXAMPLES: Final = {
     "Two turns with an agent by its name": (
         'adk-ui-stream record my_package.agent:root_agent --say "Hi" --say "And tomorrow?" --to two-turns.jsonl'
     ),
-    "A call that needs approval, and is denied": (
+    "A tool call that needs approval, and is denied": (
         'adk-ui-stream record my_agent --say "Book it" --deny --to denied.jsonl'
     ),
 }
@@ -49,10 +49,14 @@ _EXAMPLES: Final = {
 
 @click.command(cls=DocumentedCommand, short_help="Talk with an agent and record it.", examples=_EXAMPLES)
 @click.argument("target", type=FOLDER)
-@click.option("--say", "texts", multiple=True, required=True, help="The user's message; repeatable, one turn each.")
-@click.option("--to", "file", required=True, type=click.Path(path_type=Path), help="The recording; it must not exist.")
+@click.option("--say", "texts", multiple=True, required=True, help="Message of the user; repeatable, one turn each.")
 @click.option(
-    "--approve/--deny", default=None, help="Answer each call that needs approval.  [default: it stays unanswered]"
+    "--to", "file", required=True, type=click.Path(path_type=Path), help="File for the recording; it must not exist."
+)
+@click.option(
+    "--approve/--deny",
+    default=None,
+    help="Approve or deny each tool call that needs approval.  [default: no answer is sent]",
 )
 @click.option(
     "--ai-sdk",
@@ -68,7 +72,8 @@ def record(
 ) -> None:
     """Talk with TARGET (as in `serve`), print the conversation and record it, for `replay` and tests.
 
-    It really runs: models cost money. A turn that fails is recorded as well. The exit code is 1 if all turns failed.
+    The agent really runs, so model calls cost money. Failed turns are recorded, too. The exit code is 1 if all turns
+    failed.
     """
     colored = color_choice() or (color_choice() is None and sys.stdout.isatty())
     with data_on_stdout() as print_data:
@@ -100,25 +105,25 @@ def _record(
     from stream_protocol.serving import ChatService
 
     if file.exists():
-        refuse(f"{file} already exists: delete it, or name another file with --to")
+        refuse(f"{file} already exists: delete it, or pass another file with --to")
     if not file.parent.is_dir():
-        refuse(f"{file.parent} is not a folder")
+        refuse(f"{file.parent} is not a folder: create it, or pass another file with --to")
     try:
         with progress(f"Loading {target}"):
-            loaded = load_or_refuse(target, "record {} --say …")  # it may have a logging of its own
-            log_to_terminal(verbose=verbose)
+            loaded = load_or_refuse(target, "record {} --say …")
+            log_to_terminal(verbose=verbose)  # after the agent's module, which may configure logging
             service = ChatService(loaded, ai_sdk=ai_sdk, recorder=FileRecorder(file))
         conversation = _Conversation(service, client_version(ai_sdk).major, show)
         asyncio.run(conversation.run(texts, approve=approve))
     except (StreamProtocolError, ChatRequestError) as error:
         refuse(str(error))
     if not file.exists():
-        refuse(f"{file} could not be written")
+        refuse(f"{file} could not be written: the error is above")
     return conversation.turns, conversation.failed
 
 
 class _Conversation:
-    """A conversation as in a client: the next message is sent when the answer to the message before has ended."""
+    """Client of one conversation: sends the next message when the response to the last message has ended."""
 
     def __init__(self, service: ChatService, ai_sdk: AiSdkVersion, show: Callable[[str], None]) -> None:
         self._service = service
@@ -130,24 +135,24 @@ class _Conversation:
         self.failed = 0
 
     async def run(self, texts: Iterable[str], *, approve: bool | None) -> None:
-        """Send each text. After an answer with calls that need approval, send the answers unless ``approve`` is
+        """Send each text. After a reply with calls that need approval, send the approvals, unless ``approve`` is
         ``None``.
         """
         for number, text in enumerate(texts, 1):
-            said: UIMessage = {"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
-            answer = await self._send([*self._messages, said])
-            while approve is not None and (answered := _answered(answer, approve=approve)) is not None:
-                answer = await self._send([*self._messages[:-1], answered])
+            message: UIMessage = {"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
+            reply = await self._send([*self._messages, message])
+            while approve is not None and (approved := _with_approvals(reply, approve=approve)) is not None:
+                reply = await self._send([*self._messages[:-1], approved])
         await self._service.aclose()
 
     async def _send(self, messages: list[UIMessage]) -> UIMessage:
-        """Send the messages. Return the agent's message after the response."""
+        """Send the messages. Returns the assistant message after the response."""
         self.turns += 1
         last = messages[-1]
         body = {"id": CHAT_ID, "messages": messages, "trigger": "submit-message"}
         reducer = MessageReducer(ai_sdk=self._ai_sdk, message=last if last["role"] == "assistant" else None)
         chunks = await self._service.respond_chunks(parse_chat_request(body), user_id="local")
-        self._show(self._transcript.user(last))
+        self._show(self._transcript.user_message(last))
         try:
             async for chunk in chunks:
                 self._show(self._transcript.chunk(chunk))
@@ -159,8 +164,8 @@ class _Conversation:
         return reducer.message
 
 
-def _answered(message: UIMessage, *, approve: bool) -> UIMessage | None:
-    """Return the message with an answer to each call that needs approval; ``None`` if none does."""
+def _with_approvals(message: UIMessage, *, approve: bool) -> UIMessage | None:
+    """Return the message with each requested approval given or denied; ``None`` if no call needs approval."""
     if not any(is_tool_part(part) and part["state"] == "approval-requested" for part in message["parts"]):
         return None
     parts = [

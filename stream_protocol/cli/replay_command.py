@@ -1,4 +1,7 @@
-"""``adk-ui-stream replay``: prints the stream of a recording. Exit code 2 if the file is not a recording."""
+"""Command ``adk-ui-stream replay``: prints the conversation or the stream of a recording.
+
+Exit code 2: the file is not a recording.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,9 @@ OutputFormat = Literal["text", "sse", "chunks", "messages"]
 
 
 _EXAMPLES: Final = {
-    "The conversation, to be read": "adk-ui-stream replay weather.jsonl --to text",
-    "The stream for a browser": "adk-ui-stream replay weather.jsonl --to sse",
-    "The messages of a client, for one session of a store": (
+    "The conversation as text": "adk-ui-stream replay weather.jsonl --to text",
+    "The stream, as a browser gets it": "adk-ui-stream replay weather.jsonl --to sse",
+    "The client's messages, for one session of a store": (
         "adk-ui-stream replay sessions.db --session c1 --to messages"
     ),
     "Only the second turn, at its recorded pace": "adk-ui-stream replay weather.jsonl --turn 2 --pace recorded",
@@ -42,8 +45,8 @@ _EXAMPLES: Final = {
     cls=DocumentedCommand, short_help="Print recorded events as a conversation or a stream.", examples=_EXAMPLES
 )
 @click.argument("file", type=FILE)
-@click.option("--session", metavar="ID", help="Session to use, in a store or an evalset with several.")
-@click.option("--turn", type=click.IntRange(min=1), metavar="N", help="This turn only, counted from 1.")
+@click.option("--session", metavar="ID", help="Session to use, if the file (a store or an evalset) has several.")
+@click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Print this turn only, counted from 1.")
 @click.option(
     "--ai-sdk",
     type=AiSdk(),
@@ -53,7 +56,8 @@ _EXAMPLES: Final = {
 @click.option(
     "--to",
     type=click.Choice(get_args(OutputFormat)),
-    help="Output format: a transcript, or the client's data.  [default: text on a terminal, else sse]",
+    help="Output: a readable transcript, the SSE stream, its chunks as JSON lines, or the client's messages.  "
+    "[default: text on a terminal, else sse]",
 )
 @click.option(
     "--pace",
@@ -61,7 +65,7 @@ _EXAMPLES: Final = {
     default="instant",
     show_default=True,
     metavar="PACE",
-    help="instant; recorded; or a factor: 4 is four times as fast as recorded, 0.5 half as fast.",
+    help="instant; recorded; or a factor: 4 is four times as fast as recorded, 0.5 is half as fast.",
 )
 def replay(
     file: str,
@@ -72,11 +76,11 @@ def replay(
     to: OutputFormat | None,
     pace: float,
 ) -> None:
-    """Convert FILE, recorded ADK events in any form, and print the conversation or the stream, turn by turn.
+    """Convert recorded ADK events in FILE, and print the conversation or the stream, turn by turn.
 
-    The content decides the form. Events: JSONL, a response of /run or /run_sse, traces of agents-cli, or a recording of
-    adk-ui-stream. Sessions: JSON, YAML, or a store of SqliteSessionService or DatabaseSessionService. Tests: an
-    evalset, or a conformance test.
+    FILE can have many forms, which its content decides. Events: JSONL, a response of /run or /run_sse, traces of
+    agents-cli, or a recording of adk-ui-stream. Sessions: JSON, YAML, or a store of SqliteSessionService or
+    DatabaseSessionService. Tests: an evalset, or a conformance test.
     """
     from stream_protocol.recording import INSTANT, RecordingError
     from stream_protocol.recording.read import rereadable
@@ -102,7 +106,7 @@ def replay(
 def _output(
     path: Path, session: str | None, turn: int | None, to: OutputFormat, pace: float, options: ConverterOptions
 ) -> Iterator[bytes]:
-    """The pieces to print. Reads the whole file before the first piece: a bad file must print nothing."""
+    """Yield the pieces to print. Reads the whole file before the first piece: a bad file must print nothing."""
     from stream_protocol.recording import replay_messages, replay_sse, select_turn
 
     recording, turns = _load(path, session, turn, pace)
@@ -114,7 +118,7 @@ def _output(
 
 
 def _text(path: Path, session: str | None, turn: int | None, pace: float, options: ConverterOptions) -> Iterator[str]:
-    """A conversation as text, piece by piece."""
+    """Yield the conversation as text, piece by piece."""
     from stream_protocol.cli._transcript import Transcript
     from stream_protocol.recording import replay_sse, select_turn
 
@@ -123,19 +127,18 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
     for head, items in select_turn(turns, turn):
         turn_items = _TurnItems(items, transcript)
         for event in replay_sse([(head, turn_items)], delegated=recording.delegated, **options):
-            said = turn_items.take()
-            chunks = "".join(map(transcript.chunk, parse_sse(event)))
-            yield said + chunks
+            user_text = turn_items.take()
+            yield user_text + "".join(map(transcript.chunk, parse_sse(event)))
         yield turn_items.take() + transcript.end()
 
 
 class _TurnItems:
-    """The items of a turn. Records the user's text in them, and the agent that answers."""
+    """Items of a turn. Iterating passes the user's texts, and the name of the agent, to the transcript."""
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:
         self._items = items
         self._transcript = transcript
-        self._said: list[str] = []
+        self._user_texts: list[str] = []
 
     def __iter__(self) -> Iterator[TurnItem]:
         from stream_protocol.recording import TimedEvent
@@ -144,20 +147,20 @@ class _TurnItems:
         has_request = False
         for item in self._items:
             if isinstance(item, TurnRecord) and item.request is not None:
-                with suppress(ChatRequestError):  # written by another program
-                    self._said.append(self._transcript.user(parse_chat_request(item.request).target))
+                with suppress(ChatRequestError):  # another program may have written the file
+                    self._user_texts.append(self._transcript.user_message(parse_chat_request(item.request).target))
                     has_request = True
             elif isinstance(item, TimedEvent) and item.event.author != "user":
                 self._transcript.agent = item.event.author
             elif isinstance(item, TimedEvent) and not has_request and item.event.content is not None:
                 texts = [part.text for part in item.event.content.parts or () if part.text]
-                self._said += [self._transcript.said(texts)] if texts else []
+                self._user_texts += [self._transcript.user_texts(texts)] if texts else []
             yield item
 
     def take(self) -> str:
         """Return the user's texts since the last call."""
-        said, self._said = "".join(self._said), []
-        return said
+        text, self._user_texts = "".join(self._user_texts), []
+        return text
 
 
 def _load(path: Path, session: str | None, turn: int | None, pace: float) -> tuple[Recording, TurnStream]:
@@ -172,19 +175,17 @@ def _load(path: Path, session: str | None, turn: int | None, pace: float) -> tup
 
 
 def _chunk_lines(events: Iterable[bytes]) -> Iterator[bytes]:
-    """The chunks of SSE events, each as JSON on a line."""
+    """Yield the chunk of each SSE event as a line of JSON."""
     return (event[len(b"data: ") : -1] for event in events if event != SSE_DONE)
 
 
 def _message_array(messages: Iterable[UIMessage]) -> bytes:
-    """A JSON array, each message on a line."""
+    """Return a JSON array with each message on a line."""
     return b"[\n" + b",\n".join(map(_json, messages)) + b"\n]\n"
 
 
 def _json(message: UIMessage) -> bytes:
-    """Returns the message as JSON, without lone surrogates in the user's text and in ids. UTF-8 cannot encode them; the
-    stream replaces them, too.
-    """
+    """Return the message as JSON. Lone surrogates are replaced, as in the stream: UTF-8 cannot encode them."""
     try:
         return orjson.dumps(message)
     except orjson.JSONEncodeError:

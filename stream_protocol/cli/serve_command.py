@@ -1,4 +1,4 @@
-"""``adk-ui-stream serve``: serves an agent, or recordings, at the chat endpoint."""
+"""Command ``adk-ui-stream serve``: serves an agent or recordings at the chat endpoint."""
 
 from time import monotonic
 from typing import Any, Final
@@ -19,14 +19,14 @@ from stream_protocol.cli._serve_options import (
 )
 
 _EXAMPLES: Final = {
-    "An ADK agent folder, and its page in the browser; reloaded whenever its files change": (
+    "An agent folder; opens the page, and reloads the agent when its files change": (
         "adk-ui-stream serve my_agent --open --reload"
     ),
-    "An agent by its name, with stored chats": (
+    "An agent by its Python name, with stored chats": (
         "adk-ui-stream serve my_package.agent:root_agent --session-service-uri sqlite:///chats.db"
     ),
-    "For a page of your own at another address": "adk-ui-stream serve my_agent --no-page --cors-origin http://localhost:3000",
-    "Recordings instead of an agent, as fast as they were": "adk-ui-stream serve --replay recordings --pace recorded",
+    "An API for your own page at another address": "adk-ui-stream serve my_agent --no-page --cors-origin http://localhost:3000",
+    "Recordings instead of an agent, at their recorded pace": "adk-ui-stream serve --replay recordings --pace recorded",
 }
 
 
@@ -42,10 +42,10 @@ _EXAMPLES: Final = {
 @click.argument("target", required=False, type=FOLDER)
 @click.pass_context
 def serve(context: click.Context, /, target: str | None, **command_line: Any) -> None:
-    """Serve TARGET: module:attr (an agent, App or Runner, or a callable that gives one) or an ADK agent folder.
+    """Serve TARGET: an agent folder of ADK, or module:attr (an agent, App or Runner, or a function that returns one).
 
-    Or serve recordings with --replay: every chat is answered as it was recorded, turn by turn. Other requests are
-    refused.
+    Or serve recordings with --replay: each request gets the recorded response, turn by turn. Requests that were not
+    recorded are refused.
 
     Further options, such as limits, are read from [tool.adk-ui-stream.serve] of pyproject.toml in the current folder:
     see docs/cli.md.
@@ -59,7 +59,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
         serve_recordings(options.recordings, options, began=began)
         return
     if target is None or options.recordings is not None:
-        refuse("serve takes a TARGET or --replay, one of them")
+        refuse("`serve` needs a TARGET or --replay, not both")
     _check(options)
     if options.reload or options.workers > 1:
         from stream_protocol.cli._workers import prepare_processes
@@ -85,16 +85,18 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
 
 
 def _check(options: ServeOptions) -> None:
-    """Ends the process if options of the command line cannot be combined."""
+    """End the process if options of the command line cannot be combined."""
     require_option("--replay", {"session", "pace"})
     if options.run_log_url is None and options.workers > 1:
         require_option("--run-log", {"workers"})
     if options.durable_url is not None and options.durable_url.startswith("postgres"):
         if options.run_log_url is None:
-            refuse("--durable on PostgreSQL needs --run-log: other workers must see which runs go on")
+            refuse("--durable on PostgreSQL needs --run-log: workers must see each other's runs")
     elif options.durable_url is not None and options.workers > 1:
-        refuse("--durable in a file takes one worker: with --workers take PostgreSQL")
+        refuse("--durable with a file cannot be combined with --workers: use a PostgreSQL URL")
     if options.workers > 1 and options.metrics:
-        refuse("--metrics takes one worker: each has its own numbers; OTEL_EXPORTER_OTLP_ENDPOINT sends those of all")
+        refuse(
+            "--metrics cannot be combined with --workers: set OTEL_EXPORTER_OTLP_ENDPOINT for metrics of all workers"
+        )
     if options.workers > 1 and (options.reload or options.inspect):
-        refuse(f"{'--reload' if options.reload else '--inspect'} takes one worker")
+        refuse(f"{'--reload' if options.reload else '--inspect'} cannot be combined with --workers: remove one of them")

@@ -1,4 +1,7 @@
-"""``adk-ui-stream types``: exit code 1 if the file of ``--check`` differs, 2 for an agent that cannot be read."""
+"""Command ``adk-ui-stream types``: prints TypeScript types of an agent's chats.
+
+Exit code 1: the file of ``--check`` is outdated. 2: the agent cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +29,20 @@ _EXAMPLES: Final = {
 
 @click.command(cls=DocumentedCommand, short_help="Print TypeScript types of an agent's chats.", examples=_EXAMPLES)
 @click.argument("target", type=FOLDER)
-@click.option("--schemas", is_flag=True, help="Also zod schemas, for the options of useChat and validateUIMessages.")
+@click.option(
+    "--schemas", is_flag=True, help="Also print zod schemas, for the options of useChat and validateUIMessages."
+)
 @click.option(
     "--check",
     "file",
     type=click.Path(path_type=Path),
-    help="Print no types; exit with 1 if FILE differs from them. For CI.",
+    metavar="FILE",
+    help="Compare FILE with the types instead of printing them; exit with 1 if it is outdated. For CI.",
 )
 def types(target: str, *, schemas: bool, file: Path | None) -> None:
     """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata.
 
-    stdout has only the types. The output of the agent's code goes to stderr.
+    stdout has only the types. Output of the agent's code goes to stderr.
     """
     with data_on_stdout() as print_data:
         text = _types(target, schemas=schemas)
@@ -64,7 +70,7 @@ def _types(target: str, *, schemas: bool) -> str:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Hides ADK's warnings about types that it cannot declare to the model."""
+    """Hide ADK's warnings about types that it cannot declare to the model."""
     logger = logging.getLogger("google_adk")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -75,11 +81,11 @@ def _without_warnings() -> Iterator[None]:
 
 
 def _difference(file: Path, expected: str) -> str | None:
-    """One line with the file's difference from the expected text; ``None`` if it is equal."""
+    """Return one line about the file's difference from the expected text; ``None`` if they are equal."""
     try:
         found = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        refuse(f"{file}: {error.strerror if isinstance(error, OSError) else 'it is no text'}")
+        refuse(f"{file}: {error.strerror if isinstance(error, OSError) else 'it is not UTF-8 text'}")
     changes = [*difflib.unified_diff(found.splitlines(), expected.splitlines(), n=0, lineterm="")][2:]
     if not changes:
         return None

@@ -1,4 +1,4 @@
-"""The demo: a travel guide that shows each feature of the page. ``adk-ui-stream demo`` serves it."""
+"""Demo agent of ``adk-ui-stream demo``: a travel guide that shows each feature of the page."""
 
 from stream_protocol.demo._agent import demo_agent
 from stream_protocol.demo._tour import SUGGESTIONS

@@ -1,4 +1,4 @@
-"""The agent: a travel guide, and a foodie below it."""
+"""The demo agent: a travel guide, with a sub-agent for restaurants."""
 
 import os
 from typing import Final
@@ -25,7 +25,7 @@ in Markdown; if all of Markdown is asked for, show a table, code, a formula in $
 
 
 def demo_agent() -> LlmAgent:
-    """The travel guide: on Gemini if GOOGLE_API_KEY is set, else from a script, with the same tools."""
+    """Return the travel guide. Gemini is its model if GOOGLE_API_KEY is set, else a script with the same tools."""
     key = bool(os.environ.get("GOOGLE_API_KEY"))
     guide: str | BaseLlm = MODEL if key else scripted_model()
     foodie = LlmAgent(
@@ -33,7 +33,7 @@ def demo_agent() -> LlmAgent:
         model=MODEL if key else scripted_foodie(),
         description="Knows where to eat in each city.",
         instruction="You know where to eat. Name two places in two sentences.",
-        # The next question is the guide's again.
+        # The guide gets the user's next message.
         disallow_transfer_to_parent=True,
         disallow_transfer_to_peers=True,
     )

@@ -1,4 +1,4 @@
-"""A bar chart as PNG bytes, without an imaging library."""
+"""Draws a bar chart as PNG bytes, without an imaging library."""
 
 import struct
 import zlib
@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Final
 
 BAR, GAP, UNIT, MARGIN = 22, 10, 4, 16
-"""Pixels: width of a bar, space between bars, height of one degree, space around."""
+"""Pixels: width of a bar, space between bars, height of one degree, margin of the chart."""
 
 PAPER: Final = (250, 250, 247)
 AXIS: Final = (60, 64, 72)
@@ -18,7 +18,7 @@ Colour = tuple[int, int, int]
 
 
 def bar_chart(values: Sequence[int]) -> bytes:
-    """A PNG with one bar per value, from blue (lowest) to orange (highest), above and below a zero line."""
+    """Return a PNG with a bar for each value, blue (lowest) to orange (highest), above or below a zero line."""
     top, bottom = max(*values, 0), min(*values, 0)
     width = 2 * MARGIN + len(values) * (BAR + GAP) - GAP
     height = 2 * MARGIN + (top - bottom) * UNIT + 1

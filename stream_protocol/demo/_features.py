@@ -1,4 +1,4 @@
-"""Scenes that each show one feature of the page."""
+"""Scenes of the scripted demo that each show one feature of the page."""
 
 from typing import Final
 
@@ -60,16 +60,16 @@ TRIP: Final = {
         },
     },
 }
-"""A value of each type for which a form has a control."""
+"""JSON schema with a value for each control that a form can have."""
 
 
 def markdown(_: Question) -> list[Step]:
-    """A table, a formula, code, a task list."""
+    """Show Markdown: a table, a formula, code, a task list."""
     return [MARKDOWN]
 
 
 def reason(question: Question) -> list[Step]:
-    """Thoughts, then the answer."""
+    """Show reasoning before a reply."""
     city = (question.cities or ["A city"])[0]
     thought = (
         f"**What counts**\n\n{city} has an old town, a river and more museums than a week has days. Nobody sees all, "
@@ -80,10 +80,10 @@ def reason(question: Question) -> list[Step]:
 
 
 def write_itinerary(question: Question) -> list[Step]:
-    """A tool whose long arguments are streamed."""
+    """Show a tool whose long arguments are streamed."""
     if not question.cities:
         return which_city(question)
-    if "write_itinerary" in question.answers:
+    if "write_itinerary" in question.results:
         return ["Five days, written down."]
     city = question.cities[0]
     themes = ("The old town", "Museums", "The hills", "Markets", "The way back")
@@ -100,16 +100,16 @@ def write_itinerary(question: Question) -> list[Step]:
 
 
 def export(question: Question) -> list[Step]:
-    """A tool that answers with a file."""
+    """Show a tool that returns a file."""
     if not question.cities:
         return which_city(question)
-    if "export_temperatures" in question.answers:
+    if "export_temperatures" in question.results:
         return ["Twelve lines, one a month."]
     return [Call("export_temperatures", {"city": question.cities[0]})]
 
 
 def read_files(question: Question) -> list[Step]:
-    """Names the attached files."""
+    """Show attachments: list the attached files."""
     if not question.files:
         return [
             "There is no file yet. Paste one, drop it on the page, or choose one with the paper clip; then ask again."
@@ -119,8 +119,8 @@ def read_files(question: Question) -> list[Step]:
 
 
 def time_zone(question: Question) -> list[Step]:
-    """A tool that the page answers at once."""
-    match question.answers:
+    """Show a client tool that the page answers at once."""
+    match question.results:
         case {"get_time_zone": {"timeZone": zone}}:
             return [f"Your clock is set to **{zone}**."]
         case {"get_time_zone": _}:
@@ -129,15 +129,15 @@ def time_zone(question: Question) -> list[Step]:
 
 
 def theme(question: Question) -> list[Step]:
-    """A tool that changes the page."""
-    if "set_theme" in question.answers:
+    """Show a client tool that changes the page."""
+    if "set_theme" in question.results:
         return ["Done. Say *light theme* to have it the other way."]
     return [Call("set_theme", {"theme": "dark" if "dark" in question.text.casefold() else "light"})]
 
 
 def location(question: Question) -> list[Step]:
-    """A tool for which the page asks its user first."""
-    match question.answers:
+    """Show a client tool for which the page asks the user first."""
+    match question.results:
         case {"get_location": {"latitude": latitude, "longitude": longitude}}:
             return [f"You are at **{latitude:.2f}°, {longitude:.2f}°**."]
         case {"get_location": _}:
@@ -146,8 +146,8 @@ def location(question: Question) -> list[Step]:
 
 
 def ask(question: Question) -> list[Step]:
-    """A question with a form."""
-    match question.answers:
+    """Show a question with a form."""
+    match question.results:
         case {"adk_request_input": {"name": name, "city": city, "nights": nights}}:
             return [f"Thank you, {name}: {nights} nights in {city} it is."]
         case {"adk_request_input": _}:
@@ -157,8 +157,8 @@ def ask(question: Question) -> list[Step]:
 
 
 def calendar(question: Question) -> list[Step]:
-    """A tool that needs a credential."""
-    match question.answers:
+    """Show a tool that needs a credential."""
+    match question.results:
         case {"read_calendar": {"entries": _}}:
             return ["Saturday is free, and on Sunday there is brunch at 11."]
         case {"read_calendar": _}:
@@ -167,27 +167,27 @@ def calendar(question: Question) -> list[Step]:
 
 
 def hand_over(_: Question) -> list[Step]:
-    """Another agent continues."""
+    """Show a transfer to another agent."""
     return ["That is a question for the foodie.", Call("transfer_to_agent", {"agent_name": "foodie"})]
 
 
 def forecast(question: Question) -> list[Step]:
-    """A tool that sends data which the page draws."""
+    """Show a tool that sends a data part, which the page draws."""
     if not question.cities:
         return which_city(question)
-    if "show_forecast" in question.answers:
+    if "show_forecast" in question.results:
         return ["Four days, drawn by a component of the page."]
     return [Call("show_forecast", {"city": question.cities[0]})]
 
 
 class Hiccup:
-    """A provider that breaks off once, and answers when it is asked again."""
+    """Scene of a model that fails at the first attempt, and replies at the second."""
 
     def __init__(self) -> None:
         self._broke_off = False
 
     def fail(self, _: Question) -> list[Step]:
-        """Half a sentence and an error, or the whole sentence."""
+        """Show an error and a retry: half a sentence and an error, then the whole sentence."""
         self._broke_off = not self._broke_off
         if self._broke_off:
             return ["I begin, and then", ConnectionError("The model has hung up, as it was told to.")]

@@ -1,4 +1,4 @@
-"""The user's question to the travel guide, as read from the model's request."""
+"""Reads the user's message to the travel guide from the model's request."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,31 +14,31 @@ from stream_protocol.testing import Step
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The traveller's newest message, and the tools' results since, by the tool's name."""
+    """The user's newest message, and the results of tools after it, by the tool's name."""
 
     text: str
     files: Sequence[types.Blob]
-    answers: Mapping[str, Mapping[str, Any]]
+    results: Mapping[str, Mapping[str, Any]]
 
     @property
     def cities(self) -> list[str]:
-        """The known cities that are named, in the order of their names."""
+        """Known cities in the message, in alphabetical order."""
         return [city for city in HOTELS if city.casefold() in self.text.casefold()]
 
 
 Scene = Callable[[Question], list[Step]]
-"""A handler of one kind of request: returns the next answer, by the results so far."""
+"""Handler for one kind of message. Returns the model's next reply, which depends on the tool results so far."""
 
 
 def read_question(request: LlmRequest) -> Question:
-    """The newest question of a request."""
+    """Return the newest question of a request."""
     since = [*takewhile(lambda parts: not _is_typed(parts), (c.parts or [] for c in reversed(request.contents)))]
     typed = request.contents[-1 - len(since)].parts or [] if len(since) < len(request.contents) else []
     responses = [part.function_response for parts in reversed(since) for part in parts if part.function_response]
     return Question(
         text=" ".join(part.text for part in typed if part.text),
         files=[part.inline_data for part in typed if part.inline_data],
-        answers={response.name or "": response.response or {} for response in responses},
+        results={response.name or "": response.response or {} for response in responses},
     )
 
 
@@ -47,5 +47,5 @@ def _is_typed(parts: Sequence[types.Part]) -> bool:
 
 
 def which_city(_: Question) -> list[Step]:
-    """Asks for the city: for a scene that needs one and got none."""
+    """Ask for the city, in a scene that needs a city."""
     return [f"Which city? I know {', '.join(HOTELS)}."]

@@ -1,8 +1,8 @@
-"""The travel guide's lines, for the demo without a key.
+"""Script of the travel guide, for the demo without a key.
 
-Every answer depends only on the request: on the traveller's newest message, and on the results of tools since. So one
-agent serves any number of chats, and a chat continues after a restart. The only state is that a failure was shown: its
-retry succeeds.
+Each reply depends only on the request: on the user's newest message, and on the results of tools after it. So one agent
+serves any number of chats, and a chat continues after a restart. The only state is a shown failure, whose retry must
+succeed.
 """
 
 import re
@@ -18,45 +18,45 @@ from stream_protocol.demo._tools import HOTELS
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 
 PACE: Final = 0.04
-"""Seconds between fragments: about the speed of a fast model."""
+"""Seconds between fragments, as with a fast model."""
 
 
 def scripted_model() -> ScriptedLlm:
-    """The model of the demo agent without a key."""
+    """Return the travel guide's model for the demo without a key."""
     hiccup = features.Hiccup()
     scenes = ((r"\bfail\b", hiccup.fail), *SCENES)
     return ScriptedLlm(model="scripted", respond=lambda request: respond(request, scenes), delay=PACE)
 
 
 def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[Step]:
-    """The next answer, its usage counted in words. ``scenes``: a pattern of the message -> the scene."""
+    """Return the next reply, with its usage counted in words. ``scenes``: pattern of the message -> scene."""
     question = read_question(request)
     scene = next((scene for pattern, scene in scenes if re.search(pattern, question.text, re.IGNORECASE)), small_talk)
     steps = scene(question)
     prompt = sum(len((part.text or "").split()) for content in request.contents for part in content.parts or [])
-    answer = sum(len(step.split()) for step in steps if isinstance(step, str))
+    reply = sum(len(step.split()) for step in steps if isinstance(step, str))
     thoughts = sum(len(step.text.split()) for step in steps if isinstance(step, Thought))
-    return [Wait(10 * PACE), *steps, token_usage(prompt=prompt, answer=answer, thoughts=thoughts)]
+    return [Wait(10 * PACE), *steps, token_usage(prompt=prompt, answer=reply, thoughts=thoughts)]
 
 
 def scripted_foodie() -> ScriptedLlm:
-    """The model of the agent that the guide hands over to."""
+    """Return the restaurant agent's model for the demo without a key."""
     return ScriptedLlm(model="scripted", respond=where_to_eat, delay=PACE)
 
 
 def where_to_eat(request: LlmRequest) -> list[Step]:
-    """Two restaurants in the city that was named last."""
-    said = [part.text for content in reversed(request.contents) for part in content.parts or [] if part.text]
-    city = next((city for text in said for city in HOTELS if city.casefold() in text.casefold()), "town")
+    """Recommend where to eat, in the city that was named last."""
+    texts = [part.text for content in reversed(request.contents) for part in content.parts or [] if part.text]
+    city = next((city for text in texts for city in HOTELS if city.casefold() in text.casefold()), "town")
     return [f"In {city}, eat where the market eats, at noon. In the evening, follow the noise one street uphill."]
 
 
 def plan_weekend(question: Question) -> list[Step]:
-    """The tour: reasoning, parallel tools, sources, streamed arguments, an image, an approval."""
+    """Show most features: reasoning, parallel tools, sources, streamed arguments, an image, an approval."""
     if not question.cities:
         return which_city(question)
     city = question.cities[0]
-    match question.answers:
+    match question.results:
         case {"book_trip": booking}:
             return [_booked(booking)]
         case {"draw_temperatures": _, "find_hotels": {"price_eur": price}}:
@@ -88,28 +88,28 @@ def plan_weekend(question: Question) -> list[Step]:
 
 
 def compare_weather(question: Question) -> list[Step]:
-    """One tool, called for several cities at once."""
+    """Show parallel calls of one tool for several cities."""
     if not question.cities:
         return which_city(question)
-    if "get_weather" in question.answers:
+    if "get_weather" in question.results:
         return ["There you are, side by side. Pick the one that suits your shoes."]
     return ["One forecast each:", *(Call("get_weather", {"city": city}) for city in question.cities)]
 
 
 def draw_temperatures(question: Question) -> list[Step]:
-    """A tool that answers with an image."""
+    """Show a tool that returns an image."""
     if not question.cities:
         return which_city(question)
-    if "draw_temperatures" in question.answers:
+    if "draw_temperatures" in question.results:
         return ["January on the left, December on the right; blue is cold, orange is warm."]
     return [Call("draw_temperatures", {"city": question.cities[0]})]
 
 
 def book_trip(question: Question) -> list[Step]:
-    """A tool that needs approval."""
+    """Show a tool that needs approval."""
     if not question.cities:
         return which_city(question)
-    match question.answers:
+    match question.results:
         case {"book_trip": booking}:
             return [_booked(booking)]
         case _:
@@ -119,10 +119,10 @@ def book_trip(question: Question) -> list[Step]:
 
 
 def reserve_seat(question: Question) -> list[Step]:
-    """A tool that asks for approval by itself, and for details."""
+    """Show a tool that requests approval while it runs, with a payload."""
     if not question.cities:
         return which_city(question)
-    match question.answers:
+    match question.results:
         case {"reserve_seat": {"reserved": None}}:
             return ["No seat, then. You can always stand."]
         case {"reserve_seat": {"reserved": {"seat": seat, "quiet_car": quiet}}}:
@@ -134,16 +134,16 @@ def reserve_seat(question: Question) -> list[Step]:
 
 
 def check_visa(question: Question) -> list[Step]:
-    """A tool that fails."""
-    if "check_visa" in question.answers:
+    """Show a tool that fails."""
+    if "check_visa" in question.results:
         return ["The visa office did not answer, so I can't tell. Please try again later."]
     country = question.text.rstrip("?!. ").split()[-1]
     return [Call("check_visa", {"country": country})]
 
 
 def choose_city(question: Question) -> list[Step]:
-    """A tool that the traveller answers."""
-    match question.answers:
+    """Show a question with choices."""
+    match question.results:
         case {"adk_request_input": choice}:
             return [f"A good choice. You answered `{choice}`; try *Plan a weekend in Lisbon* next."]
         case _:
@@ -152,7 +152,7 @@ def choose_city(question: Question) -> list[Step]:
 
 
 def long_story(_: Question) -> list[Step]:
-    """Half a minute of text, to be stopped."""
+    """Show half a minute of text, which the user can stop."""
     stations = [f"{time} in {city}" for time in ("At dawn", "At noon", "At night") for city in HOTELS] * 3
     chapters = (
         f"### {number}. {station}\n\nThe train stood longer than it should. A woman with a cello case got in, asked "
@@ -163,10 +163,10 @@ def long_story(_: Question) -> list[Step]:
 
 
 def small_talk(question: Question) -> list[Step]:
-    """The answer to a message that no scene handles."""
-    got = features.read_files(question) if question.files else []
+    """Reply to a message that matches no scene."""
+    files = features.read_files(question) if question.files else []
     excuse = "I answer from a script, because the server has no `GOOGLE_API_KEY`, and the script has no line for that."
-    return [*got, f"{excuse} Try *Plan a weekend in Lisbon*: it shows nearly everything."]
+    return [*files, f"{excuse} Try *Plan a weekend in Lisbon*: it shows nearly everything."]
 
 
 SCENES: Final[tuple[tuple[str, Scene], ...]] = (
@@ -192,7 +192,7 @@ SCENES: Final[tuple[tuple[str, Scene], ...]] = (
     (r"\bchoose\b", choose_city),
     (r"\bstory\b", long_story),
 )
-"""A pattern of the traveller's message -> the scene; the first that matches."""
+"""Pattern of the user's message -> scene. The first match counts."""
 
 
 def _booked(booking: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""An answer with citations and search suggestions, as Gemini gives one that is grounded in Google Search."""
+"""Reply with citations and search suggestions, as Gemini returns with Google Search."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -26,7 +26,7 @@ _CHIPS: Final = """\
 
 
 def see_sights(question: Question) -> list[Step]:
-    """Text with sources."""
+    """Show a text with sources, citations and search suggestions."""
     if not question.cities:
         return which_city(question)
     city = question.cities[0]
@@ -49,7 +49,10 @@ def see_sights(question: Question) -> list[Step]:
 def grounding(
     text: str, pages: Mapping[str, str], cited: Mapping[str, Sequence[int]], searches: Sequence[str]
 ) -> types.GroundingMetadata:
-    """Makes grounding metadata. ``pages``: URL -> title. ``cited``: words of the text -> numbers of their pages."""
+    """Return grounding metadata for a text.
+
+    ``pages``: URL -> title. ``cited``: words of the text -> indexes of their pages.
+    """
     supports: list[types.GroundingSupport] = []
     for words, numbers in cited.items():
         start = len(text[: text.index(words)].encode())

@@ -1,4 +1,4 @@
-"""The travel guide's tools. Their data is invented, and equal on every call."""
+"""Tools of the travel guide. Their data is invented, and the same for each call."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from stream_protocol.demo._chart import bar_chart
 
 Json: TypeAlias = dict[str, Any]
 
-PATIENCE: Final = 0.7
-"""Seconds that a look-up takes: long enough to see a tool at work."""
+RUN_SECONDS: Final = 0.7
+"""Seconds that a tool runs, so that the page shows it at work."""
 
 TEMPERATURES: Final = {
     "Kyoto": (9, 10, 14, 20, 25, 28, 32, 33, 29, 23, 17, 11),
@@ -23,7 +23,7 @@ TEMPERATURES: Final = {
     "Oslo": (-1, 0, 5, 10, 17, 20, 22, 21, 16, 9, 4, 0),
     "Rome": (12, 13, 16, 19, 24, 28, 31, 32, 27, 22, 17, 13),
 }
-"""Highest temperature of the day by month, in degrees Celsius."""
+"""City -> highest temperature of the day for each month, in degrees Celsius."""
 
 HOTELS: Final = {
     "Kyoto": ("Kamo Ryokan", 140),
@@ -31,16 +31,16 @@ HOTELS: Final = {
     "Oslo": ("Fjordhuset", 130),
     "Rome": ("Albergo Trastevere", 110),
 }
-"""A hotel and its price per night in euros."""
+"""City -> a hotel, and its price per night in euros."""
 
 AGENCIES: Final = ("Posada", "Nachtlager", "Sleepwell", "Tatami")
-"""They are asked for hotels, one after the other."""
+"""Agencies that are asked for hotels, one after the other."""
 
 
 CALENDAR_KEY: Final = AuthConfig.model_validate(
     {"authScheme": {"type": "apiKey", "in": "header", "name": "X-Calendar-Key"}, "credentialKey": "calendar"}
 )
-"""The key that the calendar asks for: any text works."""
+"""Key that the calendar asks for. Any text works."""
 
 
 class Day(BaseModel):
@@ -54,7 +54,7 @@ class Day(BaseModel):
 
 async def get_weather(city: str) -> Json:
     """Tells the weather of the coming weekend in a city."""
-    await asyncio.sleep(PATIENCE)
+    await asyncio.sleep(RUN_SECONDS)
     if city not in TEMPERATURES:
         return {"error": f"There is no forecast for {city}."}
     return {"city": city, "celsius": TEMPERATURES[city][4], "sky": "clear" if city != "Oslo" else "light rain"}
@@ -64,7 +64,7 @@ async def find_hotels(city: str, nights: int, tool_context: ToolContext) -> Json
     """Finds a hotel in a city and its price in euros for so many nights."""
     for number, agency in enumerate(AGENCIES):
         report_progress(tool_context, number, len(AGENCIES), f"Asking {agency}")
-        await asyncio.sleep(2 * PATIENCE / len(AGENCIES))
+        await asyncio.sleep(2 * RUN_SECONDS / len(AGENCIES))
     report_progress(tool_context, len(AGENCIES), len(AGENCIES))
     if city not in HOTELS:
         return {"error": f"No hotel is known in {city}."}
@@ -79,7 +79,7 @@ async def write_itinerary(city: str, days: list[Day]) -> Json:
 
 async def draw_temperatures(city: str) -> Json:
     """Draws a bar chart of a city's temperatures, January to December."""
-    await asyncio.sleep(PATIENCE)
+    await asyncio.sleep(RUN_SECONDS)
     if city not in TEMPERATURES:
         return {"error": f"No temperatures are known for {city}."}
     chart = types.Part.from_bytes(data=bar_chart(TEMPERATURES[city]), mime_type="image/png")
@@ -88,7 +88,7 @@ async def draw_temperatures(city: str) -> Json:
 
 async def book_trip(city: str, nights: int, price_eur: int) -> Json:
     """Books a trip. The traveller is asked for approval first."""
-    await asyncio.sleep(PATIENCE)
+    await asyncio.sleep(RUN_SECONDS)
     return {"booked": True, "reference": f"{city[:3].upper()}-{nights}-{price_eur}"}
 
 
@@ -107,13 +107,13 @@ async def reserve_seat(city: str, tool_context: ToolContext) -> Json:
 
 async def check_visa(country: str) -> Json:
     """Asks the visa office whether a visa is needed."""
-    await asyncio.sleep(PATIENCE)
+    await asyncio.sleep(RUN_SECONDS)
     return {"error": f"The visa office did not answer about {country}: its line is busy."}
 
 
 async def show_forecast(city: str, tool_context: ToolContext) -> Json:
     """Shows the weather of the coming days in a city, as a card on the page."""
-    await asyncio.sleep(PATIENCE)
+    await asyncio.sleep(RUN_SECONDS)
     if city not in TEMPERATURES:
         return {"error": f"There is no forecast for {city}."}
     warmest = TEMPERATURES[city][4]
@@ -125,7 +125,7 @@ async def show_forecast(city: str, tool_context: ToolContext) -> Json:
 
 async def export_temperatures(city: str) -> Json:
     """Makes a CSV file of a city's temperatures, January to December."""
-    await asyncio.sleep(PATIENCE)
+    await asyncio.sleep(RUN_SECONDS)
     if city not in TEMPERATURES:
         return {"error": f"No temperatures are known for {city}."}
     lines = ["month,celsius", *(f"{month},{celsius}" for month, celsius in enumerate(TEMPERATURES[city], start=1))]

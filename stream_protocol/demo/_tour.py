@@ -1,4 +1,4 @@
-"""The page's suggested prompts: one for each feature, in groups."""
+"""Suggested prompts of the demo's page: one for each feature, in groups."""
 
 from typing import Final
 

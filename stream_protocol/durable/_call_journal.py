@@ -1,8 +1,8 @@
-"""Calls of models and tools whose results are kept: each is done once, however often its run is executed.
+"""Stores the results of model and tool calls, so that each call is executed once even if its run is executed again.
 
-Each call is a workflow of its own, whose id names the run and the call. It is no step of the run, nor its child: DBOS
-numbers these in the order in which they begin, which parallel branches may change. A workflow is stored as unfinished
-before it begins, so a call that began and did not end is known.
+Each call is a separate workflow, whose id contains the run and the call's name. It is neither a step nor a child of the
+run's workflow, because DBOS numbers steps and children in their starting order, which parallel branches may change. A
+workflow is stored as pending before it starts, so a call that began and did not end can be found.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class UnfinishedCallError(Exception):
-    """The call began in an earlier execution. It is unknown if the call has done its work."""
+    """The call began in an earlier execution and has no result. It may or may not have had an effect."""
 
 
 class CallJournal:
     """The calls of one execution of a run.
 
-    ``again``: the run was executed before. ``names_by_id``: as for ``UsedCalls``.
+    ``again``: True if the run was executed before. ``names_by_id``: as for ``UsedCalls``.
     """
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
@@ -43,16 +43,16 @@ class CallJournal:
 
     @property
     def is_live(self) -> bool:
-        """True once a model has been called whose answer was not kept."""
+        """True after the first model call without a stored result."""
         return self._is_live
 
     def go_live(self) -> None:
-        """A model is called whose answer was not kept."""
+        """Note that a model without a stored result is called."""
         self._is_live = True
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Keeps the calls that are made here, and in tasks that are begun here."""
+        """Use this journal for calls made in this context, and in tasks started in it."""
         token = _current.set(self)
         try:
             yield
@@ -60,17 +60,17 @@ class CallJournal:
             _current.reset(token)
 
     def model_call(self, agent: str, branch: str | None) -> str:
-        """The name of the next call of a model by this agent in this branch, which is the same in each execution."""
+        """Return the name of the agent's next model call in this branch. The name is the same in each execution."""
         name = f"model/{agent}/{branch or ''}"
         self._model_calls[name] += 1
         return f"{name}/{self._model_calls[name]}"
 
     def tool_call(self, use: ToolUse) -> str:
-        """The name of the next call like this one: see ``UsedCalls``."""
+        """Return the name of the next tool call like this one: see ``UsedCalls``."""
         return self._used.name(use)
 
     async def kept(self, name: str) -> str | None:
-        """The result of a call of an earlier execution; ``None`` if there is none."""
+        """Return the result of a call from an earlier execution; ``None`` if there is none."""
         for attempt in range(await self._attempts(name)):
             status = await DBOS.get_workflow_status_async(self._id(name, attempt))
             if status is not None and status.status == "SUCCESS":
@@ -78,17 +78,17 @@ class CallJournal:
         return None
 
     async def do(self, name: str, work: Callable[[], Awaitable[str]], *, repeatable: bool) -> str:
-        """Does a call that has no result yet, and returns its result once that is kept.
+        """Execute a call without a result, and return its result after it is stored.
 
-        ``repeatable``: whether it may be done again if an earlier execution began it; else raises
-        ``UnfinishedCallError`` then.
+        ``repeatable``: True if the call may be executed again after an earlier execution began it. If False, such a
+        call raises ``UnfinishedCallError``.
         """
         attempts = await self._attempts(name)
         if attempts and not repeatable:
             raise UnfinishedCallError
 
         async def outside() -> str:
-            token = _current.set(None)  # what a tool calls is a part of it, and kept with it
+            token = _current.set(None)  # calls inside a tool are stored as part of the tool's result
             try:
                 return await work()
             finally:
@@ -97,7 +97,7 @@ class CallJournal:
         return await self._workflows.call(self._id(name, attempts), outside)
 
     async def _attempts(self, name: str) -> int:
-        """The number of earlier executions that have begun this call."""
+        """Return the number of earlier executions that began this call."""
         attempts = 0
         while self._again and await DBOS.get_workflow_status_async(self._id(name, attempts)) is not None:
             attempts += 1
@@ -111,5 +111,5 @@ _current: ContextVar[CallJournal | None] = ContextVar("kept_calls", default=None
 
 
 def current_calls() -> CallJournal | None:
-    """The kept calls of the run that goes on here."""
+    """Return the journal of the current run, or ``None``."""
     return _current.get()

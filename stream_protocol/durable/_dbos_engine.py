@@ -1,4 +1,4 @@
-"""``DbosEngine``: keeps in DBOS what the calls of runs gave, and which runs have not ended."""
+"""Provides ``DbosEngine``, which stores unfinished runs in DBOS, and the results of their model and tool calls."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     from stream_protocol.serving.engine import Deployment, Execution, LiveState, OrphanedRun, RunRecord, ToldEnd
 
 NAME: Final = "adk-ui-stream"
-"""Of the application, as DBOS calls whose workflows these are."""
+"""The application name in DBOS, which owns the workflows."""
 
 OLD: Final = timedelta(days=1)
-"""The age at which calls are deleted that belong to no run."""
+"""The age at which calls without a run are deleted."""
 
 
 @dataclass(frozen=True)
@@ -76,19 +76,21 @@ class _Execution:
 
 
 class DbosEngine:
-    """Executes a run again whose worker is dead: ``ChatService(…, engine=DbosEngine("postgresql://…"))``.
+    """Engine that executes a run again if its worker died: ``ChatService(…, engine=DbosEngine("postgresql://…"))``.
 
-    ``url``: of the database in which DBOS keeps workflows: PostgreSQL for many workers, or ``sqlite:///runs.db`` for
-    one machine. ``None``: the DBOS that the app has constructed and launched itself.
-    ``idempotent_tools``: the names of tools that may be run again if they began and did not end. Others get an error in
-    place of their result, which the model reads.
-    ``version``: of the app's agents. Only a worker of the same version executes a run again. Change it when an agent's
-    tools or the order of its calls change. The names and classes of the agents count by themselves.
+    ``url``: the database in which DBOS stores workflows: PostgreSQL for many workers, or ``sqlite:///runs.db`` for one
+    machine. ``None``: the DBOS that the app has constructed and launched itself.
 
-    Deployments may share a database: each sees the runs of its own app, session store and run log. A file is for one
-    process at a time.
+    ``idempotent_tools``: the names of tools that may be executed again if they began and did not end. Other tools get
+    an error as their result, which the model reads.
 
-    Raises ``StreamProtocolError`` for a URL of another kind of store. Raises it for a file, too, if SQLite is too old
+    ``version``: the version of the app's agents. Only a worker of the same version executes a run again. Change it when
+    an agent's tools or the order of its calls change. Names and classes of agents are compared automatically.
+
+    Deployments may share a database: each finds only the runs of its own app, session store and run log. An SQLite file
+    is for one process at a time.
+
+    Raises ``StreamProtocolError`` for a URL of another kind of store. Also raises it for a file if SQLite is too old
     for DBOS: 3.42 is needed from Python 3.12 on.
     """
 
@@ -109,28 +111,28 @@ class DbosEngine:
         self._file = StoreFile(url) if url is not None else None
         self._deployment: Deployment | None = None
         self._kept: dict[str, KeptRun | None] = {}
-        """By workflow id, of the runs that were unfinished at the last look: a record is read once. ``None``: this
-        release cannot read it."""
+        """Workflow id -> the run, for the runs that were unfinished at the last query, so that each record is read
+        once. ``None``: this release cannot read the record."""
         self._durable_runners: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None
         self._client: DBOSClient | None = None
         self._connections: Connections | None = None
-        """Of the client."""
+        """The connections of ``_client``."""
 
     @property
     def is_shared(self) -> bool:
-        """See ``Engine``. Of the DBOS of an app nobody knows it."""
+        """True for PostgreSQL: see ``Engine``. False for an app's own DBOS, whose database is not known."""
         return self._url is not None and is_postgres(self._url)
 
     def attach(self, deployment: Deployment) -> None:
-        """See ``Engine``."""
+        """Store the deployment whose runs are found: see ``Engine``."""
         self._deployment = deployment
 
     def prepare(self) -> None:
-        """Makes the tables of the store if they are missing. Raises ``StreamProtocolError`` if it cannot be used.
+        """Create missing tables in the store. Raises ``StreamProtocolError`` if the store cannot be used.
 
-        ``start`` does so, too; this says in one line what is wrong.
+        ``start`` also creates them, but its errors are longer than one line.
         """
         if self._url is not None:
             self._take_file()
@@ -140,13 +142,13 @@ class DbosEngine:
                 with without_prepared_statements() if is_postgres(self._url) else nullcontext():
                     DBOS.migrate(with_timeouts(self._url))
                 if isinstance(self._store, DBOSClient):
-                    self._store.delete_workflows([NOTHING])  # what is read-only is of no use
+                    self._store.delete_workflows([NOTHING])  # fails if the database is read-only
             except Exception as error:
                 reason = str(error).strip().partition("\n")[0]
                 raise StreamProtocolError(f"The engine's store cannot be used: {reason}") from error
 
     async def start(self) -> None:
-        """Connects to the store, and makes its tables if they are missing.
+        """Connect to the store, and create missing tables.
 
         Raises ``StreamProtocolError`` if the store is a file that another process uses.
         """
@@ -158,8 +160,9 @@ class DbosEngine:
                     config: DBOSConfig = {
                         "name": NAME,
                         "system_database_url": self._url,
-                        "executor_id": f"adk-ui-stream-{os.getpid()}-{uuid4().hex[:8]}",  # each executes its own again
-                        "application_version": f"adk-ui-stream-{OLDEST_FORMAT}",  # of no use: no workflow is recovered
+                        # A new id each time, so that DBOS recovers no workflow of an earlier process.
+                        "executor_id": f"adk-ui-stream-{os.getpid()}-{uuid4().hex[:8]}",
+                        "application_version": f"adk-ui-stream-{OLDEST_FORMAT}",  # constant: DBOS recovers nothing
                         "console_log_level": "ERROR",
                         "enable_otlp": False,
                     }
@@ -171,21 +174,21 @@ class DbosEngine:
                 workflows = Workflows()
                 if self._url is not None:
                     try:
-                        DBOS.launch()  # in this thread: what DBOS begins by itself runs on this event loop
+                        DBOS.launch()  # in this thread, so that DBOS's tasks run on this event loop
                     except Exception:
-                        DBOS.destroy(destroy_registry=True)  # else it would take itself for launched the next time
+                        DBOS.destroy(destroy_registry=True)  # otherwise the next launch would do nothing
                         raise
                     _stop_polling(dbos)
                 self._workflows = workflows
                 await self._sweep()
 
     async def aclose(self) -> None:
-        """Leaves the store."""
+        """Disconnect from the store."""
         if self._workflows is not None:
             self._workflows = None
             if self._url is not None:
                 await asyncio.to_thread(partial(DBOS.destroy, destroy_registry=True))
-                # DBOS has put its own in its place, which takes nothing any more.
+                # DBOS has replaced the loop's executor by its own, which is shut down now.
                 asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
         if self._client is not None:
             self._client.destroy()
@@ -197,14 +200,14 @@ class DbosEngine:
             self._file.free()
 
     async def ping(self) -> None:
-        """See ``Engine``. Asks for a write, of nothing: a standby would answer what only reads."""
+        """Check that the store can be written to: see ``Engine``. A standby database would accept a read."""
         if self._workflows is not None:
             await self._store.delete_workflows_async([NOTHING])
         elif isinstance(self._store, DBOSClient):  # the tables may be missing
             await self._store.check_connection_async()
 
     def supports(self, runner: Runner) -> bool:
-        """Return True if all agents are ADK's own, and the app is not resumable in ADK's way."""
+        """Return True if all agents have supported classes, and ADK's own resumability is off."""
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable
         return isinstance(runner.agent, BaseAgent) and not resumable and not unsupported_agents(runner.agent)
@@ -212,7 +215,7 @@ class DbosEngine:
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
     ) -> None:
-        """See ``Engine``."""
+        """Execute a run for the first time: see ``Engine``."""
         run_id = workflow_id(record)
         calls = CallJournal(self._here, run_id, again=False)
         kept = KeptRun(record=record, version=self._version_of(runner), log_id=log_id)
@@ -227,7 +230,7 @@ class DbosEngine:
         *,
         alone: bool = False,
     ) -> None:
-        """See ``Engine``."""
+        """Execute a run whose worker died: see ``Engine``."""
         run_id = workflow_id(record)
         status = await DBOS.get_workflow_status_async(run_id)
         kept = KeptRun.of(status) if status is not None else None
@@ -242,12 +245,12 @@ class DbosEngine:
         await self._here.run_again(run_id, self._do(runner, last_log, calls, work))
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
-        """See ``Engine``."""
+        """Store the state of an execution: see ``Engine``."""
         noted = execution_attributes(log_id, state)
         await self._store.update_workflow_attributes_async(workflow_id(record), noted, merge=True)
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
-        """See ``Engine``."""
+        """Return the runs that have not ended and that no execution here handles: see ``Engine``."""
         assert self._deployment is not None
         prefixes = run_prefixes(self._deployment) if chat is None else chat_prefixes(self._deployment, chat)
         look = partial(self._store.list_workflows_async, name=[RUN, OLDEST_RUN], load_output=False)
@@ -258,25 +261,27 @@ class DbosEngine:
                 self._kept[status.workflow_id] = KeptRun.of(status)
         kept = {status.workflow_id: self._kept.get(status.workflow_id) for status in found}
         if chat is None:
-            self._kept = {each: self._kept[each] for each in kept if each in self._kept}
+            self._kept = {run_id: self._kept[run_id] for run_id in kept if run_id in self._kept}
         runs = [(status, kept[status.workflow_id]) for status in found]
         orphans = [run.with_attributes(status.attributes) for status, run in runs if run is not None]
         return [orphan for orphan in orphans if orphan is not None]
 
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
-        """See ``Engine``."""
+        """Delete a run and its calls: see ``Engine``."""
         run_id = workflow_id(record)
-        # With the calls of the run. DBOS fails in a call that is deleted while it goes on.
+        # Includes the run's calls. DBOS fails if a call is deleted while it is running.
         found = await self._store.list_workflows_async(workflow_id_prefix=run_id, load_input=False, load_output=False)
-        over = [
-            each.workflow_id for each in found if has_ended or each.workflow_id == run_id or each.status != "PENDING"
+        deleted = [
+            status.workflow_id
+            for status in found
+            if has_ended or status.workflow_id == run_id or status.status != "PENDING"
         ]
-        if over:
-            await self._store.delete_workflows_async(over)
+        if deleted:
+            await self._store.delete_workflows_async(deleted)
 
     async def _sweep(self) -> None:
-        """Deletes old calls whose runs are forgotten: their worker died between the end of a run and that of a call."""
-        if self._deployment is None:  # nothing says which runs are its own
+        """Delete old calls without a run. Their worker died between the end of the run and the end of the call."""
+        if self._deployment is None:  # without it, the deployment's own runs are not known
             return
         look = partial(self._store.list_workflows_async, load_input=False, load_output=False)
         before = (datetime.now(UTC) - OLD).isoformat()
@@ -291,13 +296,13 @@ class DbosEngine:
     def _store(self) -> type[DBOS] | DBOSClient:
         """Client for queries that must not block. Raises at once while the store is unreachable.
 
-        The calls of a run go through DBOS itself, which waits until the store is back, and a while longer. In the
-        app's own DBOS, all calls do so.
+        The calls of a run use DBOS itself, which waits until the store is reachable again. With an app's own DBOS, all
+        queries use it.
         """
         if self._url is None:
             return DBOS
         if self._client is None:
-            make_private_file(self._url)  # a connection would create it with the mode of the umask
+            make_private_file(self._url)  # a connection would create a file that others can read
             self._connections = client_engine(self._url)
             self._client = DBOSClient(
                 system_database_url=self._url,
@@ -328,7 +333,7 @@ class DbosEngine:
         return do
 
     def _durable_runner(self, runner: Runner) -> Runner:
-        """The runner with durable agents, which are made once."""
+        """Return the runner with durable agents, which are created once."""
         if id(runner) not in self._durable_runners:
             assert isinstance(runner.agent, BaseAgent)
             durable = runner_for(durable_agents(runner.agent, self._idempotent_tools), runner)
@@ -340,7 +345,7 @@ class DbosEngine:
         return [self._version, shape(runner.agent)]
 
     def _take_file(self) -> None:
-        """Raises ``StreamProtocolError`` if the store is a file that another process uses."""
+        """Raise ``StreamProtocolError`` if the store is a file that another process uses."""
         if self._file is not None and not self._file.take():
             raise StreamProtocolError(
                 f"The engine's file {self._file.name} is in use by another process, and takes one at a time: "
@@ -349,14 +354,14 @@ class DbosEngine:
 
 
 def _stop_polling(dbos: DBOS) -> None:
-    """Ends the threads of a DBOS of ours that look every second for what it does not have: queues, schedules, delayed
-    workflows and timeouts."""
-    for stopping in (*dbos.background_thread_stop_events, dbos._background_jobs_stop_event):  # noqa: SLF001 - no option
+    """Stop the threads of our own DBOS that poll every second for unused features: queues, schedules, delayed workflows
+    and timeouts."""
+    for stopping in (*dbos.background_thread_stop_events, dbos._background_jobs_stop_event):  # noqa: SLF001 - DBOS has no option for it
         stopping.set()
 
 
 def _log_as_others() -> None:
-    """DBOS's lines go where all others go, and not in a form of their own to the terminal."""
+    """Send DBOS's log lines to the root logger. By default DBOS prints them to the terminal with a separate handler."""
     logger = logging.getLogger("dbos")
     logger.handlers.clear()
     logger.propagate = True

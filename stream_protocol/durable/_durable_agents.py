@@ -1,4 +1,4 @@
-"""A tree of agents like the app's, whose models and tools are durable. The app's own agents are not touched."""
+"""Copies the app's agent tree, with durable models and tools. The app's own agents are not changed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     from google.adk.agents.readonly_context import ReadonlyContext
     from google.adk.workflow import BaseNode
 
-_KNOWN = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
-"""The classes whose calls are all calls of models and tools. The calls of an app's own class are not visible here."""
+_SUPPORTED = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
+"""The supported agent classes, which only call models and tools. An app's own class may make other calls."""
 
 
 def unsupported_agents(root: BaseNode) -> list[str]:
-    """The names of the agents of the tree whose calls cannot be kept. Agents in task mode go on in old invocations."""
-    return [agent.name for agent in _tree(root) if type(agent) not in _KNOWN or getattr(agent, "mode", None) == "task"]
+    """Return the names of the agents in the tree that durable runs do not support. Task-mode agents are not supported,
+    because they continue in old invocations."""
+    return [
+        agent.name for agent in _tree(root) if type(agent) not in _SUPPORTED or getattr(agent, "mode", None) == "task"
+    ]
 
 
 def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAgent:
-    """A copy of the tree. Agents that are tools are a part of the tool, and stay as they are."""
+    """Return a durable copy of the tree. An agent inside an ``AgentTool`` is not wrapped: the tool's whole result is
+    stored."""
     durable = root.clone()
     for agent in _tree(durable):
         if isinstance(agent, LlmAgent):
@@ -37,8 +41,8 @@ def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAg
 
 
 def shape(root: BaseNode) -> list[str]:
-    """The types and names of all agents, from which the names of kept calls follow. Another shape is another
-    version."""
+    """Return the types and names of all agents. The names of stored calls depend on them, so a different list is a
+    different version."""
     return [f"{type(agent).__name__} {agent.name}" for agent in _tree(root)]
 
 
@@ -69,5 +73,5 @@ def _durable_toolset(toolset: BaseToolset, idempotent_tools: Collection[str]) ->
         return [durable_tool(tool, idempotent_tools) for tool in await toolset.get_tools(readonly_context)]
 
     durable = copy(toolset)
-    durable.get_tools = get_tools  # type: ignore[method-assign]  # of the copy alone
+    durable.get_tools = get_tools  # type: ignore[method-assign]  # only on the copy
     return durable

@@ -1,4 +1,4 @@
-"""A model whose answers are kept. It streams as before; what is kept is the aggregate."""
+"""Wraps a model so that its complete responses are stored, and a recovered run does not call it again."""
 
 from __future__ import annotations
 
@@ -22,30 +22,31 @@ if TYPE_CHECKING:
 
 
 class ModelCallNames:
-    """Names the calls of one agent's model. ADK tells a model neither its agent nor its branch, but a callback."""
+    """Names for the calls of one agent's model. ADK passes agent and branch to a callback, but not to a model."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
-        """By the identity of the request, which lives until the model has it."""
+        """``id()`` of a request -> the name of its model call. The request object exists until the model gets it."""
 
     def note(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """A ``before_model_callback``, which comes last: a call that another one answers gets no name."""
+        """Store the name of the coming model call. Use it as the last ``before_model_callback``: if another callback
+        responds, the call gets no name."""
         calls = current_calls()
         if calls is not None:
-            branch = callback_context._invocation_context.branch  # noqa: SLF001 - ADK has it nowhere else
+            branch = callback_context._invocation_context.branch  # noqa: SLF001 - no public access
             self._names[id(llm_request)] = calls.model_call(callback_context.agent_name, branch)
 
     def take(self, llm_request: LlmRequest) -> str | None:
-        """The name of the call with this request."""
+        """Return and remove the name of the call with this request."""
         return self._names.pop(id(llm_request), None)
 
 
 def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
-    """A model like this one, of the same class, whose answers are kept in a run that an engine executes."""
+    """Return a copy of the model whose responses are stored in each durable run. The copy has the model's class."""
 
     async def generate_content_async(
         llm_request: LlmRequest,
-        stream: bool = False,  # noqa: FBT001, FBT002 - as ADK calls it
+        stream: bool = False,  # noqa: FBT001, FBT002 - ADK's signature
     ) -> AsyncGenerator[LlmResponse, None]:
         calls, name = current_calls(), names.take(llm_request)
         if calls is None or name is None:
@@ -58,7 +59,7 @@ def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
             yield response
 
     durable = model.model_copy()
-    # A field would be refused; a method that is found in the object comes before that of its class.
+    # Pydantic refuses to set it as a field. An entry in `__dict__` takes precedence over the method of the class.
     durable.__dict__["generate_content_async"] = generate_content_async
     return durable
 
@@ -66,7 +67,8 @@ def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
 async def _generate(
     calls: CallJournal, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """Asks the model. Partial responses come at once. The rest comes when it is kept, since tools are called then."""
+    """Call the model. Yield partial responses at once, and complete responses after they are stored, because tools then
+    run."""
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()
     whole: list[LlmResponse] = []
@@ -93,7 +95,7 @@ async def _generate(
 
 
 def _give_ids(response: LlmResponse) -> None:
-    """Gives ids to calls that have none, as ADK does later: they must be the same in each execution."""
+    """Add ids to calls without an id, as ADK does later. They must be the same in each execution."""
     for part in (response.content and response.content.parts) or ():
         if part.function_call is not None and not part.function_call.id:
             part.function_call.id = f"{AF_FUNCTION_CALL_ID_PREFIX}{uuid4()}"

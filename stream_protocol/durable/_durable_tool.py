@@ -1,4 +1,4 @@
-"""A tool whose results are kept, with what it did through its ``ToolContext``."""
+"""Wraps a tool so that its result and its actions are stored, and a recovered run does not execute it again."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ UNFINISHED_TEXT: Final = (
     "The server broke down while this tool was running. Whether it has done its work is not known."
     " It was not run again."
 )
-"""The result that the model reads for a tool that began, did not end, and may not be run again."""
+"""The result that the model reads if a tool began in a dead worker, did not end, and is not idempotent."""
 
 PART: Final = "$adk_ui_stream.part"
-"""The key of a ``Part`` in a kept result: ADK treats media that a tool returns unlike a dictionary."""
+"""The key of a ``Part`` in a stored result. ADK treats media from a tool differently from a dictionary."""
 
 
 class RecordedToolError(Exception):
-    """The error of a tool in an earlier execution, with its text."""
+    """Raised in place of the tool's exception from an earlier execution, with its text."""
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
-    """A tool like this one, of the same class, that runs once in a run that an engine executes.
+    """Return a copy of the tool that is executed once in each durable run. The copy has the tool's class.
 
-    ``idempotent``: the names of tools that may be run again.
+    ``idempotent``: the names of tools that may be executed again.
     """
 
     async def run_async(*, args: dict[str, Any], tool_context: ToolContext) -> Any:
@@ -48,14 +48,14 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
         name = calls.tool_call(_use(tool, call_id, args, tool_context))
         nested = current_nested_call()
         if (kept := await calls.kept(name)) is not None:
-            return _again(json.loads(kept), tool_context, nested)
+            return _restore_result(json.loads(kept), tool_context, nested)
         raised: list[Exception] = []
         results: list[Any] = []
 
         async def run() -> str:
             try:
                 results.append(await tool.run_async(args=args, tool_context=tool_context))
-            except Exception as error:  # noqa: BLE001 - whatever a tool raises
+            except Exception as error:  # noqa: BLE001 - a tool may raise anything
                 raised.append(error)
                 return json.dumps({"raised": f"{type(error).__name__}: {error}"})
             return _to_json(results[0], tool_context, nested)
@@ -69,45 +69,45 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
         return results[0]
 
     durable = copy(tool)
-    durable.run_async = run_async  # type: ignore[method-assign]  # of the copy alone
+    durable.run_async = run_async  # type: ignore[method-assign]  # only on the copy
     return durable
 
 
 def _use(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context: ToolContext) -> ToolUse:
     return ToolUse(
         agent=tool_context.agent_name,
-        branch=tool_context._invocation_context.branch,  # noqa: SLF001 - ADK has it nowhere else
+        branch=tool_context._invocation_context.branch,  # noqa: SLF001 - no public access
         call_id=call_id,
         confirmed=tool_context.tool_confirmation is not None,
         tool=tool.name,
-        args=to_jsonable_python(_asked_args(tool, call_id, args, tool_context), fallback=str),
+        args=to_jsonable_python(_model_args(tool, call_id, args, tool_context), fallback=str),
     )
 
 
-def _asked_args(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any]:
-    """The arguments that the model asked for. Callbacks may have changed those that the tool gets, in each execution to
-    something else."""
+def _model_args(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any]:
+    """Return the arguments from the model. Callbacks may have changed the tool's arguments, differently in each
+    execution."""
     newest: dict[str, Any] | None = None
     for event in reversed(tool_context.session.events):
         for call in event.get_function_calls():
             if call.id == call_id and call.name == tool.name:
-                asked = call.args or {}
-                if asked == args:
+                model_args = call.args or {}
+                if model_args == args:
                     return args
-                newest = asked if newest is None else newest
+                newest = model_args if newest is None else newest
     return args if newest is None else newest
 
 
 def _to_json(result: Any, tool_context: ToolContext, nested: NestedCall | None) -> str:
-    """The result, the actions, and the events of an agent inside. A value that cannot be JSON is kept as its text: only
-    another execution sees that."""
+    """Return the result, the actions and a nested agent's events as JSON. A value without a JSON form is stored as
+    text, which only a later execution reads."""
     actions = tool_context.actions.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
     kept = {"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions}
     return json.dumps(kept if nested is None else {**kept, "nested": nested.kept})
 
 
-def _again(kept: dict[str, Any], tool_context: ToolContext, nested: NestedCall | None) -> Any:
-    """The result, and the actions and the events of an agent inside again."""
+def _restore_result(kept: dict[str, Any], tool_context: ToolContext, nested: NestedCall | None) -> Any:
+    """Return the stored result, and apply the stored actions and a nested agent's events."""
     if "raised" in kept:
         raise RecordedToolError(kept["raised"])
     if nested is not None:
@@ -124,9 +124,9 @@ def _tagged(value: Any) -> Any:
         case types.Part():
             return {PART: value.model_dump(mode="json", exclude_none=True)}
         case dict():
-            return {key: _tagged(each) for key, each in value.items()}
+            return {key: _tagged(item) for key, item in value.items()}
         case list() | tuple():
-            return [_tagged(each) for each in value]
+            return [_tagged(item) for item in value]
     return value
 
 
@@ -135,7 +135,7 @@ def _untagged(value: Any) -> Any:
         case dict() if PART in value:
             return types.Part.model_validate(value[PART])
         case dict():
-            return {key: _untagged(each) for key, each in value.items()}
+            return {key: _untagged(item) for key, item in value.items()}
         case list():
-            return [_untagged(each) for each in value]
+            return [_untagged(item) for item in value]
     return value

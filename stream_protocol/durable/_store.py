@@ -1,4 +1,4 @@
-"""The engine's store: how its database is connected to, and its file kept to one process."""
+"""Connects to the engine's database, and locks an SQLite file for one process."""
 
 from __future__ import annotations
 
@@ -13,44 +13,48 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
+from stream_protocol._private_files import lock_file, open_private
 from stream_protocol.wire import StreamProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BACKENDS: Final = frozenset({"postgres", "postgresql", "sqlite"})
-"""The schemes of a store's URL, without the driver. DBOS reads any other one as PostgreSQL or makes a file of it."""
+"""The accepted schemes of a store's URL, without the driver. DBOS treats any other scheme as PostgreSQL or as
+a file."""
 
 CONNECT_SECONDS: Final = 10
-"""Seconds for a connection to the store."""
+"""Seconds to wait for a connection to the store."""
 
 SILENCE_SECONDS: Final = 10
-"""Seconds until the store's machine must acknowledge data: one that is gone says nothing, for hours."""
+"""Seconds until the store's machine must acknowledge data. Without this limit, a dead machine is not noticed
+for hours."""
 
 CONNECTIONS: Final = 5
-"""Of DBOS itself, besides the one that listens. A call that finds all of them in use waits."""
+"""Database connections of DBOS itself, in addition to the one that listens. A call waits if all of them are in use."""
 
 CLIENT_CONNECTIONS: Final = 4
-"""Of the client for queries that must not block, besides those of DBOS itself."""
+"""Database connections for queries that must not block, in addition to DBOS's own connections."""
 
 NEEDING_PYTHON: Final = (3, 12)
 NEEDED_SQLITE: Final = (3, 42)
-"""From this Python on DBOS's tables call ``unixepoch('subsec')``, which SQLite has from this version on."""
+"""DBOS's tables call ``unixepoch('subsec')`` from this Python version on, which SQLite supports from this
+version on."""
 
 ENGINE_OPTIONS: Final[dict[str, Any]] = {"connect_args": {"prepare_threshold": None}}
-"""Of SQLAlchemy, for PostgreSQL. PgBouncer in transaction mode gives each transaction another connection: prepared
-statements of psycopg would not be there, or would be there twice."""
+"""SQLAlchemy options for PostgreSQL. PgBouncer in transaction mode uses another connection for each transaction, and
+psycopg's prepared statements would be missing there, or exist twice."""
 
 
 def is_postgres(url: str) -> bool:
-    """Return True for a URL of PostgreSQL, which many processes may use."""
+    """Return True for a PostgreSQL URL, which many processes may use."""
     return url.startswith("postgres")
 
 
 def check_store_url(url: str) -> None:
-    """Raise ``StreamProtocolError`` for a URL that is not of an SQLite file or of PostgreSQL.
+    """Raise ``StreamProtocolError`` unless the URL names an SQLite file or a PostgreSQL database.
 
-    The error does not quote the URL, which may hold a password.
+    The error does not quote the URL, which may contain a password.
     """
     try:
         address = make_url(url)
@@ -65,12 +69,12 @@ def check_store_url(url: str) -> None:
 
 
 def sqlite_is_too_old() -> bool:
-    """Return True if DBOS cannot keep anything in a file here."""
+    """Return True if the installed SQLite is too old for DBOS."""
     return sys.version_info >= NEEDING_PYTHON and sqlite3.sqlite_version_info < NEEDED_SQLITE
 
 
 def with_timeouts(url: str) -> str:
-    """The URL for what DBOS sets no limits for: a server that accepts connections and says nothing, or is gone."""
+    """Return the URL with timeouts that DBOS does not set, for a database server that hangs or has died."""
     if not is_postgres(url):
         return url
     address = make_url(url)
@@ -86,7 +90,8 @@ def with_timeouts(url: str) -> str:
 
 @contextmanager
 def without_prepared_statements() -> Iterator[None]:
-    """Applies ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens here: for code that takes no options."""
+    """Apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens in this context, for code that takes no
+    options."""
 
     def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, Any]) -> None:
         options.update(ENGINE_OPTIONS["connect_args"])
@@ -99,7 +104,7 @@ def without_prepared_statements() -> Iterator[None]:
 
 
 def client_engine(url: str) -> Engine | None:
-    """The connections of a client of PostgreSQL; ``None``: those that DBOS makes of the URL will do."""
+    """Return connections for queries to PostgreSQL; ``None`` for SQLite, where DBOS creates them from the URL."""
     if not is_postgres(url):
         return None
     address = make_url(with_timeouts(url)).set(drivername="postgresql+psycopg")
@@ -107,7 +112,7 @@ def client_engine(url: str) -> Engine | None:
 
 
 class StoreFile:
-    """The file of an SQLite store, which one process may use at a time. ``url``: of any store."""
+    """The file of an SQLite store, which one process may use at a time. ``url``: the URL of any store."""
 
     def __init__(self, url: str) -> None:
         database = None if is_postgres(url) else make_url(url).database
@@ -121,42 +126,25 @@ class StoreFile:
         return "" if self._path is None else self._path.name
 
     def take(self) -> bool:
-        """Keep other processes out until ``free`` is called or this process ends. Return ``False`` if one has the file.
+        """Lock the file until ``free`` is called or this process ends. Returns False if another process has locked it.
 
-        Makes the file if it is not there, so that its owner alone can read it: it holds what was said.
+        Creates the file if needed. Only its owner can read it, because it contains messages.
         """
         if self._path is None or self._lock is not None:
             return True
-        with suppress(OSError):  # whatever is wrong with the path, SQLite tells it
+        with suppress(OSError):  # SQLite reports errors of the path later
             with suppress(FileExistsError):
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            # Beside the store: to close the store itself would end the locks that SQLite has on it in this process.
-            lock = FileIO(f"{self._path}.lock", "a", opener=lambda path, flags: os.open(path, flags, 0o600))
-            if not _lock(lock):
+            # A separate file, because closing the store's file would release SQLite's own locks in this process.
+            lock = FileIO(f"{self._path}.lock", "a", opener=open_private)
+            if not lock_file(lock):
                 lock.close()
                 return False
             self._lock = lock
         return True
 
     def free(self) -> None:
-        """Lets other processes use the file."""
+        """Unlock the file."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-
-
-if sys.platform == "win32":
-
-    def _lock(_file: FileIO) -> bool:
-        """Takes no lock: on Windows one process serves."""
-        return True
-else:
-    import fcntl
-
-    def _lock(file: FileIO) -> bool:
-        """Takes the lock; ``False`` if another process has it. It ends when the file is closed or the process ends."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

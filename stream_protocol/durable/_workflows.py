@@ -1,7 +1,7 @@
-"""The DBOS workflows of this process: what each of them does, by its id.
+"""The DBOS workflows of this process, and the work that each of them does.
 
-A workflow's function cannot be given a closure, since another process may have to begin it. So it looks up its work by
-its id, where the process that holds the chat's lease has put it before.
+A workflow's function cannot be a closure, because another process may have to start it. The function therefore looks up
+its work by the workflow's id. The process with the chat's lease has stored the work there before.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 CALL: Final = "adk_ui_stream.call"
-"""The name of the workflow function of a call of a model or a tool."""
+"""The name of the workflow function for a call of a model or a tool."""
 
 NOTHING: Final = "adk-ui-stream/nothing"
-"""The id of no workflow."""
+"""A workflow id that does not exist."""
 
 
 class Workflows:
-    """Begins workflows and waits for them. At most one object in a process: DBOS keeps the functions' names."""
+    """Starts workflows and waits for them. Create only one object per process, because it registers the functions in
+    DBOS."""
 
     def __init__(self) -> None:
         self._work: dict[str, Callable[[], Awaitable[str]]] = {}
         self._tasks: dict[str, asyncio.Task[object]] = {}
 
         @DBOS.workflow(name=RUN, serialization_type=WorkflowSerializationFormat.PORTABLE)
-        async def run(record: str) -> str:  # noqa: ARG001 - kept as the workflow's input
+        async def run(record: str) -> str:  # noqa: ARG001 - stored as the workflow's input
             return await self._do()
 
         @DBOS.workflow(name=OLDEST_RUN, serialization_type=WorkflowSerializationFormat.PORTABLE)
-        async def oldest_run(record: str) -> str:  # noqa: ARG001 - as above; an app's own DBOS begins those that it finds
+        async def oldest_run(record: str) -> str:  # noqa: ARG001 - as above; for stored runs that an app's own DBOS starts
             return await self._do()
 
         @DBOS.workflow(name=CALL, serialization_type=WorkflowSerializationFormat.PORTABLE)
@@ -50,7 +51,7 @@ class Workflows:
         return frozenset(self._work)
 
     async def call(self, workflow_id: str, work: Callable[[], Awaitable[str]]) -> str:
-        """Does a call and returns its result once that is kept."""
+        """Execute a call, and return its result after it is stored."""
         self._work[workflow_id] = work
         try:
             with SetWorkflowID(workflow_id):
@@ -60,7 +61,7 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run(self, workflow_id: str, record: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Does the work of a run, which is kept as unfinished. The code that ends the run deletes the workflow."""
+        """Execute a run, whose workflow is stored as pending. The code that ends the run deletes the workflow."""
         self._work[workflow_id] = _wait_for_ever
         try:
             with SetWorkflowID(workflow_id):
@@ -70,7 +71,7 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run_again(self, workflow_id: str, work: Callable[[], Awaitable[None]]) -> None:
-        """``run`` for a workflow that another process has begun. It stays as it is kept: see ``_wait_for_ever``."""
+        """Execute a run whose workflow another process has started. The stored workflow stays pending."""
         self._work[workflow_id] = _wait_for_ever
         try:
             await work()
@@ -83,21 +84,21 @@ class Workflows:
         assert workflow_id is not None
         assert task is not None
         self._tasks[workflow_id] = task
-        # An app's own DBOS begins what it finds when it starts: nothing is done then before the chat is claimed.
+        # An app's own DBOS starts stored workflows at its launch. They wait, because the chat is not claimed yet.
         return await self._work.get(workflow_id, _wait_for_ever)()
 
     def _leave(self, workflow_id: str) -> None:
         del self._work[workflow_id]
         task = self._tasks.pop(workflow_id, None)
         if task is not None:
-            task.cancel()  # does nothing if it has ended; else it stays unfinished in DBOS
+            task.cancel()  # no effect on an ended task; otherwise the workflow stays pending in DBOS
 
 
 async def _wait_for_ever() -> str:
-    """The workflow of a run, which does nothing: it only marks that the run has not ended.
+    """Wait forever: the workflow of a run only marks that the run has not ended.
 
-    The run's work is done outside of it, because DBOS numbers all that begins inside. The mark needs no process:
-    another process that goes on with the run leaves the workflow as it is.
+    The run's work is done outside of the workflow, because DBOS numbers all operations inside it. The mark needs no
+    process: another process that recovers the run does not change the workflow.
     """
     await asyncio.Event().wait()
     return ""

@@ -1,7 +1,7 @@
-"""Shows each ADK event beside the chunks that were made from it. For developers; off unless an app enables it.
+"""Shows each ADK event beside its chunks, for developers. An app must enable it.
 
-``Inspector`` is a recorder that stores the newest turns in memory. ``inspector_routes`` shows them to their user, and
-also the content of a recording or a capture that is dropped on the page. Importing this package loads ADK and
+``Inspector`` is a recorder that stores the newest turns in memory. ``inspector_routes`` shows them to the user of the
+chat. The page also shows a recording or a capture that is dropped on it. Importing this package loads ADK and
 Starlette.
 
 Where to change what:
@@ -9,8 +9,8 @@ Where to change what:
 - ``_inspector``: stores live chats.
 - ``_dropped_file``: converts dropped files.
 - ``_replayed_chats``: chats of a replay server.
-- ``_pytest_text``: the copied test.
-- ``_inspector_endpoints``: routes. The panel is in ``server/page/src/inspector``.
+- ``_pytest_text``: the test that the page offers for a chat.
+- ``_inspector_endpoints``: responses of the routes. The panel is in ``server/page/src/inspector``.
 """
 
 from stream_protocol.inspector._inspector import Inspector

@@ -1,4 +1,4 @@
-"""The Inspector's view of a live chat: its newest entries, a recording of it, and the findings of ``check``."""
+"""Inspector's view of a live chat: its newest entries, its recording, and the findings of ``check``."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from stream_protocol.wire import AiSdkVersion
 if TYPE_CHECKING:
     from stream_protocol.inspector._inspector import InspectedTurn
 
-MAX_ANSWER_BYTES: Final = 2**20
-"""Bytes of entries in one answer; the page asks again for the rest."""
+MAX_RESPONSE_BYTES: Final = 2**20
+"""Bytes of entries in one response. The page requests the rest."""
 
 
 def newest_entries(turns: Sequence[InspectedTurn], after: int) -> bytes:
-    """``{"entries": […], "next": 7}``: the entries after the number ``after``, and the number to ask for next."""
+    """Return ``{"entries": […], "next": 7}``: the entries after number ``after``, and the next ``after``."""
     shown: list[bytes] = []
     size = 0
     for turn in turns:
         for number, entry in islice(turn.entries, bisect(turn.entries, after, key=itemgetter(0)), None):
-            if size > MAX_ANSWER_BYTES:
+            if size > MAX_RESPONSE_BYTES:
                 break
             shown.append(b'{"number":%d,' % number + entry.shown[1:])
             size += len(shown[-1])
@@ -37,15 +37,15 @@ def newest_entries(turns: Sequence[InspectedTurn], after: int) -> bytes:
 
 
 def chat_recording(turns: Sequence[InspectedTurn]) -> bytes:
-    """The turns as a recording; empty without turns."""
+    """Return the turns as a recording. Empty without turns."""
     return as_recording(turns[0].header, (entry for turn in turns for _, entry in turn.entries)) if turns else b""
 
 
 def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
-    """``{"findings": […], "unchecked": 0}``: the findings of ``check`` in the sent chunks.
+    """Return ``{"findings": […], "unchecked": 0}``: the findings of ``check`` in the sent chunks.
 
-    Each finding has the ``number`` of the entry that it is about.
-    ``unchecked``: the number of responses that continue a message whose beginning was dropped. They are not checked.
+    Each finding has the ``number`` of its entry. ``unchecked``: number of responses that were not checked, because the
+    beginning of their message was dropped.
     """
     checked = [*dropwhile(lambda turn: turn.continues, turns)]
     numbers: list[int] = []
@@ -66,7 +66,7 @@ def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
-    """A finding as JSON for the page."""
+    """Return a finding as JSON for the page."""
     return {
         "severity": finding.rule.severity,
         "rule": finding.rule,

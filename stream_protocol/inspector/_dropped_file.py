@@ -1,6 +1,6 @@
-"""Reads a file that a user drops on the page: a recording in any form, or a capture of a stream.
+"""Converts a file that a user drops on the page: a recording in any form, or a capture of a stream.
 
-``Budget`` bounds the size of the result. The caller bounds the file's bytes, its time and its memory.
+``Budget`` limits the size of the result. The caller limits the file's size, the time and the memory.
 """
 
 from __future__ import annotations
@@ -53,31 +53,31 @@ from stream_protocol.wire import AnyChunk, UIMessage, client_version, json_value
 from stream_protocol.wire.client import sse_events
 
 MAX_SHOWN_BYTES: Final = 64 * 2**20
-"""The most bytes of a result: the events, and their chunks."""
+"""Maximum bytes of a result: events and their chunks."""
 
 MAX_FINDINGS: Final = 500
-"""The most findings that are shown: an invalid stream may have one in each chunk."""
+"""Maximum number of findings in a result. An invalid stream may have a finding for each chunk."""
 
 _DONE: Final = "[DONE]"
 _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
-"""The type of a chunk that ends a response -> how it ended."""
+"""Type of a chunk that ends a response -> outcome of the response."""
 
 
 @dataclass
 class Budget:
-    """The bytes that a file may still produce. Raises ``UnreadableError`` when they are spent."""
+    """Number of bytes that a file may still produce."""
 
     bytes_left: int = field(default_factory=lambda: MAX_SHOWN_BYTES)
 
     def spend(self, size: int) -> None:
-        """Counts ``size`` more bytes."""
+        """Subtract ``size``. Raises ``UnreadableError`` if no bytes are left."""
         self.bytes_left -= size
         if self.bytes_left < 0:
-            raise UnreadableError(f"its result has more than {MAX_SHOWN_BYTES // 2**20} MiB, too much for one page")
+            raise UnreadableError(f"its result is larger than {MAX_SHOWN_BYTES // 2**20} MiB, too much for a page")
 
 
 def shown_file(path: Path, session: str | None) -> bytes:
-    """``{"entries", "messages", "findings", "recordable"}``: the file as the Inspector shows it.
+    """Return ``{"entries", "messages", "findings", "recordable"}``: the file's content for the Inspector.
 
     ``entries``: see ``_entries``; the ``number`` of a chunk counts from 1. ``messages``: the client's messages after
     all turns. ``findings``: those of ``check``, each with the ``number`` of its chunk, if that chunk is shown.
@@ -102,7 +102,7 @@ def shown_file(path: Path, session: str | None) -> bytes:
 
 
 def numbered_entries(path: Path, session: str | None) -> list[bytes]:
-    """The entries of a recording, each as JSON. Raises ``RecordingError``."""
+    """Return the entries of a recording, each as JSON. Raises ``RecordingError``."""
     return [*_numbered([*_event_entries(load_recording(path, session=session), Budget(), redacted=False)])]
 
 
@@ -112,11 +112,11 @@ def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
 
 
 def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
-    """Return the findings of ``check`` for a file. ``versions``: of the streams that are shown of a recording."""
+    """Return the findings of ``check`` for a file. ``versions``: client versions of the shown streams."""
     findings: list[dict[str, Any]] = []
     for finding in islice(check_file(path, session=session), MAX_FINDINGS):
         findings.append({**finding_json(finding), "line": finding.line})
-        # For a recording, check makes a stream for each version of the client. Only one of them is shown.
+        # For a recording, `check` makes a stream for each client version. The page shows one of these streams.
         if finding.chunk > 0 and versions <= set(finding.versions):
             findings[-1]["number"] = finding.chunk
     return findings
@@ -127,7 +127,7 @@ def _versions(recording: Recording) -> set[int]:
 
 
 def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
-    """The file as a recording of this package, without secrets, and a name for it.
+    """Return a name for the file, and its content as a recording of this package, without secrets.
 
     Raises ``UnreadableError``, also for a file without ADK events.
     """
@@ -137,7 +137,7 @@ def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
 
 
 def test_of_file(path: Path, session: str | None) -> str:
-    """A test of that recording. Raises ``UnreadableError``, also for a file without ADK events."""
+    """Return a test for the recording of a file. Raises ``UnreadableError``, also for a file without ADK events."""
     _, text = _named_test(_without_secrets(path, session))
     return text
 
@@ -157,7 +157,7 @@ def _without_secrets(path: Path, session: str | None) -> bytes:
 
 
 def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
-    """The entries for the page. Chunks, and data that is not a chunk, have their numbers, as ``check`` counts them."""
+    """Yield the entries for the page. Chunks, and data that is not a chunk, have the numbers that ``check`` counts."""
     chunk = 0
     for entry in entries:
         if entry.line.startswith((b'{"chunk"', b'{"text"')):
@@ -168,7 +168,7 @@ def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
 
 
 def _recording(path: Path, session: str | None) -> Recording | None:
-    """The recording; ``None`` for a capture of chunks, which ``check`` has read."""
+    """Return the recording; ``None`` for a capture of chunks."""
     try:
         return load_recording(path, session=session)
     except RecordingError:
@@ -214,7 +214,7 @@ def _spent(entry: Entry, budget: Budget) -> Entry:
 
 
 def _read_capture(path: Path, budget: Budget) -> tuple[list[Entry], list[UIMessage]]:
-    """The entries of a capture of chunks, and the messages that its responses fold to."""
+    """Return the entries of a capture of chunks, and the messages that a client makes from it."""
     capture = _Capture(budget)
     with path.open("rb") as stream:
         head = stream.read(PIECE)
@@ -232,20 +232,20 @@ def _read_capture(path: Path, budget: Budget) -> tuple[list[Entry], list[UIMessa
 
 
 class _Capture:
-    """The responses of a captured stream."""
+    """Responses of a captured stream."""
 
     def __init__(self, budget: Budget) -> None:
         self.entries: list[Entry] = []
         self.messages: dict[str, UIMessage] = {}
-        """By id, in the order in which they began."""
+        """Message id -> message, in the order of their beginnings."""
         self._budget = budget
         self._chunks: list[AnyChunk] = []
-        """Those of the newest response."""
+        """Chunks of the newest response."""
         self._outcome: str | None = None
         self._in_response = False
 
     def add(self, data: str) -> None:
-        """Adds the data of one event or one line."""
+        """Add the data of one event or line."""
         if data == _DONE:
             self.end_response()
             return
@@ -269,7 +269,7 @@ class _Capture:
             self._keep(chunk_entry(_line("text", data), size + len("data: \n\n")))
 
     def end_response(self) -> None:
-        """Ends the response, if there is one."""
+        """End the response, if there is one."""
         if not self._in_response:
             return
         if self._outcome is not None:
@@ -284,10 +284,10 @@ class _Capture:
 
 
 def _line(kind: str, value: Mapping[str, Any] | str) -> bytes:
-    """An entry without a time: a capture has none."""
+    """Return an entry without a time, since a capture has no times."""
     return _json({kind: value}) + b"\n"
 
 
 def _json(value: Any) -> bytes:
-    """JSON of a value from outside: it may have lone surrogates, and numbers of any size."""
+    """Return the value as JSON. It may have lone surrogates, and numbers of any size."""
     return orjson.dumps(json_value(value, lossy=True))

@@ -1,7 +1,7 @@
 """Converts a file that a user drops on the page, in a separate process.
 
-A parser in C may take minutes and gigabytes for some megabytes, and only the end of its process stops it. Other slow
-work is done there, too: in a thread it would block the event loop for about 100 ms at a time.
+A parser in C may take minutes and gigabytes for a file of some megabytes. It can be stopped only by ending its process.
+Other slow work runs there, too: in a thread it would block the event loop for about 100 ms at a time.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ if sys.platform == "linux":
 T = TypeVar("T")
 
 Reading: TypeAlias = Callable[[Path, str | None], T]
-"""Converts a file, or one session in it. A module-level function, since it is pickled for the process."""
+"""Function that converts a file, or one session in it. Must be a module-level function, since it is pickled."""
 
 MAX_SECONDS: Final = 20.0
-"""Seconds that a file may take. The first one loads ADK, too: two or three of them."""
+"""Maximum seconds for a file. For the first file this includes loading ADK, which takes two or three seconds."""
 
 MAX_MEMORY: Final = 4 * 2**30
-"""The most bytes of the process's address space, on Linux. ADK alone takes one gigabyte."""
+"""Maximum bytes of the process's address space, on Linux. ADK alone takes one gigabyte."""
 
 MAX_WAITING: Final = 4
-"""The most files that wait for earlier files. A small file may take ``MAX_SECONDS``, too. One more is refused."""
+"""Maximum number of files that wait for the process. Each may take ``MAX_SECONDS``. Further files are refused."""
 
 RETRY_SECONDS: Final = 5
-"""Seconds until a refused client may retry: most files take less than one."""
+"""Seconds in the ``Retry-After`` header. Most files take less than a second."""
 
 _PROCESS_ENDED: Final = (
-    "the process that converts it has ended: it takes too much memory, or the program that serves this has no "
-    '`if __name__ == "__main__":` around the start of its server'
+    "the process that converts it has died: the file takes too much memory, or the server's main module starts the "
+    'server without `if __name__ == "__main__":`'
 )
-"""The process runs the server's main module, as those of ``multiprocessing`` do."""
+"""Reason for a dead process. The process runs the server's main module, as processes of ``multiprocessing`` do."""
 
 _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_process")
 
 
 async def convert_in_process(read: Reading[T], content: bytes | bytearray, session: str | None) -> T:
-    """Returns the result of ``read`` for a file with these bytes.
+    """Return the result of ``read`` for a file with these bytes.
 
-    The process waits for the next file while the event loop runs. Raises ``UnreadableError``, also for a file that
-    takes too long or too much memory; the process then ends. Raises ``ChatRequestError`` (503) if too many files wait.
+    The process stays for the next file, until the event loop ends. Raises ``UnreadableError``, also if the file takes
+    too much time or memory; then the process ends. Raises ``ChatRequestError`` (503) if too many files wait.
     """
     try:
         limiter = _ONE_AT_A_TIME.get()
@@ -79,7 +79,7 @@ async def convert_in_process(read: Reading[T], content: bytes | bytearray, sessi
 
 
 def refuse_if_crowded(limiter: CapacityLimiter) -> None:
-    """Raises ``ChatRequestError`` (503) if ``MAX_WAITING`` tasks wait for the limiter."""
+    """Raise ``ChatRequestError`` (503) if ``MAX_WAITING`` tasks wait for the limiter."""
     if limiter.statistics().tasks_waiting >= MAX_WAITING:
         raise ChatRequestError(
             "The server is busy with other files. Try again in some seconds.", status=503, retry_after=RETRY_SECONDS
@@ -89,7 +89,7 @@ def refuse_if_crowded(limiter: CapacityLimiter) -> None:
 def _bounded(read: Reading[T], path: Path, session: str | None) -> T:
     if sys.platform == "linux":
         _limit(resource.RLIMIT_AS, MAX_MEMORY)
-        # A killed server cannot end this process, so it ends by itself then.
+        # If the server is killed, nobody ends this process. This limit does.
         _limit(resource.RLIMIT_CPU, ceil(process_time() + MAX_SECONDS))
     return read(path, session)
 

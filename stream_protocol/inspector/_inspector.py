@@ -33,26 +33,25 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 MAX_BYTES: Final = 16 * 2**20
-"""The most bytes of all turns of one user."""
+"""Maximum bytes of all turns of a user."""
 
 MAX_ENTRIES: Final = 50_000
-"""The most entries (events, chunks and the like) of all turns of one user."""
+"""Maximum entries (events, chunks and the like) of all turns of a user."""
 
 MAX_USERS: Final = 16
-"""The most users with stored turns. The most recent users stay."""
+"""Maximum users with stored turns. The most recent users stay."""
 
 MAX_REQUEST_BYTES: Final = 2**20
-"""The most bytes of a request that is stored with its turn. A chat with attached files sends all of them in each
-request.
-"""
+"""Maximum bytes of a stored request. In a chat with attached files, each request contains all of them."""
 
 
 class Inspector:
-    """A recorder for ``ChatService(recorder=…)``. Stores events and chunks in memory; ``inspector_routes`` shows them.
+    """Recorder for ``ChatService(recorder=…)`` that stores events and chunks in memory. ``inspector_routes`` shows
+    them.
 
-    ``max_bytes`` and ``max_entries`` (events and chunks) limit the turns of one user. ``max_users`` limits the users.
-    Beyond a limit the oldest turn, or the least recently active user, is dropped. Of a turn that alone is too large,
-    only its beginning stays.
+    ``max_bytes`` and ``max_entries`` (events and chunks) limit the turns of each user. ``max_users`` limits the users.
+    Above a limit, the oldest turn or the least recently active user is dropped. If a single turn is too large, only its
+    beginning is stored.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class Inspector:
         self._users: OrderedDict[str, _StoredTurns] = OrderedDict()
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> InspectedTurn:
-        """The recorder of the run that answers this request."""
+        """Return the recorder for the run of this request."""
         kept = self._users.setdefault(user_id, _StoredTurns(self._max_bytes, self._max_entries))
         self._users.move_to_end(user_id)
         if len(self._users) > self._max_users:
@@ -75,18 +74,18 @@ class Inspector:
         return InspectedTurn(kept, request, options)
 
     def turns(self, chat_id: str, *, user_id: str) -> Sequence[InspectedTurn]:
-        """The stored turns of a user's chat, in the order in which they began."""
+        """Return the stored turns of a user's chat, in the order of their beginnings."""
         return tuple(self._users[user_id].of_chat(chat_id)) if user_id in self._users else ()
 
     def forget(self, chat_id: str, *, user_id: str) -> None:
-        """Drops the stored turns of a user's chat."""
+        """Delete the stored turns of a user's chat."""
         if user_id in self._users:
             for turn in self.turns(chat_id, user_id=user_id):
                 self._users[user_id].drop(turn)
 
 
 class _StoredTurns:
-    """The turns of one user, oldest first."""
+    """Turns of one user, oldest first."""
 
     def __init__(self, max_bytes: int, max_entries: int) -> None:
         self._max_bytes = max_bytes
@@ -95,7 +94,7 @@ class _StoredTurns:
         self._bytes = 0
         self._entries = 0
         self._newest = 0
-        """The number of the user's newest entry."""
+        """Number of the user's newest entry."""
 
     def of_chat(self, chat_id: str) -> Iterator[InspectedTurn]:
         return (turn for turn in self._turns if turn.chat_id == chat_id)
@@ -105,7 +104,7 @@ class _StoredTurns:
         self._turns.append(turn)
 
     def add(self, turn: InspectedTurn, entry: Entry) -> None:
-        """Adds an entry to a turn, unless the turn was dropped or truncated. Makes room for it first."""
+        """Add an entry to a turn, unless the turn was dropped or truncated. Drops older turns if there is no space."""
         if not turn.is_kept or turn.is_cut:
             return
         size = _size(entry)
@@ -135,7 +134,7 @@ def _size(entry: Entry) -> int:
 
 
 class InspectedTurn:
-    """Stores one run."""
+    """Recorder of one run, and its stored entries."""
 
     def __init__(self, kept: _StoredTurns, request: ChatRequest, options: ConverterOptions) -> None:
         self._kept = kept
@@ -143,22 +142,22 @@ class InspectedTurn:
         self._options = options
         self._begun_at = 0.0
         self._event_is_converted = True
-        """True if the next chunks are not made from an event."""
+        """True if the next chunks do not come from an event."""
         self.chat_id = request.id
         self.continues = request.target["role"] == "assistant"
-        """True if its response continues a message of an earlier turn."""
+        """True if the response continues a message of an earlier turn."""
         self.header = header_line(chat=request.id, options=options)
-        """The first line of a recording of it."""
+        """First line of a recording of this turn."""
         self.ai_sdk = client_version(options.get("ai_sdk", 6)).major
         self.entries: list[tuple[int, Entry]] = []
-        """The entries with their numbers, which grow over all chats of the user."""
+        """Entries with their numbers, which increase over all chats of the user."""
         self.is_kept = False
-        """True if it has begun and was not dropped."""
+        """True if the turn has begun and was not dropped."""
         self.is_cut = False
-        """True if it is too large, and its further entries are dropped."""
+        """True if the turn is too large, and its further entries are dropped."""
 
     def begin(self, message_id: str | None) -> None:
-        """Stores the request."""
+        """Store the request."""
         body = None if self._request is None else redact_request(request_body(self._request))
         self._request = None
         self._begun_at = monotonic()
@@ -166,21 +165,21 @@ class InspectedTurn:
         self._keep(Entry(turn_line(request=body, message_id=message_id, options=self._options)))
 
     def event(self, event: Event) -> None:
-        """Stores a copy of an event."""
+        """Store a copy of an event."""
         self._event_is_converted = False
         if self.is_kept and not self.is_cut:
             value = redact_event(event_json(event))
             self._keep(event_entry(value_line("event", value, self._seconds()), len(orjson.dumps(value))))
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Stores the chunks that were sent."""
+        """Store the sent chunks."""
         closing, self._event_is_converted = self._event_is_converted, True
         for item in sse if self.is_kept and not self.is_cut else ():
             chunk = redact_chunk(orjson.loads(item.removeprefix(b"data: ")))
             self._keep(chunk_entry(value_line("chunk", chunk, self._seconds()), len(item), closing=closing))
 
     def end(self, outcome: Ending | None) -> None:
-        """Stores the outcome of the response."""
+        """Store the outcome of the response."""
         if outcome is not None:
             self._keep(Entry(end_line(outcome, self._seconds())))
 

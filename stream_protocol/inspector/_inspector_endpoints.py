@@ -1,17 +1,18 @@
-"""``InspectorEndpoints``: the Inspector's endpoints, for live chats and for files that are dropped on the page."""
+"""Responses of the Inspector's routes, for live chats, for chats of a replay server, and for dropped files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 import anyio.to_thread
 import orjson
 from anyio import CapacityLimiter
+from google.adk.agents import LlmAgent
+from google.adk.workflow import BaseNode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stream_protocol.inspector._agent_info import agent_info
 from stream_protocol.inspector._chat_view import chat_recording, check_chat, newest_entries
 from stream_protocol.inspector._dropped_file import recording_of_file, shown_file, test_of_file
 from stream_protocol.inspector._file_process import Reading, convert_in_process, refuse_if_crowded
@@ -19,6 +20,7 @@ from stream_protocol.inspector._inspector import InspectedTurn, Inspector
 from stream_protocol.inspector._pytest_text import named_test
 from stream_protocol.recording.read import UnreadableError
 from stream_protocol.serving import ChatService
+from stream_protocol.serving.adk_runner import tool_infos
 from stream_protocol.serving.http import RequestBodies, whole_response
 from stream_protocol.wire import ChatRequestError, parse_chat_id
 
@@ -31,20 +33,45 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_FILE_BYTES: Final = 16 * 2**20
-"""The most bytes of a file that is dropped on the page."""
+"""Maximum bytes of a dropped file."""
 
 MAX_FILES_IN_FLIGHT: Final = 4
-"""The number of largest files that are in memory at one time, while they arrive and wait."""
+"""Maximum number of files of the largest size that are in memory at once, while they are uploaded and wait."""
 
-_FILE_HINT: Final = "convert it with adk-ui-stream replay, or choose one session of it."
-_NOTHING_KEPT: Final = "Nothing is kept of this chat: it ran before the server was started, or long ago."
+_FILE_HINT: Final = "convert it with adk-ui-stream replay, or select one of its sessions."
+_NOT_STORED: Final = "The Inspector has nothing of this chat: its runs ended before the server's start, or long ago."
+
+
+class AgentInfo(TypedDict):
+    """An agent as JSON. ``model`` is empty for an agent without a model."""
+
+    name: str
+    type: str
+    model: str
+    description: str
+    tools: list[str]
+    agents: list[AgentInfo]
+
+
+def agent_info(agent: BaseNode) -> AgentInfo:
+    """Return the agent's description. It has no instructions, since these may be confidential."""
+    model = agent.model if isinstance(agent, LlmAgent) else ""
+    return AgentInfo(
+        name=agent.name,
+        type=type(agent).__name__,
+        model=model if isinstance(model, str) else model.model,
+        description=agent.description,
+        tools=[tool["name"] for tool in tool_infos(agent)],
+        agents=[agent_info(each) for each in getattr(agent, "sub_agents", ())],
+    )
 
 
 class FileEndpoints:
-    """Each method takes a request of a user, who is known and has been counted, and returns what the page shows.
+    """Endpoints for dropped files. Each method takes a request of an identified and counted user, and returns the
+    response.
 
-    A method raises ``ChatRequestError`` for an error of the request. ``hold_memory``: counts the memory that a response
-    to a user holds.
+    The methods raise ``ChatRequestError`` for an error of the request. ``hold_memory``: returns the memory budget for
+    responses to a user.
     """
 
     def __init__(self, hold_memory: Callable[[str], ByteShare]) -> None:
@@ -52,19 +79,19 @@ class FileEndpoints:
         self._bodies = RequestBodies(MAX_FILE_BYTES, max_bytes_in_flight=MAX_FILES_IN_FLIGHT * MAX_FILE_BYTES)
 
     async def file(self, request: Request, user_id: str) -> Response:
-        """A file: its entries, its messages, and the findings of ``check``."""
+        """Return a dropped file's entries, messages, and findings of ``check``."""
         return self._json(await self._of_file(shown_file, request, user_id), user_id)
 
     async def file_recording(self, request: Request, user_id: str) -> Response:
-        """A file as a recording, without secrets."""
+        """Return a dropped file as a recording, without secrets."""
         return self._download(*await self._of_file(recording_of_file, request, user_id), user_id)
 
     async def file_test(self, request: Request, user_id: str) -> Response:
-        """A test of that recording."""
+        """Return a test for the recording of a dropped file."""
         return self._text(await self._of_file(test_of_file, request, user_id), user_id)
 
     async def _of_file(self, read: Reading[T], request: Request, user_id: str) -> T:
-        """The result of ``read`` for the file in the request."""
+        """Return the result of ``read`` for the file in the request."""
         session = request.query_params.get("session") or None
         async with self._bodies.read_file(request, user_id, MAX_FILE_BYTES, _FILE_HINT) as body:
             return await _converted(read, body, session)
@@ -85,7 +112,7 @@ class FileEndpoints:
 
 
 class InspectorEndpoints(FileEndpoints):
-    """Those of live chats, too."""
+    """Endpoints for live chats and for dropped files."""
 
     def __init__(self, inspector: Inspector, service: ChatService) -> None:
         super().__init__(service.hold_memory)
@@ -94,87 +121,88 @@ class InspectorEndpoints(FileEndpoints):
         self._one_at_a_time = CapacityLimiter(1)
 
     async def chat(self, request: Request, user_id: str) -> Response:
-        """The entries of a chat after the number ``after``."""
+        """Return the entries of a chat after the number ``after``."""
         return self._json(newest_entries(await self._turns(request, user_id), parse_after(request)), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
-        """The findings of ``check`` for a chat."""
-        return self._json(await self._beside(check_chat, await self._turns(request, user_id)), user_id)
+        """Return the findings of ``check`` for a chat."""
+        return self._json(await self._in_thread(check_chat, await self._turns(request, user_id)), user_id)
 
     async def chat_recording(self, request: Request, user_id: str) -> Response:
-        """A chat as a recording."""
+        """Return a chat as a recording."""
         recording = await self._recording(request, user_id)
         name, _ = await _converted(named_test, recording)
         return self._download(name, recording, user_id)
 
     async def chat_test(self, request: Request, user_id: str) -> Response:
-        """A test of that recording."""
+        """Return a test for the recording of a chat."""
         _, test = await _converted(named_test, await self._recording(request, user_id))
         return self._text(test, user_id)
 
     async def agents(self, _request: Request, user_id: str) -> Response:
-        """The tree of agents."""
+        """Return the tree of agents."""
         return self._json(orjson.dumps(agent_info(self._service.runner.agent)), user_id)
 
     async def _turns(self, request: Request, user_id: str) -> Sequence[InspectedTurn]:
         chat_id = parse_chat_id(request.path_params["chat_id"])
-        if not await self._service.has_chat(
-            chat_id, user_id=user_id
-        ):  # it never existed, belongs to another user, or was deleted
+        if not await self._service.has_chat(chat_id, user_id=user_id):
+            # The chat never existed, belongs to another user, or was deleted.
             self._inspector.forget(chat_id, user_id=user_id)
         return self._inspector.turns(chat_id, user_id=user_id)
 
     async def _recording(self, request: Request, user_id: str) -> bytes:
         turns = await self._turns(request, user_id)
         if not turns:
-            raise ChatRequestError(_NOTHING_KEPT, status=404)
-        return await self._beside(chat_recording, turns)
+            raise ChatRequestError(_NOT_STORED, status=404)
+        return await self._in_thread(chat_recording, turns)
 
-    async def _beside(self, work: Callable[[Sequence[InspectedTurn]], bytes], turns: Sequence[InspectedTurn]) -> bytes:
-        """Runs ``work`` on the stored turns in a thread. Only one such call runs at a time."""
+    async def _in_thread(
+        self, work: Callable[[Sequence[InspectedTurn]], bytes], turns: Sequence[InspectedTurn]
+    ) -> bytes:
+        """Return the result of ``work`` for the stored turns. It runs in a thread, one call at a time."""
         refuse_if_crowded(self._one_at_a_time)
         return await anyio.to_thread.run_sync(work, turns, limiter=self._one_at_a_time)
 
 
 class ReplayEndpoints(FileEndpoints):
-    """Those of the chats of a replay server, which have one user."""
+    """Endpoints for the chats of a replay server, which has one user, and for dropped files."""
 
     def __init__(self, chats: InspectedChats, hold_memory: Callable[[str], ByteShare]) -> None:
         super().__init__(hold_memory)
         self._chats = chats
 
     async def chat(self, request: Request, user_id: str) -> Response:
-        """The entries of a chat after the number ``after``."""
+        """Return the entries of a chat after the number ``after``."""
         chat_id, after = parse_chat_id(request.path_params["chat_id"]), parse_after(request)
         return self._json(await anyio.to_thread.run_sync(self._chats.entries, chat_id, after), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
-        """Return the findings of ``check`` for the recording."""
+        """Return the findings of ``check`` for the recording that the chat plays."""
         return self._json(await anyio.to_thread.run_sync(self._chats.findings, self._file(request)), user_id)
 
     async def chat_recording(self, request: Request, user_id: str) -> Response:
-        """The recording, without secrets."""
+        """Return the recording that the chat plays, without secrets."""
         made = await anyio.to_thread.run_sync(recording_of_file, self._file(request), self._chats.session)
         return self._download(*made, user_id)
 
     async def chat_test(self, request: Request, user_id: str) -> Response:
-        """A test of that recording."""
+        """Return a test for the recording that the chat plays."""
         made = await anyio.to_thread.run_sync(test_of_file, self._file(request), self._chats.session)
         return self._text(made, user_id)
 
     async def agents(self, _request: Request, user_id: str) -> Response:
-        """``null``: a recording does not tell which agents there are."""
+        """Return ``null``: a recording does not contain the tree of agents."""
         return self._json(b"null", user_id)
 
     def _file(self, request: Request) -> Path:
         path = self._chats.file(parse_chat_id(request.path_params["chat_id"]))
         if path is None:
-            raise ChatRequestError("This chat has not played a recording yet.", status=404)
+            raise ChatRequestError("This chat has not played a recording: send a message first.", status=404)
         return path
 
 
 def parse_after(request: Request) -> int:
-    """The number after which entries are asked for."""
+    """Return the number in the query's ``after``. Raises ``ChatRequestError`` (422) if it is not a number."""
     after = request.query_params.get("after", "0")
     if not (after.isascii() and after.isdigit() and len(after) < 16):
         raise ChatRequestError("after must be a number.", status=422)
@@ -185,4 +213,4 @@ async def _converted(read: Reading[T], content: bytes | bytearray, session: str 
     try:
         return await convert_in_process(read, content, session)
     except UnreadableError as error:
-        raise ChatRequestError(f"This cannot be shown: {error}.", status=422) from None
+        raise ChatRequestError(f"The file or chat cannot be shown: {error}.", status=422) from None

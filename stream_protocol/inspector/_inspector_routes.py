@@ -1,4 +1,4 @@
-"""The routes of the Inspector, beside those of the chat endpoint."""
+"""Routes of the Inspector, for an app that has the chat endpoint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from stream_protocol.serving.http import (
 from stream_protocol.wire import check_callable, check_instance
 
 Endpoint: TypeAlias = Callable[[Request, str], Awaitable[Response]]
-"""A function that answers a request of a user."""
+"""Function that takes a request and its user, and returns the response."""
 
 
 def inspector_routes(
@@ -40,18 +40,19 @@ def inspector_routes(
     identify: Identify = local_user,
     allow_origins: Sequence[str] = (),
 ) -> list[Route]:
-    """The routes of the Inspector. Put them before those of a page at ``/``.
+    """Return the routes of the Inspector. Put them before the routes of a page at ``/``.
 
-    ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat after number N, for a page that polls.
-    ``…/inspect/recording``, ``…/inspect/pytest`` and ``…/inspect/findings``: the chat as a recording, a test of that
-    recording, and the findings of ``check``. ``GET /api/inspect/agents``: the service's agent and those below it, each
-    with its model, its tools and its description. ``POST`` of a file to ``/api/inspect``, ``/api/inspect/recording``
-    and ``/api/inspect/pytest`` (beside ``path``): the same for a recording in any form, or for a capture. It is not
-    stored. ``?session=ID`` chooses one of several. The page of ``create_app`` offers the panel if the app has these
-    routes.
+    ``inspector``: the service's recorder. ``identify``: as in ``chat_router``. ``allow_origins``: as in
+    ``chat_router``; in an app of ``create_app`` the app's ``allow_origins`` apply.
 
-    ``inspector``: the service's recorder. ``identify`` as in ``chat_router``. ``allow_origins`` too, but in an app of
-    ``create_app`` the app's ``allow_origins`` apply.
+    ``GET {path}/{id}/inspect?after=N`` returns the entries of the user's own chat after number N, for a page that
+    polls. ``…/inspect/recording``, ``…/inspect/pytest`` and ``…/inspect/findings`` return the chat as a recording, a
+    test for this recording, and the findings of ``check``. ``GET /api/inspect/agents`` returns the tree of agents, each
+    with its model, tools and description.
+
+    ``POST`` of a file to ``/api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest`` (beside ``path``)
+    returns the same for a recording in any form, or for a capture. The file is not stored. ``?session=ID`` selects a
+    session. The page of ``create_app`` shows the panel if the app has these routes.
     """
     check_instance("inspector", inspector, Inspector, "an Inspector")
     check_instance("service", service, ChatService, "a ChatService")
@@ -69,15 +70,15 @@ def inspector_routes(
                 service.count_request(user_id, foreign=is_foreign(request))
             return await endpoint(request, user_id)
 
-        answering = json_errors if endpoint in json_endpoints else plain_text_errors
-        return Route(path, answering(admitted, service.error_text), methods=[method], name=name)
+        with_errors = json_errors if endpoint in json_endpoints else plain_text_errors
+        return Route(path, with_errors(admitted, service.error_text), methods=[method], name=name)
 
     routes = _routes(endpoints, path, route)
     return cross_origin_routes(routes, check_origins("allow_origins", allow_origins))
 
 
 def replay_inspector_routes(chats: InspectedChats) -> list[Route]:
-    """The same routes for the chats of ``create_replay_app``: their entries are those of the turns that were played."""
+    """Return the same routes for the chats of ``create_replay_app``. Their entries come from the played recordings."""
     check_instance("chats", chats, InspectedChats, "InspectedChats")
     endpoints = ReplayEndpoints(chats, response_budget().share)
 

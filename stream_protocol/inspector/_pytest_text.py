@@ -1,4 +1,4 @@
-"""A test of a recording, as the text of a complete Python file."""
+"""Writes a test for a recording, as a complete Python file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 MAX_TEXT: Final = 2000
-"""The most characters of answers that a test compares. A longer conversation is compared up to this length."""
+"""Maximum characters of replies that a test compares. Of a longer conversation it compares the beginning."""
 
 MAX_NAME: Final = 40
-"""The most characters of a name that is made from the user's first message."""
+"""Maximum characters of a name from the user's first message."""
 
 _TEST: Final = '''\
 """Put the recording beside this file, at recordings/{name}.jsonl, and run pytest.
@@ -42,14 +42,14 @@ def test_{name}(adk_recording):
 
 
 def test_name(messages: Sequence[UIMessage]) -> str:
-    """A name for a test and its recording: the user's first message, or ``chat``."""
-    said = next((part["text"] for part in _parts(messages, "user") if part.get("type") == "text"), "")
-    words = re.sub(r"[^a-z0-9]+", "_", said.lower()).strip("_")
-    return words[:MAX_NAME].rstrip("_") or "chat"
+    """Return a name for a test and its recording, from the user's first message; ``chat`` without a message."""
+    text = next((part["text"] for part in _parts(messages, "user") if part.get("type") == "text"), "")
+    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+    return name[:MAX_NAME].rstrip("_") or "chat"
 
 
 def named_test(path: Path, session: str | None = None) -> tuple[str, str]:
-    """The name of a recording's test and its file, and the test's text. Raises ``RecordingError``."""
+    """Return a name for a recording, and the text of a test for it. Raises ``RecordingError``."""
     recording = load_recording(path, session=session)
     messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
     parts = _parts(messages, "assistant")

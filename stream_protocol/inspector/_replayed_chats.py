@@ -1,4 +1,4 @@
-"""``InspectedChats``: the chats of a replay server, and what the Inspector shows of the recordings that they play."""
+"""Chats of a replay server, with the Inspector's view of the recordings that they play."""
 
 from __future__ import annotations
 
@@ -19,15 +19,12 @@ if TYPE_CHECKING:
     from stream_protocol.replay_server import RecordingLibrary
     from stream_protocol.wire import AiSdkOption
 
-KEPT_RECORDINGS: Final = 8
-"""Recordings whose entries are kept, those that were shown last."""
+CACHED_RECORDINGS: Final = 8
+"""Maximum recordings whose entries are cached; the most recently shown stay."""
 
 
 class InspectedChats(Chats):
-    """Chats that tell which turns of which recording they have played.
-
-    ``session``: as in ``load_library``.
-    """
+    """Chats of a replay server whose played turns the Inspector can show. ``session``: as in ``load_library``."""
 
     def __init__(
         self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkOption, *, session: str | None = None
@@ -35,19 +32,20 @@ class InspectedChats(Chats):
         super().__init__(library, pace, ai_sdk)
         check_text("session", session, or_none=True)
         self.session = session
-        self._turns = lru_cache(maxsize=KEPT_RECORDINGS)(self._read_turns)
+        self._turns = lru_cache(maxsize=CACHED_RECORDINGS)(self._read_turns)
 
     def file(self, chat_id: str) -> Path | None:
-        """The file that the chat plays, or that its id names."""
+        """Return the file that the chat plays, or that its id names; ``None`` if there is none."""
         if (chat := self._chats.get(chat_id)) is not None:
             return chat.turn.entry.recording.path
         entry = self.library.find(chat_id)
         return None if entry is None else entry.recording.path
 
     def entries(self, chat_id: str, after: int) -> bytes:
-        """``{"entries": […], "next": 7}``: what was played behind the entry with this number.
+        """Return ``{"entries": […], "next": 7}``: the played entries after the number ``after``, and the next
+        ``after``.
 
-        The turn that is being played has as many chunks as were sent.
+        Of a turn that is still played, it has the chunks that were sent.
         """
         chat = self._chats.get(chat_id)
         if chat is None:
@@ -58,12 +56,12 @@ class InspectedChats(Chats):
         return b'{"entries":%b,"next":%d}' % (json_array(played[after:]), max(after, len(played)))
 
     def findings(self, path: Path) -> bytes:
-        """``{"findings": […]}``: what ``check`` says of the whole recording."""
+        """Return ``{"findings": […]}``: the findings of ``check`` in the whole recording."""
         findings: list[dict[str, Any]] = recorded_findings(path, self.session)
         return orjson.dumps({"findings": findings})
 
     def _read_turns(self, path: Path) -> Sequence[Sequence[bytes]]:
-        """The entries of each turn."""
+        """Return the entries of each turn."""
         turns: list[list[bytes]] = []
         for entry in numbered_entries(path, self.session):
             if entry.startswith(b'{"turn"'):
@@ -73,6 +71,6 @@ class InspectedChats(Chats):
 
 
 def _length_with_chunks(entries: Sequence[bytes], chunks: int) -> int:
-    """Return the number of entries before the chunk that follows the first ``chunks`` ones."""
+    """Return the number of entries before chunk number ``chunks + 1``."""
     counts: Iterator[int] = accumulate(entry.startswith(b'{"number"') for entry in entries)
     return sum(count <= chunks for count in counts)

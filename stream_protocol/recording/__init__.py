@@ -1,4 +1,4 @@
-"""Recorded conversations: record them, load them, replay them.
+"""Records conversations to files, loads them, and replays them.
 
     a run ---------> write: lines of JSON, without secrets
                        |
@@ -10,8 +10,9 @@ can be imported without ADK.
 Where to change what:
 
 - ``_replay``: ``replay`` and ``--to messages``.
+- ``_recording``: ``Recording`` and ``load_recording``.
 - ``_pace``: ``--pace``.
-- ``_split_turns``: recordings with their own turns.
+- ``_split_turns``: decides where a turn begins.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Replays turns at the pace at which they were recorded, or faster, or slower."""
+"""Replays turns at the recorded speed, or faster or slower."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -13,14 +13,15 @@ INSTANT: Final = math.inf
 """The pace of a replay without pauses."""
 
 LONGEST_WAIT: Final = 1e8
-"""Seconds: about three years. A file may have any number, and ``time.sleep`` raises for much larger numbers."""
+"""The longest pause in seconds, about three years. A file may have any number, and ``time.sleep`` raises for much
+larger numbers."""
 
 
 class TurnClock:
-    """Tells when the events of one turn came, in seconds from the turn's beginning.
+    """Clock for the events of one turn, in seconds since the turn began.
 
-    ``has_turn_record``: the times in the file are seconds since the ``TurnRecord``. Otherwise they count from the first
-    event.
+    ``has_turn_record``: True if the times in the file count from the ``TurnRecord``. Otherwise they count from the
+    first event.
     """
 
     def __init__(self, *, has_turn_record: bool) -> None:
@@ -28,7 +29,8 @@ class TurnClock:
         self._newest = 0.0
 
     def seconds(self, event: TimedEvent) -> float | None:
-        """The time of the turn's next event, never before that of the previous one; ``None`` if it has no time."""
+        """Return the time of the turn's next event, never before the previous event; ``None`` if the file has no time
+        for it."""
         if event.at is None:
             return None
         if self._begin is None:
@@ -38,14 +40,14 @@ class TurnClock:
 
 
 def check_turns(function: str, turns: object) -> None:
-    """Raises ``TypeError`` unless these are the turns of a recording."""
+    """Raise ``TypeError`` unless ``turns`` are the turns of a recording."""
     check_iterable(function, turns, "turns, such as those of `Recording.stream_turns()`")
 
 
 def pace_turns(turns: TurnStream, speed: float) -> TurnStream:
-    """Returns the same turns, and sleeps before each event until it is due: 2 is twice as fast as recorded.
+    """Return the same turns, with a pause before each event. ``speed``: 2 is twice as fast as recorded.
 
-    There is no wait between turns (then the user read and wrote), and none before an event without a time.
+    There is no pause between turns, when the user read and wrote, and none before an event without a time.
     """
     check_turns("pace_turns", turns)
     check_number("speed", speed, lambda factor: factor > 0, "a positive number")
@@ -53,7 +55,7 @@ def pace_turns(turns: TurnStream, speed: float) -> TurnStream:
 
 
 def check_has_times(turns: TurnStream) -> None:
-    """Raises ``RecordingError`` unless all events have a time."""
+    """Raise ``RecordingError`` unless all events have a time."""
     check_turns("check_has_times", turns)
     for _, items in turns:
         for item in items:

@@ -33,62 +33,64 @@ from stream_protocol.wire import AnyChunk, check_path, check_text
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordedTurn:
-    """One turn of a recording: what the user said or answered, and the agent's events up to the end of the response."""
+    """One turn of a recording: the user's message or answers, and the events of the agent's response."""
 
     message_id: str
-    """The id of the assistant's message."""
+    """The id of the assistant message."""
     past: tuple[Event, ...] = ()
-    """The earlier events of the message if this turn continues one, without text fragments."""
+    """The message's earlier events, if this turn continues a message. Text fragments are left out."""
     events: tuple[Event, ...]
-    """In the order in which they came. The user's own event is the first if it was recorded."""
+    """The turn's events in order. The first event is the user's, if the user's event was recorded."""
     request: Mapping[str, Any] | None = None
-    """The client's request body if it was recorded."""
+    """The client's request body, if it was recorded."""
     at: tuple[float, ...] | None = None
-    """The time of each event, in seconds from the turn's beginning; ``None`` unless all times were recorded.
+    """The time of each event, in seconds since the turn began; ``None`` unless all times were recorded.
 
-    In forms that do not record turns, the turn begins with its first event."""
+    If the file does not record turns, a turn begins with its first event.
+    """
     chunks: tuple[AnyChunk, ...] | None = None
-    """The chunks that were sent when the turn was recorded, if they were recorded."""
+    """The chunks that were sent during the recording, if they were recorded."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
-    """The converter's options that were recorded. Options that are functions are not."""
+    """The recorded options of the converter. Options that are functions are not recorded."""
     end: Ending | None = None
-    """The ending of the response, if it was recorded. Otherwise the events show it."""
+    """The ending of the response, if it was recorded. Otherwise a replay derives it from the events."""
     failure: str = ""
     """The text of the exception that the run raised, if it was recorded."""
     call_ids: CallIds = NO_IDS
-    """The ids under which the page knows the calls of earlier messages."""
+    """The client's ids of calls in earlier messages."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording in a file. Each iteration over its turns reads the file again; it is never in memory as a whole."""
+    """A recording in a file. Each iteration over the turns reads the file again, so the file is never in memory as a
+    whole."""
 
     path: Path
     session: str | None = None
-    """The session in the file, if the file holds several."""
+    """The chosen session, if the file has several."""
     delegated: frozenset[str] = frozenset()
-    """The names of the tools that are task-mode agents, found in the whole recording. A replay hides their calls."""
+    """The tool names of task-mode agents in the whole recording. A replay hides calls of these tools."""
     hidden: HiddenEvents = field(default_factory=HiddenEvents, repr=False)
-    """The events that a rewind took back or that are hidden from the page, found in the whole recording."""
+    """The events in the whole recording that a rewind removed or that are hidden from the client."""
     beginnings: frozenset[str] | None = field(default=None, repr=False)
-    """The invocations that are turns though the user's events are missing, found in the whole recording. ``None``: all
-    are."""
+    """The invocations that begin a turn without a user event, found in the whole recording. ``None``: any invocation
+    can."""
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[RecordedTurn]:
-        """Yields the turns in order. Raises ``RecordingError`` if the file has changed and is no longer a recording."""
+        """Yield the turns in order. Raises ``RecordingError`` if the file has changed and is no longer a recording."""
         for head, items in self.stream_turns():
             yield _collect_turn(head, list(items))
 
     def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-        """Yields the turns while they are read. The items of a turn can be read until the next turn is asked for."""
+        """Yield the turns while the file is read. Read the items of a turn before you request the next turn."""
         return split_turns(_read_items(self.path, self.session, self._warn), self.hidden, self.beginnings)
 
 
 def load_recording(path: str | Path, *, session: str | None = None) -> Recording:
-    """Loads the recording in a file.
+    """Load the recording in a file.
 
-    Recognizes the form of the file by its content:
+    The form of the file is recognised by its content:
 
     - JSONL of events;
     - a session as JSON, as YAML or in an SQLite store;
@@ -98,10 +100,10 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     - a conformance test;
     - a recording made by this package.
 
-    The whole file is read once, to check it and to find what was taken back. ``session`` chooses one of several in a
-    store or an evalset. Fields that the installed ADK cannot read are left out, with one warning each. Raises
-    ``RecordingError`` if the file is not a recording. Also raises it if a replay would show nothing: nobody has said or
-    done anything in the file, or all was taken back.
+    The whole file is read once, to check it and to find rewound events. ``session``: chooses a session if a store or an
+    evalset has several. Fields that the installed ADK cannot read are left out, with one warning for each field. Raises
+    ``RecordingError`` if the file is not a recording, and if a replay would show nothing: no event has content, or all
+    events were rewound.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)
@@ -109,9 +111,9 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     items = _read_items(path, session, warn)
     first = next(items, None)
     events = (item.event for item in chain((first,), items) if isinstance(item, TimedEvent))
-    delegated = find_task_agents(_noting(events, reading))
+    delegated = find_task_agents(_add_each(events, reading))
     hidden = reading.hidden
-    if isinstance(first, TurnRecord):  # recorded runs are in the order in which the page was shown them
+    if isinstance(first, TurnRecord):  # a recording of this package already has the shown order
         hidden = replace(hidden, moved={})
     recording = Recording(path, session, delegated, hidden, reading.beginnings, warn)
     if not any(_shows_something(head, items) for head, items in recording.stream_turns()):
@@ -119,22 +121,22 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     return recording
 
 
-def _noting(events: Iterable[Event], reading: FirstReading) -> Iterator[Event]:
+def _add_each(events: Iterable[Event], reading: FirstReading) -> Iterator[Event]:
     for event in events:
         reading.add(read(event))
         yield event
 
 
 _EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "message-metadata", "data-adk-compaction"})
-"""The types of the chunks of a response that shows nothing."""
+"""Types of chunks that show nothing."""
 
 
 def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
-    """Return True if a replay of the turn shows something. The user's message does, and so does a turn recorded as
-    one."""
+    """Return True if a replay of the turn shows something. A user message counts, and so does a turn with a
+    ``TurnRecord``."""
     conversion = chunk_conversion(head.past, head.message_id, Settings(send_state=True))
     for item in items:
-        if not isinstance(item, TimedEvent) or _has_words(item.event):
+        if not isinstance(item, TimedEvent) or _is_message_with_content(item.event):
             return True
         conversion.feed(item.event)
         if any(chunk["type"] not in _EMPTY for chunk in conversion.take()):
@@ -143,16 +145,16 @@ def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
     return any(chunk["type"] not in _EMPTY for chunk in conversion.take())
 
 
-def _has_words(event: Event) -> bool:
-    """Return True if the user wrote, said or sent something in the event."""
-    said = read(event)
-    return said.is_user_message and any(
-        isinstance(part, File) or (isinstance(part, Text) and part.text) for part in said.parts
+def _is_message_with_content(event: Event) -> bool:
+    """Return True if the event is a user message with a text or a file."""
+    facts = read(event)
+    return facts.is_user_message and any(
+        isinstance(part, File) or (isinstance(part, Text) and part.text) for part in facts.parts
     )
 
 
 def _why_nothing(recording: Recording) -> str:
-    """Returns an error text: what was read of the file, and why a replay would show nothing."""
+    """Return an error text with the number of events in the file, and the reason why a replay would show nothing."""
     records = read_records(recording.path, recording.session, recording._warn)  # noqa: SLF001 - of this module
     count = sum(isinstance(record, EventRecord) for record in records)
     events = "1 event was" if count == 1 else f"{count} events were"
@@ -169,8 +171,8 @@ def _read_items(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Tur
 def _parse_event(record: EventRecord, warn: WarnOnce) -> TimedEvent:
     value = record.value
     if isinstance(value, dict) and not (isinstance(value.get("id"), str) and value["id"]):
-        value["id"] = f"{record.unit}-{record.number}"  # ADK would make a new random id at each reading
-    # google-genai keeps a value that is not in its enum, and warns of it.
+        value["id"] = f"{record.unit}-{record.number}"  # otherwise ADK makes a random id at each reading
+    # google-genai keeps an unknown enum value, and warns about it.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

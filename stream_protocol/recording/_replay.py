@@ -1,4 +1,4 @@
-"""Replays the turns of a recording: what their clients would get now."""
+"""Replays the turns of a recording with the installed converter."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,41 +23,42 @@ T = TypeVar("T")
 
 
 class RecordedFailureError(Exception):
-    """Stands for the exception of a recorded run. ``str(error)`` is its text if that was recorded."""
+    """Replacement for the exception of a recorded run. ``str(error)`` is the recorded text, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep(Generic[T]):
-    """One item that was read of a turn, and the chunks that are sent because of it."""
+    """One item of a turn, and the chunks that the converter sends for it."""
 
     item: TurnItem | None
-    """``None`` for the end of the turn."""
+    """The item; ``None`` for the end of the turn."""
     sent: list[T]
     at: float | None = None
-    """The time of the event, in seconds from the turn's beginning; ``None`` if it was not recorded, or if there is no
+    """The time of the event, in seconds since the turn began; ``None`` if it was not recorded, or if the item is not an
     event."""
     outcome: Ending | None = None
-    """The ending of the response; ``None`` before."""
+    """The ending of the response in the last step; ``None`` in all other steps."""
 
 
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
-    """Yields the SSE events of all turns, or of one, counted from 1. Each turn goes from ``start`` to ``[DONE]``.
+    """Yield the SSE events of all turns, or of one turn. ``turn``: the number of the turn, from 1.
 
-    The bytes are the same each time. ``options`` are the converter's; for options that are not given, the recorded ones
-    count. A turn is read while it is replayed. Raises ``RecordingError`` if there is no such turn, and if the file has
-    changed and is no longer a recording.
+    Each turn goes from ``start`` to ``[DONE]``, and the bytes are the same each time. ``options``: replace the recorded
+    options of the converter. A turn is read while it is replayed. Raises ``RecordingError`` if the turn does not exist,
+    and if the file has changed and is no longer a recording.
     """
     check_recording(recording)
     return replay_sse(select_turn(recording.stream_turns(), turn), delegated=recording.delegated, **options)
 
 
 def check_recording(recording: object) -> None:
-    """Raises ``InvalidArgumentError`` for anything but a ``Recording``, such as a path."""
+    """Raise ``InvalidArgumentError`` for any value except a ``Recording``, such as a path."""
     check_instance("recording", recording, Recording, "a Recording", hint="load_recording(path) gives one")
 
 
 def select_turn(turns: TurnStream, turn: int | None) -> TurnStream:
-    """Returns all turns, or the one with this number, counted from 1. Raises ``RecordingError`` if there is none."""
+    """Return all turns, or only the turn with this number, from 1. Raises ``RecordingError`` if the turn does not
+    exist."""
     check_turns("select_turn", turns)
     check_count("turn", turn, or_none=True)
     return turns if turn is None else _one_turn(turns, turn)
@@ -75,7 +76,7 @@ def _one_turn(turns: TurnStream, turn: int) -> TurnStream:
 def replay_sse(
     turns: TurnStream, *, delegated: frozenset[str] = frozenset(), **options: Unpack[ConverterOptions]
 ) -> Iterator[bytes]:
-    """Returns the SSE events of the turns, each from ``start`` to ``[DONE]``, while the turns are read.
+    """Yield the SSE events of the turns while the turns are read. Each turn goes from ``start`` to ``[DONE]``.
 
     ``delegated``: ``Recording.delegated``.
     """
@@ -94,9 +95,9 @@ def _replay_sse(turns: TurnStream, delegated: frozenset[str], options: Converter
 def replay_steps(
     recording: Recording, **options: Unpack[ConverterOptions]
 ) -> Iterator[tuple[TurnHead, Iterator[ReplayStep[bytes]]]]:
-    """Returns the turns, each with its events and the SSE events that they become, without ``[DONE]``.
+    """Yield each turn with its steps: the events, and their SSE events without ``[DONE]``.
 
-    See ``TurnStream`` for when the steps of a turn can be read.
+    Read the steps of a turn before you request the next turn: see ``TurnStream``.
     """
     check_recording(recording)
     _check_options(recording.delegated, options)
@@ -118,11 +119,12 @@ def replay_messages(
     delegated: frozenset[str] = frozenset(),
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
-    """The messages that the page shows after all turns; or those of one turn, as they are after that turn.
+    """Return the messages that the client shows after all turns, or the messages of one turn as they are after this
+    turn.
 
-    The user's messages are there if the user's events were recorded. They have the ids that the recorded requests give
-    them, or else those of their events. The complete events are in memory meanwhile, since a result may come for a call
-    of any earlier message. ``delegated``: ``Recording.delegated``.
+    User messages are included if the user's events were recorded. Their ids come from the recorded requests, or else
+    from the events. All complete events are in memory meanwhile, because a result may come for a call of any earlier
+    message. ``delegated``: ``Recording.delegated``.
     """
     check_turns("replay_messages", turns)
     check_count("turn", turn, or_none=True)
@@ -149,7 +151,7 @@ def replay_messages(
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
-    """Ends a response as the recorded one ended. With ``None`` the events decide."""
+    """End a response in the recorded way. ``None`` as ``end``: the events decide."""
     check_instance("conversion", conversion, Conversion, "a conversion")
     if end is not None:
         check_choice("end", end, get_args(Ending))
@@ -166,7 +168,7 @@ def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: st
 
 
 def _check_options(delegated: object, options: ConverterOptions) -> None:
-    """Raises ``InvalidArgumentError`` for a wrong option, before a turn is read."""
+    """Raise ``InvalidArgumentError`` for an invalid option, before a turn is read."""
     check_texts("delegated", delegated, expected="a set of names")
     Settings(**options)
 

@@ -1,4 +1,4 @@
-"""Splits recorded events into turns: a new turn each time that the user said something or answered a call."""
+"""Splits recorded events into turns. A turn begins with each user message and with each user's answer to calls."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from stream_protocol.stream import ConverterOptions
 
 @dataclass(frozen=True, slots=True)
 class TimedEvent:
-    """A recorded event, and when it came."""
+    """A recorded event with its time."""
 
     event: Event
     at: float | None = None
     """Seconds: see ``EventRecord.at``; ``None`` if the time was not recorded."""
     number: int = 0
-    """The number of its line, or of the event, in the file: see ``EventRecord.number``."""
+    """The number of the line or the event in the file: see ``EventRecord.number``."""
 
 
 TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
@@ -40,23 +40,23 @@ TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
 
 @dataclass(frozen=True, eq=False)
 class TurnHead:
-    """Facts about a turn that are known before its items are read. Compared by identity: it is the key of
+    """Data about a turn that is available before its items are read. Heads are compared by identity, as keys of
     ``groupby``."""
 
     message_id: str
-    """The id of the assistant's message; empty if it is not known before the first event."""
+    """The id of the assistant message; empty if only the first event has it."""
     past: tuple[Event, ...] = ()
-    """The earlier events of the message if this turn continues one, without text fragments."""
+    """The message's earlier events, if this turn continues a message. Text fragments are left out."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The converter's options that were recorded with the turn."""
     call_ids: CallIds = NO_IDS
-    """The ids under which the page knows the calls of earlier messages."""
+    """The client's ids of calls in earlier messages."""
 
 
 NOTHING_HIDDEN: Final = HiddenEvents()
 
 TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
-"""Turns that are read one after the other: the items of a turn can be read until the next turn is asked for."""
+"""Turns that are read one after the other. Read the items of a turn before you request the next turn."""
 
 
 def split_turns(
@@ -64,7 +64,7 @@ def split_turns(
     hidden: HiddenEvents = NOTHING_HIDDEN,
     beginnings: frozenset[str] | None = None,
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-    """Yields the turns while the items are read. See ``TurnStream``; ``beginnings``: see ``TranscriptReader``."""
+    """Yield the turns while the items are read. See ``TurnStream``; ``beginnings``: see ``TranscriptReader``."""
     splitter = _TurnSplitter(TranscriptReader(beginnings))
     for head, group in groupby(_with_heads(items, hidden, splitter), key=lambda pair: pair[0]):
         yield head, (item for _, item in group)
@@ -73,14 +73,14 @@ def split_turns(
 def _with_heads(
     items: Iterable[TurnItem], hidden: HiddenEvents, splitter: _TurnSplitter
 ) -> Iterator[tuple[TurnHead, TurnItem]]:
-    """Yields each item with the head of its turn. Leaves out the events that the page is not shown."""
+    """Yield each item with the head of its turn, without events that the client is not shown."""
     order = DisplayOrder(hidden)
     for item in items:
         match item:
             case TimedEvent():
-                for said in order.place(read(item.event)):
-                    shown = shown_facts(said)
-                    is_hidden = said.id in hidden.hidden_events
+                for facts in order.place(read(item.event)):
+                    shown = shown_facts(facts)
+                    is_hidden = facts.id in hidden.hidden_events
                     if (head := splitter.add_event(shown, hidden=is_hidden)) is not None:
                         yield head, item if shown.event is item.event else replace(item, event=shown.event)
             case TurnRecord():
@@ -92,10 +92,10 @@ def _with_heads(
 
 
 class _TurnSplitter:
-    """Finds the turn of each event: a turn is what ``TranscriptReader`` calls a response.
+    """Finds the turn of each event. A turn here is a *response* of ``TranscriptReader``.
 
-    In a recording with ``TurnRecord``s, those begin turns, and events do not. In all recordings an ``EndRecord``
-    at the beginning or directly after another one is a turn of its own, without events.
+    If the recording has ``TurnRecord``s, they begin the turns, and events do not. In all recordings, an ``EndRecord``
+    at the beginning or directly after another ``EndRecord`` is a turn without events.
     """
 
     def __init__(self, reader: TranscriptReader) -> None:
@@ -104,17 +104,17 @@ class _TurnSplitter:
         self._reader = reader
         self._has_turn_records = False
         self._ended = True
-        """True if the newest turn had its ``EndRecord``, and no event came after it. Also True at the beginning."""
+        """True if no event has come since the newest ``EndRecord``, or since the beginning."""
         self._call_ids = CallIds()
-        """The ids under which the page knows the calls so far."""
+        """The client's ids of all calls so far."""
         self._ids_before = NO_IDS
-        """Those of the calls before the newest message."""
+        """The client's ids of calls before the newest message."""
         self._calls = CallReader(self._call_ids)
         self._message: list[Event] = []
-        """The events of the assistant's message so far, without text fragments: a complete event repeats their text."""
+        """The events of the assistant message so far, without text fragments, whose text a complete event repeats."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
-        """Begins a recorded turn. If it has the id of the newest message, it continues that message."""
+        """Begin a recorded turn. It continues the newest message if it has the same message id."""
         self._has_turn_records, self._ended = True, False
         self._reader.begin_turn()
         if not turn.message_id or turn.message_id != self.head.message_id:
@@ -123,9 +123,9 @@ class _TurnSplitter:
         return self.head
 
     def end_turn(self) -> TurnHead:
-        """Returns the turn that ends: the newest one.
+        """Return the turn that ends: the newest turn.
 
-        An end at the beginning, and one directly after an end, is that of a turn without events.
+        An ``EndRecord`` at the beginning or directly after another ``EndRecord`` ends a new turn without events.
         """
         if self._ended:
             self._begin_message()
@@ -135,12 +135,12 @@ class _TurnSplitter:
         self._reader.end_response()
         return self.head
 
-    def add_event(self, said: EventFacts, *, hidden: bool) -> TurnHead | None:
-        """Returns the turn of the event; ``None`` if the page is not shown the event.
+    def add_event(self, facts: EventFacts, *, hidden: bool) -> TurnHead | None:
+        """Return the turn of the event; ``None`` if the client is not shown the event.
 
-        ``hidden``: whether a later event has hidden it.
+        ``hidden``: True if a later event has hidden it.
         """
-        match self._reader.read(said):
+        match self._reader.read(facts):
             case EventRole.HIDDEN | EventRole.OUTSIDE:
                 return None
             case EventRole.NEW_MESSAGE if not self._has_turn_records:
@@ -151,9 +151,9 @@ class _TurnSplitter:
         if hidden:
             return None
         self._ended = False
-        self._calls.read(said)
-        if not is_repeated_fragment(said.event):
-            self._message.append(said.event)
+        self._calls.read(facts)
+        if not is_repeated_fragment(facts.event):
+            self._message.append(facts.event)
         return self.head
 
     def _begin_message(self) -> None:

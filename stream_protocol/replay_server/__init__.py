@@ -1,10 +1,10 @@
-"""A server that answers ``useChat`` from recordings. It needs no agent and no model, and writes nothing.
+"""Server that replays recordings to ``useChat``. It needs no agent and no model, and writes nothing.
 
 Importing this package loads ADK and Starlette.
 
 Where to change what:
 
-- ``_turn_matching``: finds the turn for a request.
+- ``_turn_matching``: finds the recorded turn for a request.
 """
 
 from stream_protocol.recording import INSTANT

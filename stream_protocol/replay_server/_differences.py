@@ -1,4 +1,4 @@
-"""The first difference between a request and a recorded turn, as one line that the page shows."""
+"""Finds the first difference between a request and a recorded turn, and describes it in one line for the page."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from stream_protocol.replay_server._turn_summaries import LAST_MESSAGE, Recorded
 from stream_protocol.wire import ToolPart, UIMessage, is_tool_part, tool_name, whole_words
 
 VALUE_LENGTH: Final = 60
-"""Characters of a value that are shown."""
+"""Maximum characters of a value in the line."""
 
 CONTEXT_LENGTH: Final = 20
-"""Characters that are shown before the place where two values differ."""
+"""Characters before the first different character of two values."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A place in a request, the recorded value there, and the received one. JSON; ``None`` if the value is missing."""
+    """Difference between a request and a recorded turn: a path in the request, and two values as JSON.
+
+    ``recorded`` or ``received`` is ``None`` if the value is missing there.
+    """
 
     path: str
     recorded: str | None
@@ -30,31 +33,31 @@ class Difference:
     def __str__(self) -> str:
         old, new = self.recorded or "", self.received or ""
         equal = next((index for index, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
-        return f"{self.path}: {_cut(self.recorded, equal)} was recorded, {_cut(self.received, equal)} came"
+        return f"{self.path}: recorded {_cut(self.recorded, equal)}, received {_cut(self.received, equal)}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReceivedAnswer:
-    """An answer to a call in a request: in a part of the assistant's message."""
+    """User's answer to a tool call, in a part of the assistant message of a request."""
 
     path: str
-    """The path of the answer in the request: ``messages[-1].parts[1].output``."""
+    """Path of the answer in the request, such as ``messages[-1].parts[1].output``."""
     id: str
-    """The id of the approval or of the call."""
+    """Id of the approval or of the call."""
     value: Any
-    """``approved`` for an approval; otherwise the output, or ``{"error": …}``."""
+    """``approved`` for an approval, else the output, or ``{"error": …}``."""
     tool: str
     is_approval: bool
 
 
 def difference(path: str, recorded: Any, received: Any) -> Difference:
-    """The difference between two values; ``None`` if one is missing."""
+    """Return the difference between two values. ``None`` stands for a missing value."""
     old, new = (None if value is None else json.dumps(value, ensure_ascii=False) for value in (recorded, received))
     return Difference(path=path, recorded=old, received=new)
 
 
 def difference_in_parts(recorded: tuple[UserPart, ...], received: tuple[UserPart, ...]) -> Difference | None:
-    """The first difference between two messages of a user; ``None`` if they are equal."""
+    """Return the first difference between two user messages; ``None`` if they are equal."""
     for old, new in zip_longest(recorded, received):
         path = new.path if new is not None else old.path
         old_value, new_value = (part.value if part is not None else None for part in (old, new))
@@ -64,7 +67,9 @@ def difference_in_parts(recorded: tuple[UserPart, ...], received: tuple[UserPart
 
 
 def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> Difference | None:
-    """The difference between two answers; ``None`` if they are equal. Any credential is equal: none is recorded."""
+    """Return the difference between two answers; ``None`` if they are equal. All credentials are equal: none is
+    recorded.
+    """
     if received.is_approval:
         value = is_confirmed(recorded.response)
         is_equal = value is received.value
@@ -75,7 +80,7 @@ def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> 
 
 
 def received_answers(message: UIMessage) -> list[ReceivedAnswer]:
-    """The approvals and outputs in a message's parts, with the outputs that the client got from the server."""
+    """Return the approvals and outputs in a message's parts, including outputs that came from the server."""
     parts = enumerate(message["parts"])
     return [answer for index, part in parts if is_tool_part(part) for answer in _part_answers(index, part)]
 
@@ -95,9 +100,9 @@ def _part_answers(index: int, part: ToolPart) -> Iterator[ReceivedAnswer]:
 
 
 def _cut(value: str | None, equal: int) -> str:
-    """The shown part of the value: whole words, unless one is very long.
+    """Return the part of the value to show: whole words, except for a very long word.
 
-    ``equal``: the number of equal characters at the beginning of both values.
+    ``equal``: number of equal characters at the beginning of the recorded and the received value.
     """
     if value is None:
         return "nothing"

@@ -1,4 +1,4 @@
-"""Plays one recorded response: at the recorded pace, at another, at once, or chunk by chunk on request."""
+"""Plays one recorded response: at a pace, at once, or chunk by chunk on request."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from stream_protocol.wire import SSE_DONE, AiSdkVersion, AnyChunk, ChunkSink, en
 from stream_protocol.wire.client import close_stream
 
 HELD: Final = 0.0
-"""The pace of a replay that sends chunks only when a request releases them."""
+"""Pace of a replay that sends chunks only when a request releases them."""
 
 
 @dataclass(frozen=True)
 class TimedChunk:
-    """A chunk and its time, in seconds from the turn's beginning."""
+    """A chunk and its time, in seconds after the start of the turn."""
 
     at: float
     chunk: AnyChunk
 
 
 def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
-    """The chunks of a turn, as ``replay`` converts them, each with the time of its event; 0 if no times were recorded.
+    """Yield the chunks of a turn, each with the time of its event. The time is 0 if no times were recorded.
 
-    ``delegated``: ``Recording.delegated``.
+    The conversion is the same as in ``replay``. ``delegated``: ``Recording.delegated``.
     """
     options: ConverterOptions = {**turn.options, "ai_sdk": ai_sdk}
     settings = Settings(delegated, **options)
@@ -44,12 +44,12 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
 
 class Playback:
-    """A response, and its chunks that were sent so far. A later reader also gets it from its beginning."""
+    """A response that is played. Every reader gets all its chunks from the first on."""
 
     def __init__(self, chunks: Sequence[TimedChunk], pace: float, continued: Sequence[AnyChunk] = ()) -> None:
-        """``continued``: the chunks of the message that the response continues, for a client that does not have it."""
+        """``continued``: chunks of the message before this response, for a client that does not have the message."""
         self.released: list[AnyChunk] = []
-        """The chunks that were sent."""
+        """Chunks that were sent."""
         self.ended = False
         """True if all chunks were sent, or the response was stopped."""
         self._pace = pace
@@ -57,18 +57,20 @@ class Playback:
         self._continued = continued
         self._past = b"".join(map(encode_sse, continued))
         self._events: list[bytes] = []
-        """The SSE events of ``released``: made once for all readers."""
+        """SSE events of ``released``, encoded once for all readers."""
         self._changed = asyncio.Event()
-        """Set when chunks are sent, and then replaced by a new event."""
+        """Set when chunks are sent. A new event then replaces it."""
         self._player: asyncio.Task[None] | None = None
 
     @property
     def unreleased(self) -> Sequence[AnyChunk]:
-        """The chunks that are still to be sent."""
+        """Chunks that were not sent yet."""
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
-        """Yields the SSE events from the first on, as they are sent. ``rebuild``: the page was reloaded."""
+        """Yield the SSE events from the first on, as they are sent. ``rebuild``: for a reloaded page, which has no
+        messages.
+        """
         position = 0
         while not self.ended or position < len(self._events):
             if position == len(self._events):
@@ -81,12 +83,12 @@ class Playback:
         yield SSE_DONE
 
     def begin(self) -> None:
-        """Starts sending at the pace, even if nobody reads. A ``HELD`` response waits for ``release``."""
+        """Start sending at the pace, even without a reader. A ``HELD`` response waits for ``release``."""
         if self._pace != HELD:
             self._player = asyncio.create_task(self._play())
 
     def release(self, count: int) -> list[AnyChunk]:
-        """Sends the next ``count`` chunks, and returns them."""
+        """Send the next ``count`` chunks, and return them."""
         if self.ended:
             return []
         begin = len(self.released)
@@ -95,7 +97,7 @@ class Playback:
         return chunks
 
     def stop(self) -> None:
-        """Ends the response as a stopped run ends: open parts are closed, then ``abort`` follows."""
+        """End the response as a stopped run: close open parts, then send ``abort``."""
         if not self.ended:
             if self._player is not None:
                 self._player.cancel()

@@ -1,4 +1,4 @@
-"""The chats of a replay server, in memory: for each chat the turn that it played last, and its ``Playback``."""
+"""Chats of a replay server, in memory. Each chat has the turn that it played last, and its ``Playback``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from stream_protocol.wire import (
 from stream_protocol.wire.client import message_to_chunks
 
 MAX_CHATS: Final = 1000
-"""The most chats in memory, the newest: a server may see many test runs."""
+"""Maximum chats in memory; the newest stay. A server may run for many test runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,20 +37,20 @@ class PlayedChat:
     turn: LibraryTurn
     playback: Playback
     before: tuple[UIMessage, ...]
-    """The client's messages when it sent the request."""
+    """Messages of the client when it sent the request."""
 
     def messages(self, ai_sdk: AiSdkVersion) -> list[UIMessage]:
-        """The client's messages. A response that is still being sent is not among them."""
+        """Return the client's messages. The newest response is included once it has ended."""
         if not self.playback.ended:
             return list(self.before)
         *earlier, target = self.before
         continued = target if target["role"] == "assistant" else None
-        answer = fold_response(self.playback.released, continued, Settings(ai_sdk=ai_sdk))
-        return [*(earlier if continued else self.before), *([answer] if answer["id"] and answer["parts"] else [])]
+        reply = fold_response(self.playback.released, continued, Settings(ai_sdk=ai_sdk))
+        return [*(earlier if continued else self.before), *([reply] if reply["id"] and reply["parts"] else [])]
 
 
 class Chats:
-    """All chats of a server. Concurrent tests use different chats, and share nothing.
+    """All chats of a replay server. Chats share nothing, so concurrent tests use different chats.
 
     ``pace``: a factor of the recorded speed, ``INSTANT`` or ``HELD``.
     """
@@ -63,11 +63,11 @@ class Chats:
         self.pace = pace
         self._ai_sdk: AiSdkVersion = client_version(ai_sdk).major
         self._chats: dict[str, PlayedChat] = {}
-        """By id, in the order of their newest responses."""
+        """Chat id -> chat, in the order of the newest responses."""
         self._changed = asyncio.Condition()
 
     async def respond(self, request: ChatRequest) -> Playback:
-        """Begins the recorded response to a request. One that is still being sent in the chat is stopped first.
+        """Begin the recorded response to a request. If the chat is still playing a response, that response is stopped.
 
         Raises ``ChatRequestError`` if no recorded turn matches the request.
         """
@@ -78,7 +78,7 @@ class Chats:
         if (last := self._chats.pop(request.id, None)) is not None:
             last.playback.stop()
         messages = list(request.messages)
-        if len(messages) == 1 and last is not None:  # the client sends its last message only
+        if len(messages) == 1 and last is not None:  # the client sends only its last message
             messages = [*self._earlier_messages(turn, last), *messages]
         before = _before(messages, request.target)
         self._chats[request.id] = PlayedChat(turn=turn, playback=playback, before=before)
@@ -90,20 +90,20 @@ class Chats:
         return playback
 
     def history(self, chat_id: str) -> list[UIMessage] | None:
-        """The messages of a chat; ``None`` if neither a chat nor a recording has the id."""
+        """Return the messages of a chat; ``None`` if no chat and no recording has the id."""
         if (chat := self._chats.get(chat_id)) is not None:
             return chat.messages(self._ai_sdk)
         return [] if self.library.find(chat_id) is not None else None
 
     def current_response(self, chat_id: str) -> Playback | None:
-        """The response that is being sent in a chat; ``None`` if there is none."""
+        """Return the response that a chat is playing; ``None`` if it plays none."""
         chat = self._chats.get(chat_id)
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     async def wait_for_response(self, chat_id: str, seconds: float) -> Playback | None:
-        """Waits for the response that is being sent in a chat. Returns ``None`` if there is none after so many seconds.
+        """Wait up to ``seconds`` until a chat plays a response, and return the response; ``None`` if it plays none.
 
-        ``chat_id`` may also be a recording's name. Then the newest chat that plays this recording is used.
+        ``chat_id`` may also be the name of a recording. Then the newest chat that plays this recording is used.
         """
         try:
             async with asyncio.timeout(seconds), self._changed:
@@ -114,15 +114,15 @@ class Chats:
             return None
 
     def forget(self, chat_id: str) -> None:
-        """Stops and forgets a chat. Its next request begins a new one."""
+        """Stop and delete a chat. Its next request begins a new chat."""
         if (chat := self._chats.pop(chat_id, None)) is not None:
             chat.playback.stop()
 
     async def drain(self) -> None:
-        """Does nothing: after a restart, a recorded response is available again."""
+        """Do nothing: a recorded response is available again after a restart."""
 
     async def aclose(self) -> None:
-        """Stops all responses."""
+        """Stop all responses."""
         for chat in self._chats.values():
             chat.playback.stop()
 
@@ -132,8 +132,9 @@ class Chats:
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     def _playable(self, chat_id: str, last: PlayedChat | None) -> Iterator[LibraryEntry]:
-        """The recording that the chat's id names. Without one: all recordings, first the one that the chat played
-        last.
+        """Return the recordings that a chat may play. If the chat's id names a recording, it is the only one.
+
+        Otherwise all recordings, starting with the recording that the chat played last.
         """
         if (named := self.library.find(chat_id)) is not None:
             return iter([named])
@@ -141,13 +142,13 @@ class Chats:
         return iter(sorted(self.library, key=lambda entry: entry is not playing))
 
     def _earlier_messages(self, turn: LibraryTurn, last: PlayedChat) -> Sequence[UIMessage]:
-        """The messages before the user's message that asks for ``turn``, as far as the chat knows them."""
+        """Return the chat's messages before the user message that ``turn`` responds to."""
         if turn.follows(last.turn):
             return last.messages(self._ai_sdk)
         return last.before[:-1] if turn == last.turn else ()
 
     def _message_chunks(self, target: UIMessage) -> list[AnyChunk]:
-        """The chunks of the assistant's message that the response continues, without ``start``."""
+        """Return the chunks of the assistant message that the response continues, without ``start``."""
         if target["role"] != "assistant":
             return []
         _start, *parts = message_to_chunks(target, ai_sdk=self._ai_sdk)
@@ -159,7 +160,7 @@ class Chats:
 
 
 def _before(messages: Sequence[UIMessage], target: UIMessage) -> tuple[UIMessage, ...]:
-    """The client's present messages up to the target message."""
+    """Return the client's messages up to ``target``, including it."""
     known = (index for index, message in enumerate(messages) if target["id"] and message["id"] == target["id"])
     end = next(known, len(messages) - 1)
     return (*messages[:end], target)

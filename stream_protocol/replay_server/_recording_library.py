@@ -1,4 +1,4 @@
-"""The recordings of a server, by name. The files are read at the start. A turn is read again when it is played."""
+"""Recordings of a replay server, by name. Files are read at the start. A turn is read again when it is played."""
 
 from __future__ import annotations
 
@@ -18,46 +18,50 @@ from stream_protocol.wire import ChatRequestError, check_instance, check_mapping
 logger = logging.getLogger(__name__)
 
 SEPARATOR: Final = "--"
-"""Separates a recording's name from the rest of a chat's id: ``weather--test-7``. So each test has its own chat."""
+"""Separates a recording's name from the rest of a chat id: ``weather--test-7``.
+
+So each test can have its own chat of the same recording.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class LibraryEntry:
-    """One recording and its turns."""
+    """A recording and its turns."""
 
     recording: Recording
     turns: tuple[TurnSummary, ...]
     changed: datetime
-    """The modification time of the file."""
+    """Modification time of the file."""
 
     @property
     def name(self) -> str:
-        """The file's name without its last suffix."""
+        """Name of the file without its last suffix."""
         return self.recording.path.stem
 
     @property
     def file(self) -> str:
-        """The file's name."""
+        """Name of the file."""
         return self.recording.path.name
 
     @property
     def title(self) -> str | None:
-        """The user's first text, if it was recorded."""
+        """First text of the user, if it was recorded."""
         return next((turn.user_parts[0].value for turn in self.turns if turn.user_parts), None)
 
     def read_turn(self, turn: TurnSummary) -> RecordedTurn:
-        """The turn with its events. Raises ``ChatRequestError`` if the file has changed since it was loaded."""
+        """Read the turn with its events. Raises ``ChatRequestError`` if the file has changed since it was loaded."""
         try:
             found = next(islice(self.recording.turns(), turn.number - 1, None), None)
         except (OSError, RecordingError):
             found = None
         if found is None or found.message_id != turn.message_id:
-            raise ChatRequestError(f"{self.file} has changed since the server was started.", status=409)
+            text = f"{self.file} has changed since the server was started: restart the server."
+            raise ChatRequestError(text, status=409)
         return found
 
 
 class RecordingLibrary:
-    """At least one recording, in the order of their names."""
+    """One or more recordings, in the order of their names."""
 
     def __init__(self, entries: Mapping[str, LibraryEntry]) -> None:
         check_mapping("entries", entries)
@@ -71,17 +75,20 @@ class RecordingLibrary:
         return iter(self._entries.values())
 
     def find(self, chat_id: str) -> LibraryEntry | None:
-        """The recording that a chat's id names: the id is ``weather``, or ``weather--`` and anything after it."""
+        """Return the recording that a chat id names; ``None`` if there is none.
+
+        The ids of the recording ``weather`` are ``weather``, and ``weather--`` with any text after it.
+        """
         names = [name for name in self._entries if chat_id == name or chat_id.startswith(name + SEPARATOR)]
         return self._entries[max(names, key=len)] if names else None
 
 
 def load_library(path: str | Path, *, session: str | None = None) -> RecordingLibrary:
-    """Load the recording in a file, or the recordings in a folder. Other files in the folder are skipped with a
-    warning. Expectations of the pytest plugin are skipped without one.
+    """Load the recording in a file, or all recordings in a folder.
 
-    ``session`` chooses one of several in a file. Raises ``RecordingError`` if there is no recording, or if two files
-    differ only in their suffix.
+    Other files in the folder are skipped with a warning. Files with the expected streams of the pytest plugin are
+    skipped without a warning. ``session`` selects a session if a file has several. Raises ``RecordingError`` if there
+    is no recording, or if the names of two files differ only in their suffix.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)
@@ -90,9 +97,9 @@ def load_library(path: str | Path, *, session: str | None = None) -> RecordingLi
     by_name: dict[str, LibraryEntry] = {}
     for entry in entries:
         if (other := by_name.setdefault(entry.name, entry)) is not entry:
-            raise RecordingError(f"{other.file} and {entry.file} have the same name except for the suffix")
+            raise RecordingError(f"the names of {other.file} and {entry.file} differ only in the suffix: rename one")
     if not by_name:
-        raise RecordingError("no recordings in it")
+        raise RecordingError("the folder has no recordings")
     return RecordingLibrary(by_name)
 
 
@@ -107,7 +114,7 @@ def _load_all(folder: Path, session: str | None) -> Iterator[LibraryEntry]:
 
 def _load(file: Path, session: str | None) -> LibraryEntry:
     if is_expectation(file):
-        raise RecordingError("it is the stream that a test expects of a recording: name the recording beside it")
+        raise RecordingError("the file is the expected stream of a test: pass the recording beside it")
     try:
         recording = load_recording(file, session=session)
         changed = datetime.fromtimestamp(file.stat().st_mtime, UTC)

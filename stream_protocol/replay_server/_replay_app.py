@@ -1,10 +1,13 @@
-"""The routes of a replay server: those of the chat endpoint, and one that releases chunks of ``HELD`` responses."""
+"""Routes of a replay server: those of the chat endpoint, and ``/__replay``, which releases chunks of ``HELD``
+responses.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -15,7 +18,6 @@ from starlette.routing import BaseRoute, Route
 from stream_protocol.replay_server._playback import HELD
 from stream_protocol.replay_server._played_chats import Chats
 from stream_protocol.replay_server._recording_library import LibraryEntry
-from stream_protocol.replay_server._step_requests import STEP_KEYS, StepRequest, parse_step
 from stream_protocol.serving.base import response_budget
 from stream_protocol.serving.http import (
     PageInfo,
@@ -29,21 +31,73 @@ from stream_protocol.serving.http import (
     require_trusted_origin,
     whole_response,
 )
-from stream_protocol.wire import ChatRequestError, check_flag, check_instance, parse_chat_id, parse_json
+from stream_protocol.wire import AnyChunk, ChatRequestError, check_flag, check_instance, parse_chat_id, parse_json
 
 PATH: Final = "/api/chat"
 
 MAX_STEP_BYTES: Final = 16 * 1024
-"""The most bytes in the body of a step: it has two short values."""
+"""Maximum bytes in the body of a step request, which has a few short values."""
 
-STEP_SENTENCE: Final = "A step is count=N, to=TYPE or all=true, and wait=SECONDS."
+STEP_KEYS: Final = frozenset({"count", "to", "all", "wait"})
+"""Keys of a step request."""
+
+DEFAULT_WAIT: Final = 10.0
+"""Seconds to wait for a response: a test may request a step before its client sends the message."""
+
+WAIT_LIMIT: Final = 600.0
+"""Maximum seconds to wait."""
+
+STEP_SENTENCE: Final = 'The body of a step may have one of count, to and all, and wait: {"count": 3, "wait": 10}.'
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRequest:
+    """Request to send the next chunks of a ``HELD`` response.
+
+    Sends ``count`` chunks, or all chunks up to the next chunk of type ``to``, including it. Without both, sends all.
+    """
+
+    count: int | None
+    to: str | None
+    wait: float
+    """Seconds to wait for a response in the chat."""
+
+    def count_chunks(self, left: Sequence[AnyChunk]) -> int:
+        """Return the number of unsent chunks to send. Raises ``ChatRequestError`` if no chunk has the type ``to``."""
+        if self.to is None:
+            return len(left) if self.count is None else self.count
+        types = [chunk["type"] for chunk in left]
+        if self.to not in types:
+            held = ", ".join(dict.fromkeys(types))
+            raise ChatRequestError(f"No chunk {self.to} is unsent. Unsent: {held}.", status=409)
+        return types.index(self.to) + 1
+
+
+def parse_step(values: Mapping[str, Any]) -> StepRequest:
+    """Return the step in a query or a JSON object. Without ``count``, ``to`` and ``all`` it is one chunk.
+
+    Raises ``ChatRequestError`` (422) for wrong values.
+    """
+    count, to, wait = values.get("count"), values.get("to"), values.get("wait", DEFAULT_WAIT)
+    release_all = values.get("all", False) in (True, "true", "1", "")
+    if sum((count is not None, to is not None, release_all)) > 1:
+        raise ChatRequestError("A step can have only one of count, to and all.", status=422)
+    try:
+        number = None if release_all else int(1 if count is None else count)
+        step = StepRequest(count=number, to=to, wait=float(wait))
+    except (TypeError, ValueError):
+        raise ChatRequestError("count and wait must be numbers.", status=422) from None
+    if (number is not None and number < 1) or not 0 <= step.wait <= WAIT_LIMIT or not isinstance(to, str | None):
+        text = "count must be at least 1, wait must be from 0 to 600, and to must be a chunk's type."
+        raise ChatRequestError(text, status=422)
+    return step
 
 
 def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: bool = True) -> Starlette:
-    """An ASGI app with the routes of the chat endpoint, answered from recordings, and ``/__replay`` for ``HELD``
-    responses.
+    """Return an ASGI app with the routes of the chat endpoint, which replays recordings, and ``/__replay``.
 
-    ``allow_origins`` and ``page`` are those of ``create_app``. The page suggests the first text of each recording.
+    ``POST /__replay/{id}/step`` releases chunks of a ``HELD`` response. ``allow_origins`` and ``page`` are those of
+    ``create_app``. The page suggests the first text of each recording.
     """
 
     @asynccontextmanager
@@ -104,11 +158,11 @@ def _routes(chats: Chats) -> list[BaseRoute]:
         return JSONResponse({"status": "ok"})
 
     def changing(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
+        async def respond(request: Request) -> Response:
             require_trusted_origin(request)
             return await endpoint(request)
 
-        return plain_text_errors(answer)
+        return plain_text_errors(respond)
 
     return [
         Route(PATH, changing(post_chat), methods=["POST"]),
@@ -128,7 +182,7 @@ def _chat_id(request: Request) -> str:
 
 
 def _list_item(entry: LibraryEntry) -> dict[str, Any]:
-    """The recording as a chat in a list of chats."""
+    """Return the recording as an item of a list of chats."""
     return {
         "id": entry.name,
         "title": entry.title,
@@ -139,7 +193,7 @@ def _list_item(entry: LibraryEntry) -> dict[str, Any]:
 
 
 async def _read_step(request: Request) -> StepRequest:
-    """The request's JSON body, or its query."""
+    """Return the step in the request's JSON body, or in its query."""
     body = await read_small(request, MAX_STEP_BYTES, STEP_SENTENCE)
     try:
         values = parse_json(body) if body else dict(request.query_params)
@@ -151,13 +205,13 @@ async def _read_step(request: Request) -> StepRequest:
 
 
 async def _release(chats: Chats, chat_id: str, step: StepRequest) -> dict[str, Any]:
-    """Releases chunks. Returns them, the next one, and the number of chunks that are left."""
+    """Release chunks. Returns them, the next chunk, and the number of unreleased chunks."""
     if chats.pace != HELD:
-        raise ChatRequestError("This server sends chunks at once: it was not started with --pace held.", status=409)
+        raise ChatRequestError("This server does not wait for steps: start it with --pace held.", status=409)
     playback = await chats.wait_for_response(chat_id, step.wait)
     if playback is None:
         raise ChatRequestError(
-            f"No response is waiting in chat {chat_id}: no request came within {step.wait:g} seconds.", status=409
+            f"Chat {chat_id} has no unsent chunks: no request came within {step.wait:g} seconds.", status=409
         )
     released = playback.release(step.count_chunks(playback.unreleased))
     left = playback.unreleased

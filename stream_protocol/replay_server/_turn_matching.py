@@ -1,11 +1,11 @@
-"""Finds the recorded turn that a request asks for.
+"""Finds the recorded turn for a request.
 
-For a user's text, it finds the preceding assistant message of the request in the recording, and plays the turn after
-that message. So a reload, a restarted server, or another test with the same chat id changes nothing. A client that
-sends only its last message gets the turn after the one that its chat played last.
+A user message gets the turn after the preceding assistant message of the request. So the result does not depend on
+reloads, restarts of the server, or other tests with the same chat id. A client that sends only its last message gets
+the turn after the turn that its chat played last.
 
-For answers to calls, it plays the last turn of the message for which the request has all answers. The ids of the calls
-assign the answers to the turns.
+Answers to tool calls get the last turn of the assistant message for which the request has all answers. The ids of the
+calls assign answers to turns.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from stream_protocol.replay_server._turn_summaries import (
 from stream_protocol.wire import ChatRequest, ChatRequestError
 
 COMPARED_LENGTH: Final = 500
-"""The most characters of each text that are compared. The time grows with the product of the two lengths."""
+"""Maximum characters of each text that are compared. The time grows with the product of both lengths."""
 
 END_SIMILARITY: Final = 0.5
-"""The similarity of the end of a recording, where no turn is left to play. Unlike texts are mostly below it."""
+"""Similarity of the end of a recording, which has no next turn. Most unlike texts are below this value."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,18 @@ class LibraryTurn:
     turn: TurnSummary
 
     def follows(self, other: LibraryTurn) -> bool:
-        """Returns True if it is the turn right after ``other``."""
+        """Return True if this turn comes directly after ``other`` in the same recording."""
         return self.entry is other.entry and self.turn.number == other.turn.number + 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mismatch:
-    """A turn that the request does not ask for, and the reason."""
+    """A turn that does not match the request, and the first difference."""
 
     nearest: LibraryTurn
     difference: Difference
     similarity: float = 1.0
-    """Of the user's texts, from 0 to 1. A turn at the right place of the conversation gets 0.1 more."""
+    """Similarity of the user's texts, from 0 to 1. A turn at the right position of the conversation gets 0.1 more."""
 
     def __str__(self) -> str:
         where = f"turn {self.nearest.turn.number} of {self.nearest.entry.file}"
@@ -67,9 +67,9 @@ class Mismatch:
 
 
 def find_turn(request: ChatRequest, entries: Iterable[LibraryEntry], last: LibraryTurn | None) -> LibraryTurn:
-    """Finds the turn that a request asks for. ``last``: the turn that this chat played last, if known.
+    """Return the recorded turn for a request. ``last``: turn that this chat played last, or ``None``.
 
-    Raises ``ChatRequestError`` (409) that names the nearest turn and the first difference.
+    Raises ``ChatRequestError`` (409) with the nearest turn and the first difference.
     """
     mismatches: list[Mismatch] = []
     is_user_message = request.target["role"] == "user"
@@ -105,10 +105,10 @@ def _find_by_text(request: ChatRequest, entry: LibraryEntry, last: TurnSummary |
 def _candidates(
     request: ChatRequest, entry: LibraryEntry, last: TurnSummary | None
 ) -> list[tuple[TurnSummary, TurnSummary | None]]:
-    """The turns that begin with a user's text, each with the turn before it.
+    """Return the turns that begin with a user message, each with the turn before it.
 
-    For a regenerated answer, the turn after the last one comes first, since the same text may have been recorded again.
-    The last turn itself comes next.
+    To regenerate a response, the turn after ``last`` comes first, since the same text may have been recorded again.
+    Then comes ``last`` itself.
     """
     pairs = [
         (turn, previous)
@@ -125,7 +125,9 @@ def _message_id(turn: TurnSummary | None) -> str | None:
 
 
 def _message_before(request: ChatRequest, entry: LibraryEntry) -> str | None:
-    """The id of the last assistant's message in the request that the recording has."""
+    """Return the id of the last assistant message in the request that the recording has, too; ``None`` if there is
+    none.
+    """
     recorded = {turn.message_id for turn in entry.turns}
     ids = (message["id"] for message in reversed(request.messages) if message["role"] == "assistant")
     return next((message_id for message_id in ids if message_id in recorded), None)
@@ -154,7 +156,7 @@ def _find_by_answers(request: ChatRequest, entry: LibraryEntry) -> LibraryTurn |
 
 
 def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
-    """The turns of each message of the assistant."""
+    """Return the turns of each assistant message."""
     messages: list[list[TurnSummary]] = []
     for turn in entry.turns:
         if not turn.continues or not messages:
@@ -166,7 +168,7 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """The last turn whose own answers and those of all turns before it were received, if no others were."""
+    """Return the last turn of a message for which the request has all answers, and no further answers."""
     open_calls = frozenset[str]().union(*(turn.open_calls for turn in turns))
     unused = [answer for answer in received if answer.is_approval or answer.id in open_calls]
     reached: TurnSummary | None = None
@@ -202,9 +204,9 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 
 
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
-    """The received answer to the same call.
+    """Return the received answer to the same call.
 
-    If no id is equal, the tool's name decides. A model without ids may have sent other ids in its fragments.
+    If no id is equal, the tool's name decides: a model without ids may have sent different ids in its fragments.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

@@ -1,4 +1,4 @@
-"""A summary of a recorded turn, for finding the turn that a request asks for. It does not have the events."""
+"""Summaries of recorded turns, without their events, for the search for a request's turn."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ from stream_protocol.session import (
 from stream_protocol.wire import ChatRequestError, FilePart, TextPart, UIMessage, parse_chat_request
 
 LAST_MESSAGE: Final = "messages[-1]"
-"""The path of the message that a request is about, for error messages."""
+"""Path of the request's last message, for error messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UserPart:
-    """A text or a file of a user's message."""
+    """A text or a file of a user message."""
 
     path: str
-    """The path of the part in the request: ``messages[-1].parts[0].text``."""
+    """Path of the part in the request, such as ``messages[-1].parts[0].text``."""
     value: str
     """The text, or the file's URL."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedAnswer:
-    """The user's answer to a call."""
+    """A recorded answer of the user to a tool call."""
 
     id: str
-    """The id of the approval, or the ``toolCallId``."""
+    """Id of the approval, or the ``toolCallId``."""
     tool: str
-    """The name of the function that was called."""
+    """Name of the called function."""
     response: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnSummary:
-    """The content that a request must have to get this turn. ``None``: it was not recorded, so anything matches."""
+    """Content that a request must have to get this turn. ``None`` was not recorded, and matches any request."""
 
     number: int
-    """From 1."""
+    """Number of the turn, from 1."""
     message_id: str
-    """The id of the assistant's message."""
+    """Id of the assistant message."""
     continues: bool
-    """True if the turn continues the message of the turn before, after the user answered calls."""
+    """True if the turn continues the message of the turn before, after the user has answered calls."""
     user_parts: tuple[UserPart, ...] | None = None
-    """The user's message before the turn."""
+    """Parts of the user message before the turn."""
     answers: tuple[RecordedAnswer, ...] | None = None
-    """The user's answers before the turn."""
+    """User's answers to tool calls before the turn."""
     open_calls: frozenset[str]
-    """The ids of the message's calls that the client must answer after the turn."""
+    """Ids of the message's calls that the client must answer after the turn."""
 
 
 def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
-    """The summary of a turn, counted from 1."""
+    """Return the summary of a turn. ``number``: its number, from 1."""
     reader = CallReader(turn.call_ids.copy())
     for event in (*turn.past, *turn.events):
         reader.read(read(event))
@@ -88,7 +88,7 @@ def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
 
 
 def user_parts(message: UIMessage) -> Iterator[UserPart]:
-    """The texts and files of a user's message. Equal files give equal values, however they are encoded."""
+    """Yield the texts and files of a user message. Equal files have equal values, however they are encoded."""
     for index, part in enumerate(message["parts"]):
         if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
             yield UserPart(path=f"{LAST_MESSAGE}.parts[{index}].text", value=text)
@@ -99,7 +99,7 @@ def user_parts(message: UIMessage) -> Iterator[UserPart]:
 def _url(part: FilePart) -> str:
     try:
         file = read_file(part)
-    except ChatRequestError:  # a stored event may have files that no client can send
+    except ChatRequestError:  # an event may have a file that a request cannot have
         return part["url"]
     return (
         f"data:{file.media_type};base64,{b64encode(file.data).decode()}" if isinstance(file, InlineFile) else file.url
@@ -107,18 +107,18 @@ def _url(part: FilePart) -> str:
 
 
 def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
-    """The user's message in the recorded request, for a turn without the user's own event."""
+    """Return the user message in the recorded request, for a turn without an event of the user."""
     if turn.request is None or turn.past:
         return None
     try:
         message = parse_chat_request(turn.request).target
-    except ChatRequestError:  # an app's own redaction may have changed it
+    except ChatRequestError:  # the app's redaction may have made the request invalid
         return None
     return tuple(user_parts(message)) if message["role"] == "user" else None
 
 
 def _answers(event: Event, calls: Iterable[StoredCall]) -> Iterator[RecordedAnswer]:
-    """``calls``: those of the message, as far as they are recorded."""
+    """Yield the user's answers in an event. ``calls``: recorded calls of the message."""
     ids = {
         id(given.result.value): call.tool_call_id for call in calls for given in call.responses if given.result.value
     }

@@ -1,11 +1,11 @@
-"""The parts of a server process: its socket, the limits of its connections, its log, and its end.
+"""Runs a server process: its socket, connection limits, log, and shutdown.
 
 Where to change what:
 
-- ``_uvicorn_server``: start and end of the server.
+- ``_uvicorn_server``: start and shutdown of the server.
 - ``_limited_http``: slow clients, connections, open files.
-- ``_strict_connection``: heads, headers and chunks of a request.
-- ``_allowed_hosts``: host names, and the warning beyond loopback.
+- ``_strict_connection``: limits for headers and chunks of a request.
+- ``_allowed_hosts``: host names, and the warning for servers that other machines reach.
 - ``_json_lines``: log lines in JSON, without texts of chats.
 - ``_terminal_log``: the log of a terminal.
 - ``_gc``: garbage collection of objects that stay.

@@ -1,10 +1,10 @@
-"""The host names that a server answers to, and a warning if other machines can reach it.
+"""Checks the host name of requests, and warns if other machines can reach the server.
 
-The owner of a page's name says at which address it is, and may say 127.0.0.1 (DNS rebinding). To the browser a server
-on this machine is then of that page's origin: the page reads all of it. It cannot change the ``Host`` of its requests.
+The owner of a domain can point its name to 127.0.0.1 (DNS rebinding). The browser then treats a server on this machine
+as part of the owner's page, which can read all responses. The page cannot change the ``Host`` header of its requests.
 
-Starlette's ``TrustedHostMiddleware`` compares names alone: it knows no range of addresses, reads the first of several
-headers, and does not tell what to do.
+Starlette's ``TrustedHostMiddleware`` compares only names. It does not support address ranges, reads the first of
+several ``Host`` headers, and its error does not name the setting to change.
 """
 
 import re
@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stream_protocol.serving.base import is_loopback_address
-from stream_protocol.serving.http import ANSWER_HEADERS
+from stream_protocol.serving.http import API_HEADERS
 from stream_protocol.serving.telemetry import count_refusal
 from stream_protocol.wire import StreamProtocolError, check_callable, check_flag, check_instance, check_texts
 
@@ -27,10 +27,10 @@ _HOST: Final = re.compile(r"(?:(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?|\[(?P<
 def only_allowed_hosts(
     app: ASGIApp, listener: socket.socket, allowed_hosts: Collection[str] = (), *, behind_proxy: bool = False
 ) -> ASGIApp:
-    """The app behind the check of host names that fits the address where it listens.
+    """Returns the app behind a check of host names that fits the listening address.
 
-    On a loopback address it answers to names of loopback and to ``allowed_hosts``. On another address, or behind a
-    proxy, it answers to every name. If ``allowed_hosts`` are given there, it answers only to these and loopback. Raises
+    On a loopback address, the app is reached by names of loopback and by ``allowed_hosts``. On another address, or
+    behind a proxy, it is reached by every name, unless ``allowed_hosts`` are given: then by these and loopback. Raises
     ``StreamProtocolError`` for an invalid name.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
@@ -43,20 +43,23 @@ def only_allowed_hosts(
 
 
 def check_listener(listener: object) -> None:
-    """Raises ``InvalidArgumentError`` for anything but a socket."""
+    """Raise ``InvalidArgumentError`` unless this is a socket."""
     check_instance(
         "listener", listener, socket.socket, "a socket that listens", hint="bind_socket(host, port) makes one"
     )
 
 
 def is_on_loopback(listener: socket.socket) -> bool:
-    """Return True if only this machine reaches the socket."""
+    """Return True if only this machine can reach the socket."""
     check_listener(listener)
     return is_loopback_address(listener.getsockname()[0])
 
 
 def exposure_warning(listener: socket.socket) -> str | None:
-    """The warning for a server without users that other machines reach; ``None`` if they do not."""
+    """Returns the warning for a server without sign-in that other machines can reach.
+
+    ``None`` on a loopback address.
+    """
     if is_on_loopback(listener):
         return None
     host, port = listener.getsockname()[:2]
@@ -67,9 +70,9 @@ def exposure_warning(listener: socket.socket) -> str | None:
 class AllowedHosts:
     """ASGI middleware that refuses (403) requests whose ``Host`` names neither loopback nor an allowed host.
 
-    ``names``: host names or addresses, without a port; ``.example.com`` is that name and all below it. The address to
-    which the connection came is allowed, too. A load balancer's probe sends it, and it is not a name that DNS can
-    rebind. The development servers of Vite and webpack also answer 403.
+    ``names``: host names or addresses, without a port; ``.example.com`` includes all subdomains. The address that the
+    connection was made to is also allowed: a load balancer's health check sends it, and DNS cannot rebind an address.
+    The development servers of Vite and webpack also return 403.
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
@@ -86,7 +89,7 @@ class AllowedHosts:
             await self._app(scope, receive, send)
         else:
             count_refusal("foreign_host")
-            await PlainTextResponse(_refusal(name), 403, ANSWER_HEADERS)(scope, receive, send)
+            await PlainTextResponse(_refusal(name), 403, API_HEADERS)(scope, receive, send)
 
     def _allows(self, name: str, scope: Scope) -> bool:
         server = scope.get("server")
@@ -106,13 +109,19 @@ def _refusal(name: str | None) -> str:
 
 
 def _host_name(host: str) -> str | None:
-    """The name or address in a ``Host`` header, in lower case, without port and final dot; ``None`` if it is none."""
+    """Return the name or address in a ``Host`` header, in lower case; ``None`` if invalid.
+
+    Port and final dot are removed.
+    """
     match = _HOST.fullmatch(host.lower())
     return match and (match["name"] or match["ipv6"])
 
 
 def _allowed_name(text: str) -> str:
-    """The name as ``AllowedHosts`` compares it. Raises ``StreamProtocolError`` for what is no host name."""
+    """Return the name in the form that ``AllowedHosts`` compares.
+
+    Raises ``StreamProtocolError`` for an invalid name.
+    """
     name = _host_name(text.removeprefix("."))
     if name is None:
         raise StreamProtocolError(f"{text!r} is no host name: write chat.example, or .chat.example for all below it.")
@@ -120,5 +129,8 @@ def _allowed_name(text: str) -> str:
 
 
 def _is_loopback_name(name: str) -> bool:
-    """Return True if the name is loopback's. Browsers do not look up ``localhost`` and names below it (RFC 6761)."""
+    """Return True for a name of loopback.
+
+    Browsers do not look up ``localhost`` and its subdomains (RFC 6761).
+    """
     return name == "localhost" or name.endswith(".localhost") or is_loopback_address(name)

@@ -1,4 +1,4 @@
-"""Keeps what a server has loaded out of garbage collection, which would look at all of it while every chat waits."""
+"""Excludes the loaded modules and objects of a server from garbage collection, during which every chat would wait."""
 
 import gc
 from collections.abc import AsyncGenerator
@@ -13,29 +13,28 @@ from stream_protocol.serving.run_logs import MemoryRunLog
 from stream_protocol.wire import parse_chat_request
 
 NAME: Final = "startup"
-"""The agent, user and chat of the run that warms up: who traces sees it once."""
+"""The name of the agent, user and chat in the warm-up run. Traces contain this run once."""
 
 TOKENS: Final = types.GenerateContentResponseUsageMetadata(prompt_token_count=1, candidates_token_count=1)
 
 THRESHOLDS: Final = (10_000, 3, 10)
-"""Of ``gc.set_threshold``. ADK keeps some 16 objects for each chunk until the run ends. Python's own first threshold,
-700, has it look through them every 40 chunks, mostly in vain; at 10,000 that takes a sixth of the time. With 10 as the
-second it looked at 100,000 objects in one go, for 40 ms. For their purpose, see docs/performance.md."""
+"""Arguments of ``gc.set_threshold``. ADK keeps some 16 objects for each chunk until the run ends. With Python's first
+threshold, 700, the collector scans them every 40 chunks, mostly in vain; with 10,000 that takes a sixth of the time.
+With 10 as the second threshold it scanned 100,000 objects in one go, for 40 ms. See docs/performance.md."""
 
 
 async def tune_gc() -> None:
-    """Loads the modules of a first run, and takes all present objects out of garbage collection. Later objects are
-    collected in larger pieces.
+    """Loads the modules of a first run, and excludes all present objects from garbage collection.
 
-    ADK loads some 200,000 objects, for as long as the process lives. Each full collection looks at them
-    for 100 ms or more, and no chat goes on meanwhile. ADK loads much with its first run only, so an agent without a
-    model of its own answers once, in memory.
+    ADK loads some 200,000 objects, which stay until the process ends. Each full collection scans them for 100 ms or
+    more, and no chat goes on meanwhile. ADK loads many modules only with its first run, so an agent with a fake model
+    runs once, in memory.
 
-    Later objects are collected once there are 10,000 of them (``gc.set_threshold``), unless the process has set
-    a higher threshold, or none.
+    Later objects are collected once there are 10,000 of them (``gc.set_threshold``), unless the process has set a
+    higher threshold, or none.
 
-    For apps: in their lifespan, once their agents are loaded. It blocks for up to a second. ``adk-ui-stream serve``
-    does it before it accepts connections.
+    Apps call this in their lifespan, after their agents are loaded. It blocks for up to a second. ``adk-ui-stream
+    serve`` calls it before it accepts connections.
     """
     await _run_once()
     gc.collect()
@@ -55,7 +54,7 @@ async def _run_once() -> None:
 
 
 class _StartupModel(BaseLlm):
-    """Calls the tool, then says something, as a stream."""
+    """Calls the tool, then streams a text."""
 
     model: str = NAME
 

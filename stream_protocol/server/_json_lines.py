@@ -1,8 +1,8 @@
-"""Log records as lines of JSON that hold no word of a chat.
+"""Formats log records as lines of JSON that quote no chat.
 
-A server's own records are known, and mark what they quote: ``Quoting``. Any other code may quote a prompt, an answer or
-the arguments of a tool, also in the text of an exception. Of such a record, only the text that stands in the code
-itself is written.
+The server's own code marks quotes of a chat in its records: see ``Quoting``. Any other code may quote a prompt, a reply
+or the arguments of a tool, also in the text of an exception. Of such a record, only the text that is a literal in its
+source code is written.
 """
 
 import inspect
@@ -15,25 +15,25 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final
 
-from stream_protocol.serving.errors import LEFT_OUT, Quoting, said
+from stream_protocol.serving.errors import OMITTED, Quoting, exception_text
 from stream_protocol.serving.telemetry import ID_NAMES
 
 OURS: Final = ("stream_protocol.serving", "stream_protocol.server", "stream_protocol.cli")
-"""The loggers whose records, and those below them, say nothing that they do not mark."""
+"""The loggers, with their children, whose records mark every quote of a chat."""
 
 _CONVERSION: Final = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?([a-zA-Z%])")
 """The placeholders of ``%`` formatting: ``%s``, ``%(name)s``, ``%5.1f``; ``%%`` is a percent sign."""
 
 _TRACE_LIMIT: Final = 50
-"""Lines of a stack trace: its innermost ones."""
+"""The most lines of a stack trace. The innermost lines are kept."""
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON: ``time``, ``severity``, ``logger``, ``message``, the ids of ``ChatIdFilter``.
+    """Formats a record as one line of JSON.
 
-    An exception is told by ``error_type`` and ``stack``: file, line and function, without what it says. Records of
-    the loggers ``whole``, and of those below them, are written with all that they say. To be used where records are
-    logged, not behind a queue.
+    The line has ``time``, ``severity``, ``logger``, ``message``, and the ids of ``ChatIdFilter``. An exception becomes
+    ``error_type`` and ``stack``: file, line and function, without its text. Records of the loggers in ``whole``, and of
+    their children, are written completely. Use it on a handler in the code that logs, not behind a queue.
     """
 
     def __init__(self, whole: Iterable[str] = ()) -> None:
@@ -41,7 +41,7 @@ class JsonLines(logging.Formatter):
         self._whole = tuple(whole)
 
     def format(self, record: logging.LogRecord) -> str:
-        """Returns the line, without its end."""
+        """Returns the line, without a line break."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC)
             .isoformat(timespec="milliseconds")
@@ -59,26 +59,26 @@ class JsonLines(logging.Formatter):
 
     def _message(self, record: logging.LogRecord) -> str:
         if self._is_whole(record):
-            with suppress(Exception):  # arguments that do not fit: logging would print them as text
+            with suppress(Exception):  # wrong arguments, which logging would print as text
                 return record.getMessage()
         if is_ours(record):
-            told = [arg.without_words if isinstance(arg, Quoting) else arg for arg in _arguments(record)]
-            return str(record.msg) % tuple(told) if told else str(record.msg)
+            arguments = tuple(arg.redacted if isinstance(arg, Quoting) else arg for arg in _arguments(record))
+            return str(record.msg) % arguments if arguments else str(record.msg)
         text = _text_in_code(record)
         if text is None:
-            return f"{LEFT_OUT} ({record.module}.{record.funcName}, line {record.lineno})"
-        return _CONVERSION.sub(_left_out, text) if record.args else text
+            return f"{OMITTED} ({record.module}.{record.funcName}, line {record.lineno})"
+        return _CONVERSION.sub(_omitted, text) if record.args else text
 
     def _error(self, record: logging.LogRecord, error: BaseException) -> dict[str, Any]:
-        told: dict[str, Any] = {"error_type": type(error).__name__, "stack": [*_stack(error.__traceback__)]}
-        return {**told, "error": said(error)} if self._is_whole(record) else told
+        fields: dict[str, Any] = {"error_type": type(error).__name__, "stack": [*_stack(error.__traceback__)]}
+        return {**fields, "error": exception_text(error)} if self._is_whole(record) else fields
 
     def _is_whole(self, record: logging.LogRecord) -> bool:
         return _is_below(record.name, self._whole)
 
 
 def is_ours(record: logging.LogRecord) -> bool:
-    """Return True if a server's own code has logged the record. That code marks all that it says of a chat."""
+    """Return True if the server's own code has logged the record. That code marks every quote of a chat."""
     return _is_below(record.name, OURS)
 
 
@@ -91,7 +91,10 @@ def _arguments(record: logging.LogRecord) -> tuple[object, ...]:
 
 
 def _text_in_code(record: logging.LogRecord) -> str | None:
-    """The text of the record, if it stands so in the code that logs it, and nothing was put into it before."""
+    """Return the text of the record if it is a literal in the code that logs it.
+
+    Returns ``None`` if the text was built at run time.
+    """
     frame = inspect.currentframe()
     while frame is not None:
         code = frame.f_code
@@ -101,12 +104,12 @@ def _text_in_code(record: logging.LogRecord) -> str | None:
     return None
 
 
-def _left_out(conversion: re.Match[str]) -> str:
-    return "%" if conversion[1] == "%" else LEFT_OUT
+def _omitted(conversion: re.Match[str]) -> str:
+    return "%" if conversion[1] == "%" else OMITTED
 
 
 def _stack(trace: TracebackType | None) -> Iterator[str]:
-    """The frames, the outermost first. Code without a file was written by who knows whom."""
+    """Yield the innermost frames, outer ones first, without frames of generated code."""
     lines = []
     while trace is not None:
         code = trace.tb_frame.f_code

@@ -1,8 +1,8 @@
-"""HTTP/1.1 of uvicorn with deadlines and a limit of connections, neither of which uvicorn has.
+"""uvicorn's HTTP/1.1 protocol with deadlines and a connection limit, both of which uvicorn lacks.
 
-This module relies on these parts of uvicorn. ``H11Protocol`` is made with a ``server_state`` that holds the open
-connections, and has its ``transport`` and the ``h11`` connection, ``conn``. It calls ``send_400_response`` for input
-that is not HTTP, and ``_unsupported_upgrade_warning`` for other protocols. All else is h11's and asyncio's. For the
+This module relies on these parts of uvicorn. ``H11Protocol`` is created with a ``server_state`` that holds the open
+connections, and has its ``transport`` and the ``h11`` connection, ``conn``. It calls ``send_400_response`` for invalid
+HTTP, and ``_unsupported_upgrade_warning`` for other protocols. Everything else belongs to h11 and asyncio. For the
 choice of h11, see docs/decisions/server-limits.md.
 """
 
@@ -22,27 +22,28 @@ from stream_protocol.serving.telemetry import count_cut_reader, count_refusal
 from stream_protocol.wire import check_count, check_seconds
 
 READ_BYTES: Final = 4 * 1024
-"""Bytes that are parsed in one go. asyncio reads 256 KiB."""
+"""The most bytes that are parsed at once. asyncio would read 256 KiB."""
 
 LOOK_SECONDS: Final = 1.0
-"""Between two looks at a connection. Time is counted in looks, so no client pays for a loop that was busy."""
+"""Seconds between two checks of a connection. Time is counted in checks, so no client is blamed for a busy event
+loop."""
 
 RETRY_AFTER_SECONDS: Final = 5
-"""When to come again after a 503: a few connections have ended by then."""
+"""The ``Retry-After`` of a 503: some connections have ended by then."""
 
 logger = logging.getLogger(__name__)
 
 
-def _answer(status: str, text: str, headers: str = "") -> bytes:
+def _response(status: str, text: str, headers: str = "") -> bytes:
     length = f"Content-Type: text/plain; charset=utf-8\r\nContent-Length: {len(text)}\r\n"
     return f"HTTP/1.1 {status}\r\n{length}{headers}Connection: close\r\n\r\n{text}".encode("ascii")
 
 
-BAD_REQUEST: Final = _answer("400 Bad Request", "Invalid HTTP request received.")
+BAD_REQUEST: Final = _response("400 Bad Request", "Invalid HTTP request received.")
 
-REQUEST_TIMEOUT: Final = _answer("408 Request Timeout", "The request did not arrive in time.")
+REQUEST_TIMEOUT: Final = _response("408 Request Timeout", "The request did not arrive in time.")
 
-SERVICE_UNAVAILABLE: Final = _answer(
+SERVICE_UNAVAILABLE: Final = _response(
     "503 Service Unavailable",
     "The server has too many connections. Try again in a moment.",
     f"Retry-After: {RETRY_AFTER_SECONDS}\r\n",
@@ -50,7 +51,7 @@ SERVICE_UNAVAILABLE: Final = _answer(
 
 
 REASONS: Final = {BAD_REQUEST: "bad_http", REQUEST_TIMEOUT: "slow_request", SERVICE_UNAVAILABLE: "connections"}
-"""Why a connection gets this answer: see ``count_refusal``."""
+"""Response -> the reason of the refusal: see ``count_refusal``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,19 +59,19 @@ class ServerLimits:
     """Limits for the clients of ``run_server``. Raises ``StreamProtocolError`` for a value that is not positive."""
 
     connections: int = 1000
-    """The most that are open at once; fewer if the process may open fewer files. One more closes the connection that
-    has waited longest for a request; if all are in a request, it gets 503."""
+    """The most open connections; fewer if the process may open fewer files. A further connection closes the one that
+    has waited longest for a request. If all connections are in a request, the further connection gets 503."""
     head_seconds: float = 20.0
-    """From the connection, or the last response, until all headers are read; else 408. As long as Apache's
-    ``RequestReadTimeout``. A connection that is kept and sends nothing is closed after 5 s by uvicorn."""
+    """The time from the connection, or the last response, until all headers are read; else 408. It is Apache's
+    ``RequestReadTimeout``. uvicorn closes a kept connection that sends nothing after 5 s."""
     body_seconds: float = 20.0
-    """A body that arrives with less than ``body_bytes_per_second`` gets 408 after that time; a body as fast as that
-    may take any time."""
+    """A body that arrives with less than ``body_bytes_per_second`` gets 408 after this time. A faster body may take any
+    time."""
     body_bytes_per_second: int = 500
-    """As Apache's ``RequestReadTimeout``."""
+    """The minimum rate of a body: Apache's ``RequestReadTimeout``."""
     write_seconds: float = 60.0
-    """A client that reads nothing of what waits for it is cut off, after as long as nginx's ``send_timeout``. A stream
-    that is read never is, however long it lasts."""
+    """A client that reads no byte of a response for this time is cut off: nginx's ``send_timeout``. A stream whose
+    client reads it is never cut off, however long it lasts."""
 
     def __post_init__(self) -> None:
         check_count("connections", self.connections)
@@ -81,9 +82,9 @@ class ServerLimits:
 
 
 class _InPieces(asyncio.BufferedProtocol):
-    """Reads no more than ``READ_BYTES`` in one go for a connection.
+    """Reads at most ``READ_BYTES`` at once for a connection.
 
-    An object of its own: uvicorn's protocol is an ``asyncio.Protocol``, which is not asked for a buffer.
+    asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer, and uvicorn's protocol is an ``asyncio.Protocol``.
     """
 
     def __init__(self, connection: LimitedHttp) -> None:
@@ -91,12 +92,12 @@ class _InPieces(asyncio.BufferedProtocol):
         self._buffer = bytearray()
 
     def get_buffer(self, sizehint: int) -> bytearray:
-        """The buffer for the next bytes."""
+        """Returns the buffer for the next bytes."""
         self._buffer = bytearray(READ_BYTES)
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Parses these bytes."""
+        """Parses the received bytes."""
         data, self._buffer = self._buffer[:nbytes], bytearray()
         self._connection.data_received(bytes(data))
 
@@ -114,7 +115,7 @@ class _InPieces(asyncio.BufferedProtocol):
 
 
 class LimitedHttp(H11Protocol):
-    """One connection. A subclass has other ``limits``."""
+    """One connection. A subclass sets other ``limits``."""
 
     limits: ClassVar = ServerLimits()
     too_many: ClassVar = RareWarning(logger)
@@ -125,49 +126,55 @@ class LimitedHttp(H11Protocol):
         self._requested = False
         """True if a request has arrived on this connection."""
         self._phase: object = h11.IDLE
-        """The part of a request that is read: h11's ``IDLE`` is its head, ``SEND_BODY`` its body."""
+        """The part of a request that is being read: in h11's names, ``IDLE`` is its head, ``SEND_BODY`` its body."""
         self._phase_seconds = 0.0
-        """Seconds that the client had to send this part."""
+        """Seconds for which the client could send the current part of the request."""
         self._phase_bytes = 0
+        """Bytes of the current part that have arrived."""
         self._unread_bytes = 0
-        """Of what is written, at the last look."""
+        """The written bytes that the client had not read at the last check."""
         self._unread_seconds = 0.0
-        """Seconds that the client has read none of these bytes."""
+        """Seconds for which the client has read nothing of the written bytes."""
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Takes the connection, or answers 503."""
+        """Accepts the connection, or responds with 503."""
         super().connection_made(transport)
         transport.set_protocol(_InPieces(self))
-        # uvicorn writes nothing while anything waits, so what waits only ever gets less: see `_look_at_writing`.
+        # uvicorn writes nothing while the buffer has bytes, so they can only become fewer: see `_look_at_writing`.
         transport.set_write_buffer_limits(high=0)
         self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
         if len(self.connections) > self.limits.connections:
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Looks no more."""
+        """Stops the checks."""
         if self._next_look is not None:
             self._next_look.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parses these bytes."""
+        """Parses the received bytes."""
         self._see_phase()
         self._phase_bytes += len(data)
         super().data_received(data)
         self._see_phase()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Says nothing: that the server speaks HTTP/1.1 alone is no fault. uvicorn logs two lines for each request."""
+        """Logs nothing, because a request for another protocol is not an error.
+
+        uvicorn would log two lines for each request.
+        """
 
     def send_400_response(self, msg: str) -> None:
-        """Ends the connection of a client that sends what is no HTTP. uvicorn answers also if a response has begun, and
-        fails."""
+        """Closes the connection of a client that sends invalid HTTP.
+
+        uvicorn would send a 400 even after a response has begun, and fail.
+        """
         self._close(BAD_REQUEST)
 
     def look(self) -> None:
-        """Ends the connection if the client is too slow. Called every ``LOOK_SECONDS``."""
+        """Closes the connection if the client is too slow. Called every ``LOOK_SECONDS``."""
         self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
         self._see_phase()
         self._look_at_writing()
@@ -181,7 +188,7 @@ class LimitedHttp(H11Protocol):
             self._phase, self._phase_seconds, self._phase_bytes = phase, 0.0, 0
 
     def _look_at_reading(self) -> None:
-        # Who is not read from, or waits for a 100 (Continue), can send nothing.
+        # A client whose connection is not read, or that waits for a 100 (Continue), cannot send.
         if not self.transport.is_reading() or self.conn.they_are_waiting_for_100_continue:
             return
         self._phase_seconds += LOOK_SECONDS
@@ -211,19 +218,25 @@ class LimitedHttp(H11Protocol):
             self._close(SERVICE_UNAVAILABLE)
 
     def waiting_seconds(self) -> float | None:
-        """Seconds that the client has sent no request, or not all of its headers; None if it has, or if it is gone."""
+        """Returns the seconds for which the client has not sent a complete head.
+
+        ``None`` if it has sent one, or has disconnected.
+        """
         waits = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
         return self._phase_seconds if waits else None
 
     def give_way(self) -> None:
-        """Ends the connection for the sake of another. One that is kept for a next request just closes."""
+        """Closes this connection in favour of a new one.
+
+        A kept connection that waits for its next request is closed without a response. Others get 503.
+        """
         self._close(None if self._requested and not self._phase_bytes else SERVICE_UNAVAILABLE)
 
-    def _close(self, answer: bytes | None) -> None:
-        if answer is not None:
-            count_refusal(REASONS[answer])
-        if answer is not None and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # no response has begun
-            self.transport.write(answer)
+    def _close(self, response: bytes | None) -> None:
+        if response is not None:
+            count_refusal(REASONS[response])
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # no other response has begun
+                self.transport.write(response)
         self.transport.close()
 
 

@@ -1,4 +1,4 @@
-"""h11's connection with limits for requests that cost much more time than their size suggests.
+"""h11's connection with limits for requests that take much more time than their size suggests.
 
 h11 parses each chunk of a body and each header in Python. 4 KiB of chunks with one byte each take as long as 20 MiB in
 large chunks.
@@ -12,26 +12,27 @@ from typing import Any, Final
 import h11
 
 MAX_HEADERS: Final = 100
-"""Lines of a head, and of the trailers behind a chunked body: Apache's ``LimitRequestFields``. Browsers send 20 to 30
-headers, and each proxy adds a few."""
+"""The most header lines, and the most trailer lines after a chunked body: Apache's ``LimitRequestFields``. Browsers
+send 20 to 30 headers, and each proxy adds a few."""
 
 CHUNK_BYTES: Final = 32
-"""The least bytes of a chunk, on average. A client that streams JSON line by line has more."""
+"""The smallest average size of a chunk. A client that streams JSON line by line sends larger chunks."""
 
 CHUNKS_AT_ONCE: Final = 100
-"""Chunks that may be shorter than that: about two milliseconds of work in the longest read of a connection."""
+"""The chunks that may be smaller than that: about two milliseconds of work in the longest read of a connection."""
 
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 
 _LAST_CHUNK: Final = re.compile(rb"\r?\n?0+(?![0-9A-Fa-f])[^\r\n]*\r\n")
-"""The header of the chunk that ends a body, behind what is unread of the chunk before. Trailers may follow."""
+"""The header of the chunk that ends a body, after the unread rest of the chunk before it. Trailers may follow."""
 
 
 class StrictConnection(h11.Connection):
-    """Refuses what h11 accepts: bodies in tiny chunks, too many headers, and a request with two lengths.
+    """Refuses some requests that h11 accepts: bodies in tiny chunks, too many headers, and two declared lengths.
 
-    Of two lengths h11 takes the chunks, and a proxy in front may take the other. The body for one of them is then a
-    request to the other. nginx and Node refuse it, too (RFC 9112, 6.3).
+    If a request has both a ``Content-Length`` and chunks, h11 uses the chunks, and a proxy in front may use the length.
+    Each would see a different next request (request smuggling). nginx and Node refuse such requests, too (RFC 9112,
+    6.3).
     """
 
     def __init__(self) -> None:
@@ -40,10 +41,10 @@ class StrictConnection(h11.Connection):
         self._is_within_chunk = False
         self._is_in_trailers = False
         self._chunk_bytes = 0.0
-        """Bytes of credit: each chunk costs ``CHUNK_BYTES`` and brings its own."""
+        """A credit in bytes: each chunk costs ``CHUNK_BYTES`` and adds its size."""
 
     def next_event(self) -> Any:
-        """Return the next event. Raises ``h11.RemoteProtocolError`` for what is not HTTP, and for what is refused."""
+        """Return the next event. Raises ``h11.RemoteProtocolError`` for invalid HTTP, and for refused requests."""
         self._count_lines()
         event = super().next_event()
         if isinstance(event, h11.Request):
@@ -62,13 +63,13 @@ class StrictConnection(h11.Connection):
 
     def _count_chunk(self, data: h11.Data) -> None:
         self._is_within_chunk = not data.chunk_end
-        cost = CHUNK_BYTES if data.chunk_end else 0  # h11 loses `chunk_start` if the header of a chunk comes alone
+        cost = CHUNK_BYTES if data.chunk_end else 0  # h11 sets no `chunk_start` if the header of a chunk comes alone
         self._chunk_bytes = min(self._chunk_bytes + len(data.data) - cost, CHUNKS_AT_ONCE * CHUNK_BYTES)
         if self._chunk_bytes < 0:
             raise h11.RemoteProtocolError("too many chunks")
 
     def _count_lines(self) -> None:
-        """Refuse a head or trailers with too many lines, before h11 parses the lines."""
+        """Refuse headers or trailers with too many lines, before h11 parses the lines."""
         if self.their_state is h11.IDLE:
             unread = self.trailing_data[0]
         elif self.their_state is h11.SEND_BODY and self._is_chunked and not self._is_within_chunk:

@@ -8,16 +8,16 @@ from types import TracebackType
 from typing import Final, Literal
 
 from stream_protocol.server._json_lines import OURS, JsonLines, is_ours
-from stream_protocol.serving.errors import explain_error, one_line, said
+from stream_protocol.serving.errors import exception_text, explain_error, one_line
 from stream_protocol.serving.telemetry import ChatIdFilter
 from stream_protocol.wire import check_choice, check_flag, check_texts, printable
 
 logger = logging.getLogger(__name__)
 
 LINE_LIMIT: Final = 600
-"""Characters of a line in the terminal."""
+"""The most characters of a line in the terminal."""
 
-_TOLD_AGAIN: Final = frozenset(
+_REPEATING: Final = frozenset(
     {
         "google_adk.google.adk.workflow._node_runner",
         "google_adk.google.adk.runners",
@@ -26,7 +26,8 @@ _TOLD_AGAIN: Final = frozenset(
         "google_adk.google.adk.tools.mcp_tool.session_context",
     }
 )
-"""Loggers of ADK that tell, up to three times with a traceback, of a failure that is logged in a sentence elsewhere."""
+"""ADK loggers that repeat a failure, up to three times with a traceback. The failure is also logged elsewhere, in one
+sentence."""
 
 
 def log_to_terminal(
@@ -35,14 +36,14 @@ def log_to_terminal(
     """Prints the process's log on stderr. For the main function of a server.
 
     ``"text"``: warnings and errors, each on one line; ``verbose``: with tracebacks, whose lines are indented. They may
-    quote what was said, with control characters escaped.
+    quote chats, with control characters escaped.
     ``"json"``: each record is a line of JSON with the ids of its chat, run, user and trace; also one at the end of each
-    run. No record holds a word of a chat. Other code's records have only the text that stands in the code, except those
-    of the loggers ``whole``. Errors that nobody catches, and Python's warnings, are such records, too. ``verbose``: our
-    own at debug level, too.
+    run. No record quotes a chat. Records of other code have only the literal text of the code, unless their logger is
+    in ``whole``. Uncaught exceptions and Python's warnings become such records, too. ``verbose``: also our own records
+    at debug level.
 
-    Text: does nothing if the root logger has a handler already, so the app's own set-up stays as it is. JSON replaces
-    the handlers that print there.
+    Text: does nothing if the root logger has a handler already, so the app's own setup is kept. JSON replaces the
+    handlers of the root logger that print on a stream.
     """
     check_flag("verbose", verbose)
     check_choice("log_format", log_format, ("text", "json"))
@@ -57,7 +58,7 @@ def log_to_terminal(
         handler.addFilter(_is_news)
         handler.addFilter(ChatIdFilter())
         handler.setFormatter(JsonLines(whole))
-        logging.captureWarnings(True)  # noqa: FBT003 - as logging has it; else Python prints them as text
+        logging.captureWarnings(True)  # noqa: FBT003 - logging's signature; otherwise Python prints warnings as text
         log_lost_errors()
         for ours in OURS:
             logging.getLogger(ours).setLevel(logging.DEBUG if verbose else logging.INFO)
@@ -71,34 +72,37 @@ def log_to_terminal(
 
 
 class _OneLine(logging.Formatter):
-    """A record on one line. An exception that comes with it is told in a sentence."""
+    """Formats a record on one line. An exception of the record is explained in a sentence."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = record.getMessage()
         error = record.exc_info[1] if record.exc_info else None
-        if error is not None and not (said(error) and said(error) in text):
+        if error is not None and not (exception_text(error) and exception_text(error) in text):
             text = f"{text.rstrip(' .:')}: {explain_error(error)}"
         return f"{record.levelname}: {one_line(text, LINE_LIMIT, known=_ids(record))}"
 
 
 class _WithTraceback(logging.Formatter):
-    """A record with its traceback. Each line after the first is indented: foreign text in it begins no other record."""
+    """Formats a record with its traceback. Later lines are indented, so that no quoted text looks like a new record."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n  ".join(map(printable, super().format(record).splitlines()))
 
 
 def _ids(record: logging.LogRecord) -> list[str]:
-    """The names that a record of ours shows as they are: a run's id looks like a key."""
+    """Return the texts that a record of ours shows unchanged.
+
+    The id of a run looks like an API key and would be redacted.
+    """
     named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
     return [arg for arg in named if isinstance(arg, str)]
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """True if the record tells something that no other tells."""
-    if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it could not make
+    """Return False for a record that repeats an error logged elsewhere."""
+    if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it failed to create
         return not _is_raised_in(record.exc_info[1], "google.genai")
-    repeats = record.name in _TOLD_AGAIN and (record.exc_info or record.levelno < logging.ERROR)
+    repeats = record.name in _REPEATING and (record.exc_info or record.levelno < logging.ERROR)
     return not repeats or "is being retried" in record.getMessage()
 
 
@@ -112,9 +116,9 @@ def _is_raised_in(error: BaseException | None, package: str) -> bool:
 
 
 def log_lost_errors() -> None:
-    """Logs what ends a thread or the process, and what is raised where nobody can catch it, as in ``__del__``.
+    """Logs exceptions that end a thread or the process, and exceptions that Python cannot raise, as in ``__del__``.
 
-    A hook that somebody else has set stays.
+    A hook that other code has set is kept.
     """
     if threading.excepthook is threading.__excepthook__:
         threading.excepthook = _end_of_thread

@@ -34,35 +34,36 @@ if sys.platform != "win32":
     import resource
 
 WAITING_CONNECTIONS = 2048
-"""Connections that may wait to be accepted, uvicorn's own default. One more is dropped: its client tries again after 1,
-3 and 7 seconds."""
+"""Connections that may wait to be accepted: uvicorn's default. A further connection is dropped, and its client tries
+again after 1, 3 and 7 seconds."""
 
 ACCEPTED_AT_ONCE = 32
-"""Connections that asyncio accepts in one go: a third of its default."""
+"""Connections that asyncio accepts at once: a third of its default."""
 
 BEING_REFUSED = 3 * ACCEPTED_AT_ONCE
-"""Connections beyond the limit that may be open: each is refused two iterations of the event loop after its accept."""
+"""Connections above the limit that may be open for a moment. Each is refused two iterations of the event loop after it
+was accepted."""
 
 MAX_PORT = 65535
 
 PORTS_TRIED = 20
-"""Ports that are looked at behind one that is taken."""
+"""The number of ports that are tried after a port in use."""
 
 OTHER_FILES = 50
-"""Files that the process opens beside its connections: stores, connections to Redis and to models."""
+"""Files that the process opens in addition to its connections: stores, connections to Redis and to models."""
 
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""The errors of ``accept`` when the process or the machine has no more files."""
+"""The errors of ``accept`` when the process or the machine can open no more files."""
 
 DRAIN_SECONDS = 30.0
-"""Seconds that runs go on after SIGTERM. Kubernetes gives a process 30 seconds in all by default: set a longer
+"""Seconds that runs may continue after SIGTERM. Kubernetes gives a process 30 seconds in all by default: set a longer
 grace period."""
 
 FORCED_SECONDS = 1.0
-"""Seconds in which a server that gets a second signal still stores the output of its runs."""
+"""Seconds in which a server still stores the output of its runs after a second signal."""
 
 TICK_SECONDS = 0.05
-"""Between two looks of a server that ends. A signal wakes nobody."""
+"""Seconds between two checks during the shutdown: a signal does not wake the event loop."""
 
 GRACEFUL_SECONDS = 3
 """Seconds that uvicorn waits for open connections when it stops. Every stream has ended before that."""
@@ -75,20 +76,19 @@ class StreamingService(Protocol):
     """A service with open streams, which must end before the server stops. ``ChatService`` is one."""
 
     async def drain(self) -> None:
-        """Begins no more streams, and returns when those that are written here have ended."""
+        """Starts no more streams, and returns when the streams of this process have ended."""
 
     async def aclose(self) -> None:
         """Ends the streams."""
 
 
 class ChatServer(uvicorn.Server):
-    """A uvicorn server that ends the streams before it waits until their connections close.
+    """A uvicorn server that ends the streams before it waits for their connections to close.
 
-    SIGTERM: for ``drain`` seconds the listeners stay open, what runs goes on, and so does who reads here what another
-    worker runs. It is over when no request is being answered any more. Then the listeners and idle connections are
-    closed, and after them the service. SIGINT, of a person
-    at a terminal, and SIGHUP, of a terminal that is closed: the service is closed at once. A second signal ends the
-    grace, and soon after it the process.
+    SIGTERM: the listeners stay open for up to ``drain`` seconds. Runs continue, and so do responses that read runs of
+    other workers. This ends early when no request is being served any more. Then the listeners and idle connections are
+    closed, and after them the service. SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the service is closed at once. A
+    second signal ends the waiting, and soon afterwards the process.
     """
 
     def __init__(
@@ -114,18 +114,18 @@ class ChatServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the server. From then on, asyncio's reports of its connections are handled here."""
+        """Starts the server. From then on, asyncio's reports about its connections are handled here."""
         asyncio.get_running_loop().set_exception_handler(self._handle_exception)
         if self._before_accepting is not None:
             await self._before_accepting()
         await super().startup(sockets)
-        for listener in sockets or ():  # asyncio has just limited both to `ACCEPTED_AT_ONCE`
+        for listener in sockets or ():  # asyncio has just reduced the backlog to `ACCEPTED_AT_ONCE`
             listener.listen(WAITING_CONNECTIONS)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Lets the runs end, refuses connections, closes the service, so that clients read an ``abort``; then stops.
+        """Lets the runs end, refuses connections, closes the service, so that clients get an ``abort``; then stops.
 
-        The service closes its stores, so no request may come after that: uvicorn's own order is the other way round.
+        The service closes its stores, so no request may come after that. uvicorn's own order is the opposite.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
@@ -133,13 +133,13 @@ class ChatServer(uvicorn.Server):
         for listener in (*self.servers, *(sockets or ())):
             listener.close()
         for connection in [*self.server_state.connections]:
-            connection.shutdown()  # closes an idle connection; another one is closed after its response
+            connection.shutdown()  # closes idle connections now, and the others after their response
         closing = asyncio.create_task(self._service.aclose())
         await self._wait(closing.done, math.inf, forced_seconds=FORCED_SECONDS)
         await super().shutdown(sockets)
 
     async def _wait(self, is_over: Callable[[], bool], seconds: float, *, forced_seconds: float = 0.0) -> None:
-        """Waits until it is over, up to so many seconds; after a second signal only ``forced_seconds`` more."""
+        """Wait until ``is_over``, up to ``seconds``; after a second signal only ``forced_seconds`` more."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while not is_over() and loop.time() < deadline:
@@ -149,7 +149,7 @@ class ChatServer(uvicorn.Server):
 
     def _handle_exception(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        # asyncio reports each of its attempts with a traceback, some hundred in a second, and tries again.
+        # asyncio would log a traceback for each attempt, about a hundred per second.
         if "socket" in context and isinstance(error, OSError) and error.errno in OUT_OF_FILES:
             self._out_of_files.log("No connection can be accepted now: %s. Those that are open go on.", error.strerror)
         else:
@@ -157,18 +157,18 @@ class ChatServer(uvicorn.Server):
 
 
 BROKEN_OFF: Final = "ASGI callable returned without completing response."
-"""uvicorn's error for a response that has no end."""
+"""uvicorn's error for a response without an end."""
 
 
 CANCELLED: Final = "CancelledError"
-"""The end of the traceback that Starlette reports when a second signal ends the server: what it waited for is over."""
+"""The end of the traceback that Starlette logs when a second signal ends the server."""
 
 
 class RareRecords(logging.Filter):
-    """Lets each sentence of uvicorn's pass at most once in ``WARNING_SECONDS``; tracebacks pass always.
+    """Logging filter that passes each message of uvicorn at most once in ``WARNING_SECONDS``, and all tracebacks.
 
-    uvicorn logs one for each request that is not HTTP. Its records of a reader that is cut off do not pass: the code
-    that cuts a reader off logs the reason.
+    uvicorn logs a message for each request with invalid HTTP. Its records about a reader that is cut off are dropped:
+    the code that cuts a reader off logs the reason.
     """
 
     def __init__(self) -> None:
@@ -188,11 +188,11 @@ class RareRecords(logging.Filter):
 
 
 class AddressError(OSError):
-    """The server cannot listen on the address. ``str(error)`` is one line that says why."""
+    """The server cannot listen on the address. ``str(error)`` is one line with the reason."""
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Returns a listening socket; port 0 takes a free port. Raises ``AddressError``."""
+    """Returns a listening socket; port 0 selects a free port. Raises ``AddressError``."""
     check_text("host", host, empty=False, expected="an address or a host name")
     check_count("port", port, minimum=0, maximum=MAX_PORT)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -203,14 +203,14 @@ def bind_socket(host: str, port: int) -> socket.socket:
         free = _free_port(host, port, family) if error.errno == errno.EADDRINUSE else None
         offer = f"; --port {free} is free" if free is not None else ""
         raise AddressError(f"cannot listen on {host}:{port}: {reason}{offer}") from error
-    # Its connections inherit it. asyncio sets it only where the socket names its protocol, which this one does not:
-    # without it each chunk but the first waits until the client has acknowledged the one before, some 40 ms.
+    # Accepted connections inherit TCP_NODELAY. asyncio does not set it here, because this socket does not name its
+    # protocol. Without it, each later chunk waits some 40 ms until the client has acknowledged the chunk before it.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
 
 def _free_port(host: str, port: int, family: socket.AddressFamily) -> int | None:
-    """Return one of the next ports that is free; ``None`` if all are taken."""
+    """Return one of the next ports that is free; ``None`` if all of them are in use."""
     for other in range(port + 1, min(port + PORTS_TRIED, MAX_PORT) + 1):
         with suppress(OSError), socket.create_server((host, other), family=family):
             return other
@@ -218,7 +218,7 @@ def _free_port(host: str, port: int, family: socket.AddressFamily) -> int | None
 
 
 def server_address(listener: socket.socket) -> str:
-    """Returns the server's URL for a browser on this machine."""
+    """Return the server's URL for a browser on this machine."""
     host, port = listener.getsockname()[:2]
     if ip_address(host).is_unspecified:
         host = "localhost"
@@ -237,9 +237,9 @@ def run_server(
 ) -> None:
     """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL.
 
-    ``limits``: what clients may take; by default ``ServerLimits()``.
-    ``before_accepting``: awaited while connections wait to be accepted. ``tune_gc`` is meant for it.
-    ``drain``: seconds that runs go on after SIGTERM, while no new ones begin. SIGINT, SIGHUP, and any second
+    ``limits``: the limits for clients; by default ``ServerLimits()``.
+    ``before_accepting``: awaited before connections are accepted; meanwhile they wait. ``tune_gc`` is meant for it.
+    ``drain``: seconds that runs may continue after SIGTERM, while no new ones start. SIGINT, SIGHUP, and any second
     signal, end them.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
@@ -257,18 +257,19 @@ def run_server(
         loop="asyncio",
         ws="none",
         backlog=ACCEPTED_AT_ONCE,
-        log_config=None,  # without a logging of its own, uvicorn's warnings and errors are printed as all others are
+        log_config=None,  # uvicorn's warnings and errors then go to the log of the process
         log_level="warning",
         timeout_graceful_shutdown=GRACEFUL_SECONDS,
     )
     announce(server_address(listener))
-    with suppress(KeyboardInterrupt), ending_with_terminal(), rare_records():  # uvicorn raises it again at its end
+    # uvicorn raises KeyboardInterrupt again at its end.
+    with suppress(KeyboardInterrupt), ending_with_terminal(), rare_records():
         ChatServer(config, service, before_accepting, drain=drain).run(sockets=[listener])
 
 
 @contextmanager
 def rare_records() -> Iterator[None]:
-    """Log records of uvicorn's server pass ``RareRecords`` in this block."""
+    """Apply ``RareRecords`` to the log of uvicorn's server in this block."""
     uvicorns, rare = logging.getLogger("uvicorn.error"), RareRecords()
     uvicorns.addFilter(rare)
     try:
@@ -279,7 +280,10 @@ def rare_records() -> Iterator[None]:
 
 @contextmanager
 def ending_with_terminal() -> Iterator[None]:
-    """A terminal that is closed ends this process as Ctrl+C there does, unless that is ignored, as after ``nohup``."""
+    """Handle SIGHUP, the signal of a closed terminal, as Ctrl+C in this block.
+
+    An ignored SIGHUP, as after ``nohup``, stays ignored.
+    """
     in_main_thread = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or not in_main_thread or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:
         yield
@@ -292,11 +296,11 @@ def ending_with_terminal() -> Iterator[None]:
 
 
 def connections_within_files(wanted: int) -> int:
-    """Returns how many connections the files allow that the process may open, at most ``wanted``.
+    """Return the number of connections that the limit of open files allows, but at most ``wanted``.
 
-    Raises the soft limit as far as is needed and allowed, as nginx, Go and the JVM do.
+    Raises the soft limit as far as necessary and allowed, as nginx, Go and the JVM do.
     """
-    if sys.platform == "win32":  # sockets are no files there
+    if sys.platform == "win32":  # sockets do not count as files on Windows
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + BEING_REFUSED + OTHER_FILES

@@ -1,41 +1,45 @@
-"""A stored session: its turns, its pending calls, what a request asks of it, and its history.
+"""Reads a stored session and plans requests: turns, pending calls, input for ADK, and the message history.
 
-    stored events -> Transcript: turns, calls, what is hidden
+    stored events -> Transcript: turns, calls, hidden events
                        |                    |
-    a request -> plan: NewUserTurn,       history: a converter folds each turn
-                 AnsweredCalls or
+    a request -> plan: NewUserTurn,       history: a converter turns each turn
+                 AnsweredCalls or         into messages
                  NothingToRun
                        |
                  the input of a run -> its output -> events that complete the session
 
-Pure: no I/O, no clock. Read first the package ``transcript``: ``_transcript_reader`` and ``_metadata``, then
-``_transcript`` and ``_turn_calls``. Then read ``_files`` and ``_user_message``, ``_planning`` (plans a request) and
-``_run_input`` (the input for ADK). Last come ``_folded_responses``, ``_history`` and ``_interrupted_runs``.
+The package does no I/O and reads no clock. Start with the package ``transcript``: ``_transcript_reader`` and
+``_metadata``, then ``_transcript`` and ``_turn_calls``. Continue with ``_files`` and ``_user_message``, ``_planning``
+(plans a request) and ``_run_input`` (builds the input for ADK). Finish with ``_folded_responses``, ``_history`` and
+``_interrupted_runs``.
 
 Where to change what:
 
-- ``_page_values``: context and state that the page sends, and the types that the app declares.
+- ``_page_values``: context and state that the client sends, and the types that the app declares.
 - ``_planning``: decides what a request may do.
-- ``_taken_back``: a new message: what an edit, another answer or a shortened history takes back.
-- ``_stored_responses``: retries: decides whether they get the stored response.
+- ``_taken_back``: plans a new, edited or regenerated user message, and the rewind that it needs.
+- ``_stored_responses``: finds the stored response for a retried request.
 - ``_request_plans``: the results of planning.
-- ``_submitted_answers``: matches approvals and answers with open calls; 409.
-- ``_answer_checks``: checks answers.
-- ``_schema_checks``: checks them against schemas.
-- ``_schema_costs``: limits the work of that.
+- ``_submitted_answers``: matches approvals and tool outputs with pending calls; refuses others with 409.
+- ``_answer_checks``: checks user input and credentials before ADK gets them.
+- ``_schema_checks``: checks user input against JSON schemas.
+- ``_schema_costs``: limits the work of a schema check.
 - ``_idempotency_key``: recognises equal requests.
-- ``_decisions``: decisions for the audit trail.
+- ``_decisions``: the user's decisions, for the audit trail.
 - ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``.
-- ``_folded_responses``: folds responses into their messages; late results; closes calls that nobody can answer.
+- ``_folded_responses``: adds responses to messages; late results; closes calls that nobody can answer.
 - ``_run_output``: text to store after a run.
 - ``_interrupted_runs``: closes calls of stopped or failed runs; events of failed tools.
-- ``_storable_events``: makes values storable: ``null`` keys, refusals.
-- ``_run_input``: input for ADK; answers to parallel agents.
-- ``_client_history``: chats whose client brings the history.
-- ``_importing``: messages from other databases.
+- ``_storable_events``: makes values storable: ``null`` keys, refused values.
+- ``_run_input``: input for ADK; user's answers to parallel agents.
+- ``_client_history``: chats whose client sends the history with each request.
+- ``_importing``: converts UI messages from other databases to ADK events.
 - ``_files``: accepts or refuses attached files.
-- ``_user_message``: the user message; files in an edit.
-- ``_versions``: earlier versions of messages, and the rewind that chooses one.
+- ``_user_message``: converts the user message between its forms; keeps its files in an edit.
+- ``_recorded_content``: the user message as stored in the record of a run.
+- ``_requested_events``: adds details of the client's request to recorded user events.
+- ``_thought_signatures``: adds thought signatures that Gemini 3 requires.
+- ``_versions``: lists earlier versions of messages, and finds the rewind that restores one.
 """
 
 from stream_protocol.adk import METADATA_KEY
@@ -57,18 +61,18 @@ from stream_protocol.session._page_values import (
     context_content,
 )
 from stream_protocol.session._planning import plan
-from stream_protocol.session._recorded_words import recorded_words, words_from_record
+from stream_protocol.session._recorded_content import content_from_record, record_content
 from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, RequestPlan
 from stream_protocol.session._requested_events import as_requested
 from stream_protocol.session._run_input import (
     RunInput,
     denial_events,
-    events_before_words,
+    events_before_message,
     responses_missing_for_model,
     run_config_for_turn,
     run_inputs,
 )
-from stream_protocol.session._run_output import RunOutput, for_page_alone, unshown_events
+from stream_protocol.session._run_output import RunOutput, for_client_only, unshown_events
 from stream_protocol.session._storable_events import make_storable, storable_json, storable_state
 from stream_protocol.session._taken_back import HistoryCut
 from stream_protocol.session._thought_signatures import repair_thought_signatures
@@ -93,5 +97,5 @@ from stream_protocol.session.transcript import (
     shown_facts,
 )
 
-# The public API. The other names are the interface for the packages of ``stream_protocol``, and may change at any time.
+# The public API. Other packages of ``stream_protocol`` use the other names, which may change at any time.
 __all__ = ["messages_to_events", "repair_thought_signatures", "session_to_messages"]

@@ -1,8 +1,8 @@
-"""Chats whose history comes with each request: the events before the last message, and the turn that it asks for.
+"""Reads a chat whose client sends the whole history: the events before the last message, and the requested turn.
 
-Nothing in such a history is checked. An app chooses this for chats in which a false history harms nobody but the
-client. So the model reads the history, and nothing runs because of it. An approval is refused: it would run a call with
-arguments that only the client has seen.
+The history is not checked. An app chooses this mode for chats in which a false history harms only the client itself.
+The model reads the history, but no call in it is executed. Approvals are refused, because an approval would run a call
+with arguments that only the client has seen.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from stream_protocol.session._decisions import Decision
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._planning import plan
 from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn
-from stream_protocol.session._submitted_answers import CONFLICT
 from stream_protocol.session.transcript import Transcript
 from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part
 
@@ -33,20 +32,21 @@ HistoryMode = Literal["server", "client", "text"]
 
 @dataclass(frozen=True, kw_only=True)
 class RestoredHistory:
-    """A request's own history, and the turn that its last message asks for."""
+    """History from a request's earlier messages, and the plan for its last message."""
 
     events: list[Event]
-    """The events before this turn, to be appended to an empty session."""
+    """The events before this turn, for an empty session."""
     request_plan: NewUserTurn | AnsweredCalls
-    """``AnsweredCalls`` have no ``past`` here: the message and the ids in it are the client's."""
+    """The plan. ``AnsweredCalls`` have no ``past`` here, because the message and its ids come from the client."""
 
 
 def restore_client_history(
     request: ChatRequest, *, agent: str, agents: Collection[str] = (), mode: Literal["client", "text"] = "client"
 ) -> RestoredHistory:
-    """The chat before the last message, and that message's turn: the user's text, or the outputs of client tools.
+    """Convert the request's earlier messages to events, and plan its last message: a user message or client tool
+    outputs.
 
-    ``agent`` and ``agents``: as for ``messages_to_events``. Raises ``ChatRequestError`` for a request that is refused.
+    ``agent`` and ``agents``: as for ``messages_to_events``. Raises ``ChatRequestError`` for a refused request.
     """
     *earlier, last = request.messages_to_target
     if last["role"] == "assistant":
@@ -60,13 +60,13 @@ def restore_client_history(
 def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents: Collection[str]) -> RestoredHistory:
     for part in _last_calls(last):
         if part["state"] == "approval-responded" and part.get("approval", {}).get("approved"):
-            raise ChatRequestError("This chat takes no approvals: its history is not the server's.", status=CONFLICT)
+            raise ChatRequestError("This chat takes no approvals: its history is not the server's.", status=409)
         if part["state"] in ("input-streaming", "input-available", "approval-requested"):
-            raise ChatRequestError("Some calls of the last message are not answered yet.", status=CONFLICT)
+            raise ChatRequestError("Some calls of the last message are not answered yet.", status=409)
     events = messages_to_events(messages, agent=agent, agents=agents)
     results = events.pop().get_function_responses() if events else []
     if not results:
-        raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
+        raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=409)
     answers = [
         CallAnswer(
             id=result.id or "",
@@ -81,12 +81,12 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
 
 
 def _call_ids(messages: Iterable[UIMessage]) -> CallIds:
-    """The ids of all calls in these messages: the events made of them have others."""
+    """Return the ids of all calls in these messages. The events made from the messages have other ids."""
     return CallIds(part["toolCallId"] for message in messages for part in message["parts"] if is_tool_part(part))
 
 
 def _last_calls(message: UIMessage) -> list[ToolPart]:
-    """The calls of the last step, without those that a provider ran."""
+    """Return the calls of the last step, without calls that the model provider executed."""
     calls: list[ToolPart] = []
     for part in message["parts"]:
         if part["type"] == "step-start":

@@ -1,4 +1,4 @@
-"""A user's decisions about the agent's calls, as facts for an audit trail."""
+"""The user's decisions about the agent's calls, as records for an audit trail."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from stream_protocol.adk import CallKind, confirmed_call
-from stream_protocol.session._submitted_answers import calls_by_page_id, is_stored_answer, submitted_answers
+from stream_protocol.session._submitted_answers import calls_by_client_id, is_stored_answer, submitted_answers
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -17,41 +17,42 @@ if TYPE_CHECKING:
 DecisionKind: TypeAlias = Literal["approve", "deny", "answer", "sign-in"]
 
 MAX_ATTEMPTED: Final = 20
-"""The most answers of one refused request that are told apart: more than a model's response has calls. A request can
-hold 100,000."""
+"""The most answers of a refused request that are listed. A model response has fewer calls, but a request can hold
+100,000 answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """One answer of a user to one call of the agent."""
+    """A user's decision about one call of the agent."""
 
     kind: DecisionKind
     call_id: str | None = None
-    """The ``toolCallId``. Of a call that is not stored: the id that the client sent; ``None`` if it named none."""
+    """The ``toolCallId``. For a call that is not stored: the id from the client, or ``None`` if the client
+    sent no id."""
     tool: str | None = None
-    """``None`` for a call that is not stored."""
+    """The tool's name; ``None`` for a call that is not stored."""
     arguments: dict[str, Any] | None = field(default=None, repr=False)
-    """As stored; ``None`` for a call that is not stored."""
+    """The stored arguments; ``None`` for a call that is not stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptedDecisions:
-    """The decisions in a request that was refused."""
+    """The decisions in a refused request."""
 
     decisions: tuple[Decision, ...] = ()
-    """Up to ``MAX_ATTEMPTED``."""
+    """At most ``MAX_ATTEMPTED`` decisions."""
     omitted: int = 0
-    """The number of further decisions, which ``decisions`` does not list."""
+    """The number of further decisions, which are not listed."""
 
 
 def decision(call: StoredCall, response: dict[str, Any]) -> Decision:
-    """Return the decision that an answer makes about its call. ``response``: as ADK stores it."""
+    """Return the decision that a function response makes about its call. ``response``: in ADK's form."""
     match call.kind:
         case CallKind.APPROVAL:
-            gated = confirmed_call(call.args)
+            confirmed = confirmed_call(call.args)
             kind: DecisionKind = "approve" if response.get("confirmed") is True else "deny"
             return Decision(
-                kind=kind, call_id=call.call_id, tool=gated.get("name", ""), arguments=gated.get("args", {})
+                kind=kind, call_id=call.call_id, tool=confirmed.get("name", ""), arguments=confirmed.get("args", {})
             )
         case CallKind.CREDENTIAL:
             kind = "sign-in"
@@ -61,23 +62,23 @@ def decision(call: StoredCall, response: dict[str, Any]) -> Decision:
 
 
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
-    """Return the decisions that the request would make. Answers that are already stored, and are only sent again, are
-    left out.
+    """Return the decisions that the request would make. Answers that repeat a stored answer are left out.
 
-    A request with answers of which none can be matched counts as one answer to no call.
+    If no answer in the request can be matched with a call, the result is one decision of kind ``answer`` without a
+    call.
     """
     message = request.target if request.target["role"] == "assistant" else request.message_before_words
     if message is None or request.trigger == "regenerate-message":
         return AttemptedDecisions()
-    says_words = message is not request.target
-    calls = calls_by_page_id(transcript.current)
+    has_user_message = message is not request.target
+    calls = calls_by_client_id(transcript.current)
     found: dict[tuple[str, DecisionKind], Decision] = {}
     omitted = 0
     for answer in submitted_answers(message, transcript.current):
         call = calls.get(answer.tool_call_id)
         if call is not None and answer.is_approval is not (call.kind is CallKind.APPROVAL):
             call = None
-        if says_words and (call is None or not call.is_pending or answer.response.get("confirmed") is True):
+        if has_user_message and (call is None or not call.is_pending or answer.response.get("confirmed") is True):
             continue
         key = answer.tool_call_id, _claimed_kind(answer)
         if key in found or (call is not None and not call.is_pending and _is_repeated(answer, call)):
@@ -88,7 +89,7 @@ def attempted_decisions(request: ChatRequest, transcript: Transcript) -> Attempt
             found[key] = Decision(kind=key[1], call_id=answer.tool_call_id)
         else:
             found[key] = decision(call, answer.response)
-    if not found and not says_words:
+    if not found and not has_user_message:
         return AttemptedDecisions(decisions=(Decision(kind="answer"),))
     return AttemptedDecisions(decisions=tuple(found.values()), omitted=omitted)
 
@@ -102,5 +103,5 @@ def _claimed_kind(answer: SubmittedAnswer) -> DecisionKind:
 def _is_repeated(answer: SubmittedAnswer, call: StoredCall) -> bool:
     try:
         return is_stored_answer(answer, call)
-    except ChatRequestError:  # credentials that do not fit the call
+    except ChatRequestError:  # invalid credentials
         return False

@@ -1,7 +1,7 @@
-"""The files that a user attaches to a message: reading them, and which of them an app takes.
+"""Reads the files attached to a user message, and checks them against the app's limits.
 
-A browser sends a file as a data URL; an app that uploads first sends an https URL. Any other scheme is refused:
-``file:`` would name the server's own disk, ``javascript:`` and ``blob:`` mean nothing outside the page. The server
+A browser sends a file as a data URL; an app that uploads first sends an https URL. All other schemes are refused:
+``file:`` would address the server's own disk, and ``javascript:`` and ``blob:`` only work in the browser. The server
 never fetches a URL.
 """
 
@@ -31,37 +31,38 @@ if TYPE_CHECKING:
     from stream_protocol.wire import FilePart
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
-"""Decoded bytes of one attached file: Gemini refuses inline requests above 20 MB, and so do most others."""
+"""The most decoded bytes of an attached file. Gemini and most other providers refuse inline requests above 20 MB."""
 
 MAX_LINK_LENGTH: Final = 16 * 1024
-"""Characters in the URL of a linked file: twice what web servers take by default."""
+"""The most characters in the URL of a linked file: twice the default limit of web servers."""
 
 DECODED_PIECE: Final = 1024 * 1024
-"""Bytes of a data URL that are decoded at once, a multiple of 4: in a thread, other threads go on between."""
+"""The most bytes of a data URL that are decoded at once, a multiple of 4, so that other threads can run in between."""
 
 _NO_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-"""A percent sign that stands for itself."""
+"""A literal percent sign that begins no escape."""
 
 MAX_MEDIA_TYPE_LENGTH: Final = 255
-"""Characters of a media type without parameters, by RFC 6838."""
+"""The most characters of a media type without parameters, by RFC 6838."""
 
 MEDIA_TYPE_PATTERN: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
-"""A full media type by RFC 6838, without parameters. v7 clients may say ``image`` or ``image/*`` instead: then the data
-URL's own media type is used."""
+"""A full media type by RFC 6838, without parameters. AI SDK 7 clients may send ``image`` or ``image/*`` instead; then
+the media type in the data URL is used."""
 
 _MEDIA_TYPE_GLOB: Final = re.compile(r"\S*/\S*|\*")
-"""A pattern that a media type can match."""
+"""A pattern that can match a media type."""
 
 FROM_BASE64URL: Final = bytes.maketrans(b"-_", b"+/")
-"""Makes base64url plain base64. ADK and Python clients write base64url, browsers plain base64: both are read."""
+"""Translation from base64url to base64. ADK and Python clients write base64url, and browsers write base64."""
 
 SCHEMES: Final = frozenset({"data", "http", "https"})
-"""URL schemes by which a page can send a file. Any other is refused, whatever an app says."""
+"""URL schemes for attached files. All other schemes are refused, even if an app lists them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFile:
-    """A file of an earlier message that ADK saved as an artifact, with a line of text in its place in the message."""
+    """A file of an earlier message that ADK saved as an artifact. The stored message has a line of text in its
+    place."""
 
     line: str
     """The line of text."""
@@ -71,33 +72,33 @@ class SavedFile:
     """The version of the artifact, from 0."""
     media_type: str
     name: str | None
-    """The name that the file had when the user attached it."""
+    """The file's name when the user attached it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilePlace:
-    """The part of a message that holds the bytes of a file."""
+    """The position of the message part that holds a file's bytes."""
 
     index: int
-    """The part's index."""
+    """The index of the part."""
     event_id: str | None = None
-    """The stored user event with the part; ``None``: the message of the request."""
+    """The stored user event with the part; ``None`` for the message of the request."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class InlineFile:
-    """A file whose bytes came with the message."""
+    """A file whose bytes are in the message."""
 
     media_type: str
     data: bytes
     name: str | None
     origin: SavedFile | FilePlace | None = field(default=None, compare=False, repr=False)
-    """A source from which the bytes can be read again; ``None`` if no such source is known."""
+    """A source from which the bytes can be read again; ``None`` if no source is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinkedFile:
-    """A file that the message only names; the model provider fetches it, this server does not."""
+    """A file that the message links to. The model provider fetches it; this server does not."""
 
     media_type: str
     url: str
@@ -105,15 +106,15 @@ class LinkedFile:
 
 
 TextOrFile: TypeAlias = str | InlineFile | LinkedFile | SavedFile
-"""A part of a user's message."""
+"""A text or a file in a user's message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilePolicy:
-    """Limits for the files attached to a message, and the form in which the agent's own files are sent.
+    """Limits for files attached to a message, and the form in which the agent's files are sent.
 
     The server itself never fetches a link. Some model adapters do, from the server's machine (LiteLlm, for providers
-    that take no links). With such an adapter in a network that browsers must not reach, set ``schemes={"data"}``.
+    that accept no links). With such an adapter in a network that browsers must not reach, set ``schemes={"data"}``.
 
     Raises ``StreamProtocolError`` for a scheme or a size that no policy can allow.
     """
@@ -121,19 +122,20 @@ class FilePolicy:
     schemes: frozenset[str] = SCHEMES
     """The accepted forms of a file: ``data`` (the message contains its bytes), ``http`` and ``https`` (a link)."""
     media_types: tuple[str, ...] = ("*/*",)
-    """Patterns such as ``image/*``. A file's media type must match one of them. The client states the media type; the
-    bytes are not examined."""
+    """Patterns such as ``image/*``. A file's media type must match at least one pattern. The client states the media
+    type; the bytes are not examined."""
     max_bytes: int = MAX_FILE_BYTES
-    """The largest file that may come with a message, in decoded bytes; 20 MiB at most."""
+    """The largest accepted file, in decoded bytes; 20 MiB at most."""
     artifact_links: bool = True
     """Send the agent's files that are saved as artifacts as links. If False, send their bytes.
 
     A link needs the chat endpoint's URL. ``chat_router`` takes it from each request, unless the request has an
-    ``Authorization`` header, which no browser sends along for a link. With ``history="client"`` or ``"text"`` there
-    are no links: the server has no chat in which it could find the artifact."""
+    ``Authorization`` header, because a browser does not send this header for a link. With ``history="client"`` or
+    ``"text"`` there are no links: the server has no chat in which it could find the artifact.
+    """
     artifact_base: str | None = None
-    """The chat endpoint's URL as the page knows it, such as ``/chat``, with or without its origin. Needed where the
-    server sees another one: behind a proxy that rewrites paths."""
+    """The chat endpoint's URL in the browser, such as ``/chat``, with or without its origin. Set it if the server sees
+    a different URL, for example behind a proxy that rewrites paths."""
 
     def __post_init__(self) -> None:
         for scheme in check_texts("schemes", self.schemes):
@@ -144,9 +146,9 @@ class FilePolicy:
         check_flag("artifact_links", self.artifact_links)
         check_text("artifact_base", self.artifact_base, or_none=True)
 
-    def check(self, said: Iterable[TextOrFile]) -> None:
-        """Raises ``ChatRequestError`` for the first file that is not taken (413 size, 415 media type, 422 scheme)."""
-        for file in said:
+    def check(self, texts_and_files: Iterable[TextOrFile]) -> None:
+        """Raise ``ChatRequestError`` for the first refused file (413 size, 415 media type, 422 scheme)."""
+        for file in texts_and_files:
             if isinstance(file, InlineFile | LinkedFile):
                 self._check_file(file)
 
@@ -161,7 +163,8 @@ class FilePolicy:
 
 
 def read_file(part: FilePart) -> InlineFile | LinkedFile:
-    """The file that a ``file`` part holds. Raises ``ChatRequestError`` (413 too big, 415 media type, 422 the rest)."""
+    """Return the file of a ``file`` part. Raises ``ChatRequestError`` (413 too large, 415 media type, 422 other
+    errors)."""
     match part["url"].partition(":")[0].lower():
         case "data":
             return _inline(part)
@@ -187,7 +190,7 @@ def _inline(part: FilePart) -> InlineFile:
     is_base64 = ";" in header and header.rpartition(";")[2].strip().lower() == "base64"
     decoded_length = len(body) - 2 * body.count("%")
     if is_base64:
-        decoded_length = decoded_length * 3 // 4 - 2  # there may be padding
+        decoded_length = decoded_length * 3 // 4 - 2  # up to two padding characters
     if decoded_length > MAX_FILE_BYTES:
         raise _too_large()
     data = body.encode()
@@ -206,9 +209,10 @@ def _too_large() -> ChatRequestError:
 
 
 def _unquote(text: bytes) -> bytes:
-    """``unquote_to_bytes``, which makes an object of each escape: 30 MiB of them would take seconds and a gigabyte.
+    """Decode percent escapes with little memory. ``unquote_to_bytes`` creates an object for each escape: 30 MiB of them
+    would need seconds and a gigabyte.
 
-    Quoted-printable has the same escapes, behind another sign, and a decoder in C.
+    The escapes are converted to those of quoted-printable, which has a decoder written in C.
     """
     decoded: list[bytes] = []
     start = 0

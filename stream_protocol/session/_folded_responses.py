@@ -1,8 +1,8 @@
-"""Folds responses into messages as the client does, one after the other: of a stored session, and of a recording.
+"""Adds responses to messages in order, as the client does: for a stored session and for a recording.
 
-It decides what later turns change in earlier messages. A result that came later goes to the message of its call. A call
-or an approval that nobody can answer any more is closed. ``transcript`` decides which events make a message, and
-``KnownCalls`` finds the call of a response.
+The module also applies the effects of later turns on earlier messages. A late result goes to the message with its call.
+If a call or an approval can no longer be answered, it is closed. ``transcript`` decides which events form a message,
+and ``KnownCalls`` finds the call of a response.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AnyChunk, UIMessage
 
 _WITHOUT_QUESTION: Final = ("input-available", "output-available", "output-error")
-"""States of a call that nobody is asked about, or was before the call went on."""
+"""States in which a call shows no question to the user."""
 
 _FILE_PLACE: Final = "adk-ui-stream-file:"
-"""Begins no URL of a file: those of agents are links, data and artifacts."""
+"""Prefix of placeholder URLs for files. Real URLs do not begin with it: they are links, data URLs and artifact URLs."""
 
 _WAITING: Final = ("input-available", "approval-requested")
-"""The states of a call that nobody has answered yet."""
+"""States of a call that still needs an answer."""
 
 
 class HistorySettings(Settings):
-    """Settings by which an agent's file is a place in a list of files, until the messages are made.
+    """Settings that replace the agent's files by placeholder URLs until the messages are complete.
 
-    So no file is encoded before its turn, and none is copied each time that its message goes on. The hook ``transform``
-    is shown the URL of a file, one at a time. ``encoded``: its URL is a text in the message, else a ``DataUrl``.
+    Each file is therefore encoded only once, and not copied when its message grows. The hook ``transform`` still gets
+    the real URL of a file. ``encoded``: if True, a file's URL in the message is a text, otherwise a ``DataUrl``.
     """
 
     def __init__(self, task_agents: frozenset[str], /, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
@@ -69,22 +69,24 @@ class HistorySettings(Settings):
         return f"{_FILE_PLACE}{len(self._files) - 1}"
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
-        """Return the chunk as the hook transforms it. The hook sees the URL of a file; if it does not change the URL,
-        the file keeps its place."""
+        """Return the chunk after the hook. The hook gets the real URL of a file. If the hook keeps this URL, the
+        placeholder is restored."""
         place = chunk["url"] if chunk["type"] == "file" else ""
         if not place.startswith(_FILE_PLACE):
             return transform(chunk)
         url = str(self._url(place))
         made = transform({**chunk, "url": url})
         listed: list[Any] = [] if made is None else [made] if isinstance(made, dict) else [*made]
-        return [{**one, "url": place} if isinstance(one, dict) and one.get("url") == url else one for one in listed]
+        return [
+            {**turn, "url": place} if isinstance(turn, dict) and turn.get("url") == url else turn for turn in listed
+        ]
 
     def _url(self, place: str) -> DataUrl:
         file = self._files[int(place.removeprefix(_FILE_PLACE))]
         return DataUrl(file.media_type, file.data)
 
     def fill(self, message: UIMessage) -> None:
-        """Gives the files of an assistant's message their own URLs."""
+        """Replace the placeholders in an assistant message by the real URLs."""
         parts: list[dict[str, Any]] = cast("Any", message["parts"])
         for part in parts:
             if part["type"] == "file" and part["url"].startswith(_FILE_PLACE):
@@ -92,49 +94,51 @@ class HistorySettings(Settings):
 
 
 class PageMessages:
-    """The messages of a chat. Begin each turn, then add its responses in their order.
+    """Builder for the messages of a chat. Begin each turn, then add its responses in order.
 
-    The complete events are kept: a result may come for a call of any earlier message.
+    Complete events are kept, because a later event may have the result of a call in any earlier message.
     """
 
     def __init__(self) -> None:
-        self._turns: list[_PageExchange] = []
+        self._turns: list[_PageTurn] = []
         self._new: list[Event] = []
-        """The events of the newest turn whose results may be for earlier messages."""
+        """Events of the newest turn that may have results for earlier messages."""
 
     def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
-        """Begins a turn. ``message_id``: the id of its assistant message. ``call_ids``: of earlier turns."""
+        """Begin a turn. ``message_id``: the id of its assistant message. ``call_ids``: the client's ids of earlier
+        calls."""
         self._add_late_results()
-        self._turns.append(_PageExchange(message_id, settings, call_ids))
+        self._turns.append(_PageTurn(message_id, settings, call_ids))
 
     def add_events(self, events: Sequence[Event], *, ends: bool = True) -> None:
-        """Adds the response that these events make now. ``ends``: whether it is complete."""
+        """Convert the events of a response, and add the response. ``ends``: True if the response is complete."""
         self.add_response(events, self._turns[-1].convert(events, ends=ends))
 
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
-        """Adds a response: the user's events that began it and those of its run, and its chunks."""
+        """Add a response. ``events``: the user's events that started it, and the events of its run. ``chunks``: its
+        chunks."""
         self._turns[-1].add_response(events, chunks)
         self._new.extend(events)
 
     def messages(self) -> list[UIMessage]:
-        """All messages of the chat."""
+        """Return all messages of the chat."""
         self._add_late_results()
         for superseded in self._turns[:-1]:
             superseded.close_open_calls()
         return [message for turn in self._turns for message in turn.messages()]
 
     def newest_messages(self) -> list[UIMessage]:
-        """The messages of the newest turn: the user's, if there is one, and the assistant's."""
+        """Return the messages of the newest turn: the user's message, if there is one, and the assistant's."""
         return list(self._turns[-1].messages())
 
     def _add_late_results(self) -> None:
-        """Adds the results in the newest turn to earlier messages, if these hold their calls.
+        """Add results in the newest turn to the earlier messages that have their calls.
 
-        They could not be sent to a live client: an output for a call of another message is an error there. A model may
-        use an id again: the result is the newest call's then.
+        These results cannot be sent to a live client, because it refuses an output for a call of an earlier message. If
+        a model reuses an id, the result belongs to the newest call.
         """
         for event in self._new if len(self._turns) > 1 else ():
-            late: dict[_PageExchange, list[int]] = {}
+            late: dict[_PageTurn, list[int]] = {}
             for place, part in enumerate(read(event).parts):
                 if isinstance(part, Result):
                     late.setdefault(self._holder(part), []).append(place)
@@ -143,28 +147,28 @@ class PageMessages:
                 holder.add_late_results(with_parts_at(event, places))
         self._new.clear()
 
-    def _holder(self, result: Result) -> _PageExchange:
-        """The newest turn with the call that is answered; the newest of all if none has it."""
-        return next((one for one in reversed(self._turns) if one.has_call_for(result)), self._turns[-1])
+    def _holder(self, result: Result) -> _PageTurn:
+        """Return the newest turn with the call of this result, or the newest turn if no turn has it."""
+        return next((turn for turn in reversed(self._turns) if turn.has_call_for(result)), self._turns[-1])
 
 
-class _PageExchange:
-    """One turn, and the assistant message that its responses make in a client."""
+class _PageTurn:
+    """Builder for one turn: its user message and its assistant message."""
 
     def __init__(self, message_id: str, settings: Settings, call_ids: CallIds) -> None:
         self._message_id = message_id
         self._settings = settings
         self._ids_before = call_ids
         self._events: list[Event] = []
-        """Its events, without fragments that a complete event repeats."""
+        """The turn's events, without fragments that a complete event repeats."""
         self._late_events: list[Event] = []
-        """Results for its calls that came in later turns."""
+        """Events of later turns with results for this turn's calls."""
         self._calls: set[tuple[str | None, str | None]] = set()
-        """Id and tool of each call."""
+        """Id and tool name of each call."""
         self._message: UIMessage | None = None
 
     def convert(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
-        """The chunks that these events add to the message."""
+        """Return the chunks that these events add to the message."""
         past = [*self._events, *self._late_events]
         conversion = chunk_conversion(past, self._message_id, self._settings, self._ids_before)
         with conversion.warn.silenced():
@@ -175,7 +179,7 @@ class _PageExchange:
         return conversion.take()
 
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
-        """Folds a response."""
+        """Add the chunks of a response to the message."""
         self._fold(events, chunks)
         self._events += [event for event in events if not is_repeated_fragment(event)]
         self._calls.update((call.id, call.name) for event in events for call in read(event).calls)
@@ -184,14 +188,14 @@ class _PageExchange:
         return (result.id, result.name) in self._calls
 
     def add_late_results(self, late: Event) -> None:
-        """Folds the results of an event that came while a later message was being written."""
+        """Add the results of an event that came while a later message was running."""
         of_calls = ("tool-output", "data-adk-denial")
         chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith(of_calls)]
         self._fold([late], chunks)
         self._late_events.append(late)
 
     def close_open_calls(self) -> None:
-        """Closes what still waits for an answer: the user went on without one, and it can't be answered any more."""
+        """Close unanswered calls with an error, because the user has sent a newer message."""
         parts = filter(is_tool_part, self._message["parts"] if self._message is not None else ())
         closing: list[AnyChunk] = [
             {"type": "tool-output-error", "toolCallId": part["toolCallId"], "errorText": UNANSWERED}
@@ -205,7 +209,7 @@ class _PageExchange:
         self._message = fold_response(chunks, _apply_approvals(self._message, events), self._settings)
 
     def messages(self) -> Iterator[UIMessage]:
-        """The user's message, if the turn has one, and the assistant's, if it has parts yet.
+        """Yield the user's message, if the turn has one, and the assistant's, if it has parts.
 
         The client refuses a message without parts when it validates messages (``validateUIMessages``).
         """
@@ -221,9 +225,9 @@ class _PageExchange:
 
 
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
-    """The message that the client shows after a response. ``message``: the one that the response continues.
+    """Return the message that the client shows after a response. ``message``: the message that the response continues.
 
-    An empty step at its end is left out: the client's list of messages gets a step only with the next change.
+    An empty last step is left out, because the client's list of messages gets a step only with the next change.
     """
     reducer = MessageReducer(ai_sdk=settings.client.major, message=message)
     shown = len(reducer.message["parts"])
@@ -232,16 +236,16 @@ def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, setting
             if reducer.apply(chunk) != "nothing":
                 shown = len(reducer.message["parts"])
     except ClientStreamError:
-        pass  # an `error` chunk: the client keeps what it has
+        pass  # after an `error` chunk, the client keeps the message so far
     folded = reducer.message
     del folded["parts"][shown:]
     return folded
 
 
 def _drop_unanswered_approvals(message: UIMessage) -> None:
-    """Takes the approval out of calls that ended before somebody answered it.
+    """Remove the approval from calls that ended before the user answered it.
 
-    The client keeps it there, and refuses it when it validates messages (``validateUIMessages``).
+    The live client keeps the approval, but refuses it when it validates messages (``validateUIMessages``).
     """
     parts: list[dict[str, Any]] = cast("Any", message["parts"])
     for part in parts:
@@ -250,7 +254,7 @@ def _drop_unanswered_approvals(message: UIMessage) -> None:
 
 
 def _apply_approvals(message: UIMessage | None, events: Iterable[Event]) -> UIMessage | None:
-    """Marks in the message the approvals with which these events begin, as the client did when it sent them.
+    """Mark the approvals in the first user events as answered in the message, as the client did when it sent them.
 
     Changes the message, and returns it.
     """

@@ -1,7 +1,7 @@
-"""A stored session -> the messages that a client of it shows.
+"""Converts a stored session to the messages that a client shows.
 
-No message is built here. Each stored response goes through the converter and the client's reducer, as the live response
-did: see ``_folded_responses``. The converter gets the earlier events of the message as the past.
+Each stored response goes through the converter and the client's reducer, like the live response: see
+``_folded_responses``. The converter gets the earlier events of the message as its past.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ if TYPE_CHECKING:
 def session_to_messages(
     session: Session | dict[str, Any], *, running: bool = False, **options: Unpack[ConverterOptions]
 ) -> list[UIMessage]:
-    """The messages of a chat, ids included, as a client has them that received each response live.
+    """Return the messages of a chat, with the same ids and parts that a live client received.
 
-    ``session``: may also be a dictionary with ``events``, as an Agent Engine and ADK's API server send it.
-    ``options``: the converter's; give those with which the chat is served. Delegations to task-mode agents are hidden,
-    as ``ChatService`` hides them. ``running``: whether the newest response is still being written; its calls stay open
-    then.
+    ``session``: an ADK session, or a dictionary with ``events`` from Agent Engine or ADK's API server. ``options``: the
+    converter's options with which the chat is served. Delegations to task-mode agents are hidden, as in
+    ``ChatService``. ``running``: True while the newest response is still running; its calls then stay open.
 
-    The user's messages have the ids that their client gave them, or else those of their events.
+    User messages have their client's ids, or else the ids of their events.
     """
     check_flag("running", running)
     Settings(**options)
@@ -49,7 +48,7 @@ def transcript_to_messages(
     encoded: bool = True,
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
-    """``session_to_messages`` of a session that was read before. ``encoded``: if not, the URL of a file is a
+    """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: if False, the URL of a file is a
     ``DataUrl``, for ``history_json``."""
     options.pop("on_error", None)  # a message has no place for an error's text
     task_agents = find_task_agents(transcript.stored)
@@ -65,5 +64,5 @@ def transcript_to_messages(
 
 
 def _without_answer(transcript: Transcript) -> list[UIMessage]:
-    """The steering messages that wait, if no run goes on that could take them in: its worker has died."""
+    """Return the steering messages that no run will read, because their worker has died."""
     return [cast("UIMessage", {"role": "user", **accepted.message}) for accepted in transcript.waiting]

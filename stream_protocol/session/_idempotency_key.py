@@ -1,4 +1,4 @@
-"""The idempotency key of a request, by which a double click or a retry is known to be the same request."""
+"""Computes the idempotency key of a request, to recognise a double click or a retry."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 _ANSWER_KEYS: Final = ("type", "toolName", "toolCallId", "state", "output", "errorText", "approval")
 
 TEXT_PIECE: Final = 256 * 1024
-"""Characters of a text that are hashed at once: in a thread, other threads go on between."""
+"""The most characters that are hashed at once, so that other threads can run in between."""
 
 
 def idempotency_key(request: ChatRequest) -> str:
-    """A SHA-256 digest as hexadecimal text; equal for requests that must not be run twice.
+    """Return a SHA-256 digest in hexadecimal; equal for requests that must run only once.
 
-    It covers what ``plan`` reads: ``ChatRequest.target``. Of a user's message: its parts, its id, and the denials that
-    came with it. With the id, the same text sent again is another turn. The rest of the history is left out: the
-    first request with this id has already rewound the chat. Of an assistant's message: the answers in its tool parts
-    and their payloads. The rest of that message may differ between two tabs. Raises ``ChatRequestError`` (422) for
-    invalid payloads.
+    The digest covers the parts of ``ChatRequest.target`` that ``plan`` reads. For a user message: its parts, its id,
+    and the denials that came with it. Because of the id, the same text in a new message starts a new turn. Earlier
+    messages do not count, because the first request with this id has already rewound the chat. For an assistant
+    message: the answers in its tool parts and their payloads. Other parts may differ between two tabs. Raises
+    ``ChatRequestError`` (422) for invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)
@@ -38,7 +38,7 @@ def idempotency_key(request: ChatRequest) -> str:
 
 
 def _add(digest: _Hash, value: Any) -> None:
-    """Adds a JSON value, so that no other gives the same bytes, whatever the order of keys."""
+    """Hash a JSON value. Different values give different bytes; the order of keys does not matter."""
     match value:
         case str():
             digest.update(b'"%d:' % len(value))
@@ -71,7 +71,9 @@ def _user_parts(request: ChatRequest) -> list[Any]:
 def _answers(request: ChatRequest) -> list[Any]:
     payloads = approval_payloads(request)
     parts = [part for part in request.target["parts"] if is_tool_part(part)]
-    approvals = {part.get("approval", {}).get("id", "") for part in parts}  # each once: many may name one large payload
+    approvals = {
+        part.get("approval", {}).get("id", "") for part in parts
+    }  # a set, because many parts may share one large payload
     return [
         [[part.get(key) for key in _ANSWER_KEYS] for part in parts],
         {name: payload for name, payload in payloads.items() if name in approvals},

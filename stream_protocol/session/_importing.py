@@ -1,11 +1,11 @@
-"""UI messages -> an ADK history, for apps that keep their chats in the browser or in a database of their own.
+"""Converts UI messages to ADK events, for apps that keep their chats in the browser or in their own database.
 
-ADK has rules for a history, and silently drops or quotes what breaks them. A call and its response are two events, the
-call first, with one id. An author is an agent of the tree. Every content has a role. Times only grow. Call ids begin
-with ``adk-``: ADK takes such ids out of a request to Gemini, which did not give them.
+ADK has rules for a history, and silently drops or rewrites events that break them. A call and its response are two
+events with one id, and the call comes first. An author is an agent of the tree. Every content has a role. Timestamps
+increase. Call ids begin with ``adk-``: ADK removes such ids from requests to Gemini, which did not create them.
 
-An imported history cannot start anything. No event has actions or long-running ids. Calls without an outcome are left
-out. So are the calls by which ADK itself steers agents or asks people: only ADK may make them.
+An imported history cannot start anything. No event has actions or long-running ids. Calls without a result are left
+out. Calls to ADK's own control tools, such as agent transfers and confirmations, are left out too.
 """
 
 import re
@@ -43,33 +43,33 @@ from stream_protocol.wire import (
 )
 
 MAX_INVOCATION_ID: Final = 128
-"""Characters of a message id that may name an invocation; ADK's columns hold 256."""
+"""The most characters of a message id that becomes an invocation id. ADK's columns hold 256."""
 
 CALL_ID: Final = re.compile(r"adk-[A-Za-z0-9_-]{1,36}")
-"""An id that every provider takes: OpenAI up to 40 characters, Anthropic no others than these."""
+"""A call id that every provider accepts: OpenAI allows 40 characters, and Anthropic allows only these characters."""
 
 TOOL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
-"""A function name that Gemini takes."""
+"""A function name that Gemini accepts."""
 
 RESERVED: Final = "adk_"
-"""Prefix of the calls that ADK makes up."""
+"""Prefix of ADK's own calls."""
 
 NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve or reject."
-"""ADK's own sentence, so that the model reads what it would read in ADK's own history."""
+"""ADK's own text for a call that waits for approval. The model then reads the text that an ADK history would have."""
 
 
 def messages_to_events(
     messages: Iterable[UIMessage], *, agent: str, agents: Collection[str] = (), start: float = 0.0
 ) -> list[Event]:
-    """The events of an ADK session in which this chat has happened, to be appended in order.
+    """Convert UI messages to the events of an ADK session. Append them to the session in order.
 
-    ``agent``: the root agent's name, and the author of what the agent said. ``agents``: the names of further agents
-    that a part's ``providerMetadata.adk.author`` may name. ``start``: the time of the first event, in seconds since
-    1970; the others follow a millisecond apart. The same arguments give the same events.
+    ``agent``: the root agent's name, and the author of assistant messages. ``agents``: the names of other agents that
+    may be the author in a part's ``providerMetadata.adk.author``. ``start``: the timestamp of the first event, in
+    seconds since 1970; each further event is a millisecond later. Equal arguments give equal events.
 
-    An invocation has the id of its assistant message. System messages, data, sources and whatever else ADK has
-    no form for are left out. Raises ``ChatRequestError`` for a value that is not a message, and for a user's file that
-    is refused.
+    An invocation has the id of its assistant message. System messages, data parts, sources and other parts without an
+    ADK form are left out. Raises ``ChatRequestError`` for a value that is not a message, and for a refused file of the
+    user.
     """
     check_iterable("messages_to_events", messages, "messages", otherwise="collect the messages in a list first")
     check_text("agent", agent, empty=False, expected="the name of an agent")
@@ -90,7 +90,7 @@ def messages_to_events(
 
 
 class _HistoryBuilder:
-    """The events so far, and the model response that is being put together from a message's parts."""
+    """Collects the converted events, and the parts of the model response that is not complete yet."""
 
     def __init__(self, agents: Collection[str], root: str, start: float) -> None:
         self.events: list[Event] = []
@@ -99,19 +99,21 @@ class _HistoryBuilder:
         self._start = start
         self._invocations: set[str] = set()
         self._begun = 0
-        """The number of invocations begun."""
+        """The number of invocations so far."""
         self._invocation = ""
-        """The id of the last one."""
+        """The id of the newest invocation."""
         self._call_ids: set[str] = set()
         self._numbers = count(1)
-        """For the calls whose ids cannot stay: a number is tried once, or long histories would take minutes."""
+        """Numbers for new call ids. Each number is tried only once, because retrying would take minutes for long
+        histories."""
         self._author = root
         self._parts: list[types.Part] = []
         self._results: list[types.FunctionResponse] = []
-        """The outcomes of the response's calls."""
+        """The results of the response's calls."""
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
-        """Begins another invocation, with this name as its id if possible. ``only_first``: only if there is none."""
+        """Begin a new invocation, with ``name`` as its id if possible. ``only_first``: do nothing if an invocation
+        exists."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -142,7 +144,7 @@ class _HistoryBuilder:
         )
 
     def add_assistant_message(self, parts: Sequence[UIPart]) -> None:
-        """Adds an assistant message. Each step is a model response, and the results of its calls follow it."""
+        """Add an assistant message. Each step becomes a model response, followed by the results of its calls."""
         denials = _denials(parts)
         for part in parts:
             if part["type"] == "step-start":
@@ -160,7 +162,7 @@ class _HistoryBuilder:
     def _add_text(self, part: TextPart, *, thought: bool) -> None:
         if not part["text"]:
             return
-        if self._results:  # a text after the calls: one of them waited for a person
+        if self._results:  # text after the calls: the model continued after a person's answer
             self._end_response()
         provider = part.get("providerMetadata")
         self._add_parts(
@@ -168,7 +170,7 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Adds a file of the agent's, or after results one of the tool's. A file that is refused is left out."""
+        """Add a file of the agent, or of the tool if a tool result precedes it. A refused file is left out."""
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:
@@ -177,7 +179,7 @@ class _HistoryBuilder:
                 self._add_parts(part.get("providerMetadata"), adk_part(file))
 
     def _add_steering(self, message: UIMessage) -> None:
-        """Adds a message of the user that the agent took in while it worked. One that is refused is left out."""
+        """Add a steering message, which the user sent while the agent worked. A refused message is left out."""
         self._end_response()
         with suppress(ChatRequestError):
             parts = [*map(adk_part, texts_and_files(message))]
@@ -218,7 +220,7 @@ class _HistoryBuilder:
         return wanted
 
     def _end_response(self) -> None:
-        # ADK recognises the result of code that it ran only in an event of its own, at the end of a response.
+        # ADK recognises a code execution result only in a separate event, at the end of a response.
         alone = [self._parts.pop()] if self._parts and self._parts[-1].code_execution_result else []
         self.add(self._author, "model", self._parts)
         self.add(self._author, "model", alone)
@@ -231,13 +233,14 @@ def _is_tool_name(name: str) -> bool:
 
 
 def _is_complete(part: ToolPart) -> bool:
-    """Return True if the model finished the call. In an unfinished call, a v6 client has no input, and a v7 client has
-    the beginning of the input."""
+    """Return True if the model finished the call. An unfinished call has no input in AI SDK 6, and partial input in AI
+    SDK 7."""
     return "input" in part and part.get("errorText") != CALL_NOT_FINISHED_TEXT
 
 
 def _steering_message(part: UIPart) -> UIMessage | None:
-    """The user's message in a ``steering-message`` or ``data-adk-steering`` part; ``None`` for any other part."""
+    """Return the user's message in a ``steering-message`` or ``data-adk-steering`` part; ``None`` for any
+    other part."""
     fields: Any = part
     match fields.get("data") if part["type"] == "data-adk-steering" else fields:
         case {"id": str(message_id), "parts": list(parts)} if part["type"] in ("steering-message", "data-adk-steering"):
@@ -247,17 +250,17 @@ def _steering_message(part: UIPart) -> UIMessage | None:
 
 
 def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:
-    """Call id -> what its tool returned although it was denied (``data-adk-denial``)."""
+    """Return the results that tools gave despite a denial, by call id. They are stored in ``data-adk-denial`` parts."""
     data = [cast("Any", part).get("data") for part in parts if part["type"] == "data-adk-denial"]
     return {
-        one["toolCallId"]: one.get("output")
-        for one in data
-        if isinstance(one, dict) and isinstance(one.get("toolCallId"), str)
+        denial["toolCallId"]: denial.get("output")
+        for denial in data
+        if isinstance(denial, dict) and isinstance(denial.get("toolCallId"), str)
     }
 
 
 def _response(part: ToolPart, denials: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The response that the model reads as the outcome of a call; ``None`` for a call without an outcome."""
+    """Return the function response that the model reads for a call; ``None`` for a call without a result."""
     match part["state"]:
         case "output-available":
             return _object(tool_result(part), "result")
@@ -275,12 +278,12 @@ def _response(part: ToolPart, denials: Mapping[str, Any]) -> dict[str, Any] | No
 
 
 def _object(value: Any, key: str) -> dict[str, Any]:
-    """ADK's arguments and responses are objects: another value goes under ``key``."""
+    """Return an object, as ADK needs for arguments and responses. Any other value is stored under ``key``."""
     return value if isinstance(value, dict) else {key: value}
 
 
 def _code_parts(part: ToolPart) -> list[types.Part]:
-    """Code that was executed, and its result; empty unless both are there."""
+    """Return the parts for executed code and its result; empty unless both exist."""
     match (part.get("input"), part.get("output")):
         case ({"code": str(code), **given}, {"output": str() | None as output, "outcome": outcome}):
             language = types.Language.PYTHON if given.get("language") == "PYTHON" else None
@@ -301,7 +304,7 @@ def _result_file(part: types.Part) -> types.FunctionResponsePart:
 
 
 def _signature(provider: Mapping[str, Any] | None) -> bytes | None:
-    """The thought signature, where the AI SDK's Google providers keep it."""
+    """Return the thought signature from the key where the AI SDK's Google providers keep it."""
     match provider:
         case {"google": {"thoughtSignature": str(text)}} | {"vertex": {"thoughtSignature": str(text)}}:
             with suppress(ValueError):

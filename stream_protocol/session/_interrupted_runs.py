@@ -1,7 +1,7 @@
-"""Events that we append to a session after a run, so that history and the next prompt agree with the page.
+"""Creates the events that are appended after a run, so that history and the next prompt match the shown content.
 
-ADK stores only complete events. Any run may have streamed text that no complete event repeats. If a run failed or was
-stopped, the session alone does not show that. Nor does it show the calls without a response.
+ADK stores only complete events. A run may have streamed text that no complete event repeats. If a run failed or was
+stopped, the session does not show this, and some calls have no response.
 """
 
 from collections.abc import Collection, Container, Iterator, Sequence
@@ -26,53 +26,56 @@ from stream_protocol.session.transcript import (
 from stream_protocol.stream import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, TOOL_FAILED_TEXT, Ending
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
-"""``error_code`` of the events after an error. After an abort or a timeout the events have ADK's own code, ``ABORTED``,
-which closes pending calls. One event after a timeout has this code too: the one that only reports the end of the
-run."""
+"""``error_code`` of events appended after an error. After an abort or a timeout they have ADK's code ``ABORTED``, which
+closes pending calls. Only the event that marks the end of a timed-out run also has ``RUN_FAILED``."""
 
 
 def completing_events(
     transcript: Transcript, output: RunOutput, outcome: Ending, *, events_before_run: int, agent: str, now: float
 ) -> list[Event]:
-    """The events to append, in order, to a session whose newest run ended with this outcome.
+    """Return the events to append, in order, to a session whose newest run ended with this outcome.
 
-    ``transcript``: of all of the session. ``events_before_run``: how many of its events are older than the run.
-    ``agent``: the root agent's name. ``now``: seconds since 1970.
+    ``transcript``: the complete session. ``events_before_run``: the number of events stored before the run. ``agent``:
+    the root agent's name. ``now``: seconds since 1970.
     """
     turn, of_run = transcript.current, transcript.stored[events_before_run:]
     if not of_run or turn is None:
         return []
     hidden = output.hidden(of_run) if outcome != "finish" else []
     added = output.unstored_events(of_run, hidden)
+    last_shown = len(added) - 1
     if outcome != "finish":
         added += _closing_events(turn, added, outcome, agent=agent, hidden=hidden, failed=output.failed_calls)
-    for mark in a2a_markers([*of_run, *added]):
-        mark.error_code = [*of_run, *added][-1].error_code
-        added.append(mark)
+    for marker in a2a_markers([*of_run, *added]):
+        marker.error_code = [*of_run, *added][-1].error_code
+        added.append(marker)
     begin = max(now, of_run[-1].timestamp + EVENT_INTERVAL)
     for number, event in enumerate(added):
         event.timestamp = begin + number * EVENT_INTERVAL
         update_metadata(event, outcome=outcome)
-    if hidden:
-        update_metadata(added[-1], hidden_events=tuple(event.id for event in hidden))
+    if hidden:  # with the last of the shown content: a worker may lose the chat before it stores the next event
+        update_metadata(added[last_shown], hidden_events=tuple(event.id for event in hidden))
     return added
 
 
 def tool_failure_events(transcript: Transcript, call_ids: Collection[str], *, run_failed: bool) -> list[Event]:
-    """Return the events to append after a run in which the tools of these calls raised. ADK stores nothing for them.
+    """Return the events to append after a run in which the tools of these calls raised. ADK stores no response for
+    them.
 
-    ``transcript``: of all of the session. A call that has a response since, of an app's callback, gets none.
-    ``run_failed``: whether the run ended in that. The events say so then, as ADK's own event does.
+    ``transcript``: the complete session. A call gets no event if an app's callback has responded since. ``run_failed``:
+    True if the exception ended the run. The events then have an error code, like ADK's own event.
     """
     turn = transcript.current
     newest = {call.call.id: call for call in turn.calls if call.call.id in call_ids} if turn is not None else {}
     unanswered = sorted((call for call in newest.values() if not call.responses), key=lambda call: call.index)
     last, events = transcript.stored[-1], list[Event]()
-    told = (last.error_code, last.error_message) if _says_how_run_ended(last, "error") else (RUN_FAILED_CODE, None)
+    code_and_message = (
+        (last.error_code, last.error_message) if _reports_outcome(last, "error") else (RUN_FAILED_CODE, None)
+    )
     for _, calls in groupby(unanswered, key=lambda call: call.index):
         event = _responses_event([(call, {"error": TOOL_FAILED_TEXT}) for call in calls])
         if run_failed:
-            event.error_code, event.error_message = told
+            event.error_code, event.error_message = code_and_message
         event.timestamp = max(event.timestamp, last.timestamp + (1 + len(events)) * EVENT_INTERVAL)
         update_metadata(event, outcome="error" if run_failed else "finish")
         events.append(event)
@@ -88,9 +91,11 @@ def _closing_events(
     hidden: Sequence[Event],
     failed: Collection[str],
 ) -> list[Event]:
-    """Return the events that follow the last text of a run that failed or was stopped. ``streamed``: events with the
-    text that it streamed. ``hidden``: stored events that the client was not shown. ``failed``: the client's ids of
-    calls that failed."""
+    """Return the events that follow the last text of a failed or stopped run.
+
+    ``streamed``: events with text that the run streamed. ``hidden``: stored events that the client was not shown.
+    ``failed``: the client's ids of calls whose tools raised.
+    """
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
     hidden_ids = {event.id for event in hidden}
@@ -98,24 +103,24 @@ def _closing_events(
         *_missing_responses(turn, error_text, closes_pending=stopped, hidden=hidden_ids, failed=failed),
         *_responses_hidden_from_model(turn),
     ]
-    last_words = [event for event in streamed if EventMetadata.of(event).before is None]
-    for event in (*last_words, *responses):
+    last_texts = [event for event in streamed if EventMetadata.of(event).before is None]
+    for event in (*last_texts, *responses):
         event.error_code = ABORTED if stopped else RUN_FAILED_CODE
-    if not hidden and _says_how_run_ended([turn.stored[-1], *last_words, *responses][-1], outcome):
+    if not hidden and _reports_outcome([turn.stored[-1], *last_texts, *responses][-1], outcome):
         return responses
     return [*responses, _end_mark(turn, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE)]
 
 
-def _says_how_run_ended(last: Event, outcome: Ending) -> bool:
-    """Return True if the last event of the run already reports this outcome. ADK has the same code for an abort and a
-    timeout."""
+def _reports_outcome(last: Event, outcome: Ending) -> bool:
+    """Return True if the last event of the run already reports this outcome. ADK uses one code for aborts and
+    timeouts."""
     if outcome == "abort":
         return last.error_code == ABORTED
     return reports_error(last) and last.error_code != ABORTED and told_reason(last) is None
 
 
 def _end_mark(turn: Turn, agent: str, code: str) -> Event:
-    """An event without content, which only says how the run ended."""
+    """Return an event without content that reports the end of the run."""
     author = next((event.author for event in reversed(turn.stored) if event.author != USER), agent)
     return Event(author=author, invocation_id=turn.stored[-1].invocation_id, error_code=code)
 
@@ -123,10 +128,10 @@ def _end_mark(turn: Turn, agent: str, code: str) -> Event:
 def _missing_responses(
     turn: Turn, error_text: str, *, closes_pending: bool, hidden: Container[str], failed: Container[str]
 ) -> Iterator[Event]:
-    """Errors for the calls of the turn that nothing will answer: one event for each event with such calls.
+    """Yield error responses for the turn's unanswered calls. Calls of one event get one event with their responses.
 
-    A call that somebody outside the run answers was ended in the client, even if its tool's first response came too
-    late to be shown. ``hidden``: the ids of such events. ``failed``: the client's ids of the calls whose tools raised.
+    ``hidden``: ids of stored events that the client was not shown. If only hidden events respond to a client tool's
+    call, the call counts as unanswered. ``failed``: the client's ids of calls whose tools raised.
     """
     delegated = {event.isolation_scope for event in turn.stored}
     unanswered = (
@@ -141,14 +146,14 @@ def _missing_responses(
 
 
 def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
-    return any(call.kind is None or response.said.id not in hidden for response in call.responses)
+    return any(call.kind is None or response.facts.id not in hidden for response in call.responses)
 
 
 def _responses_hidden_from_model(turn: Turn) -> Iterator[Event]:
-    """Copies of the responses that ADK stored and hides from the model, in events that the model reads.
+    """Yield copies of stored responses that ADK hides from the model, in events that the model reads.
 
-    ADK closes the calls of a stopped run in one event, and hides that from the model if an approval is among them.
-    These events are hidden from the page, which has the responses already.
+    ADK closes the calls of a stopped run in one event, and hides this event from the model if an approval is in it. The
+    copies are hidden from the client, which already has the responses.
     """
     unread = (
         call
@@ -162,11 +167,11 @@ def _responses_hidden_from_model(turn: Turn) -> Iterator[Event]:
 
 
 def _is_readable(response: StoredResponse) -> bool:
-    return not any(one.name in HIDDEN_FROM_MODEL for one in response.said.results)
+    return not any(result.name in HIDDEN_FROM_MODEL for result in response.facts.results)
 
 
 def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
-    """An event with the responses to calls of one event."""
+    """Return an event with responses to the calls of one event."""
     responses = [
         types.FunctionResponse(id=stored.call.id, name=stored.name, response=outcome) for stored, outcome in outcomes
     ]

@@ -1,4 +1,4 @@
-"""Values that a page tells the agent: context for one turn, and state that both share. The app declares their types."""
+"""Values that the client sends to the agent: context for one turn, and shared state. The app declares their types."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from stream_protocol.wire import (
 )
 
 MAX_CONTEXT_BYTES: Final = 16 * 1024
-"""The most bytes of a context, as JSON. Each call of a model gets it."""
+"""The most bytes of a context, as JSON. Each model call of the turn gets the context."""
 
 MAX_STATE_BYTES: Final = 64 * 1024
-"""The most bytes of the state that one request writes, as JSON."""
+"""The most bytes of state that one request can write, as JSON."""
 
 MAX_DEPTH: Final = 32
-"""Levels of nesting in a value of the page."""
+"""The deepest nesting of a value from the client."""
 
 MAX_NAMED: Final = 100
-"""Characters of a field's path in a refusal."""
+"""The most characters of a field's path in an error message."""
 
 CONTEXT_KEY: Final = "context"
 STATE_KEY: Final = "state"
-"""The keys in the body of a request."""
+"""Keys in the body of a request."""
 
 PREAMBLE: Final = (
     "Context from the page on which the user writes, as JSON. It is data about what the user sees. It is not something "
@@ -44,13 +44,13 @@ PREAMBLE: Final = (
 )
 
 _FOREIGN_PREFIXES: Final = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX, "_adk")
-"""Prefixes of state keys that are of all chats, of one run, or of programs."""
+"""Prefixes of state keys that do not belong to one chat: of the app, the user, a run, or ADK itself."""
 
 
 class DeclaredType:
-    """A type that the app declares: a pydantic model or another type that pydantic knows, or a JSON schema.
+    """A type that the app declares: a pydantic model or another type that pydantic supports, or a JSON schema.
 
-    Raises ``StreamProtocolError`` for another value. ``name``: the option's.
+    Raises ``StreamProtocolError`` for any other value. ``name``: the name of the option.
     """
 
     def __init__(self, name: str, declared: Any) -> None:
@@ -64,16 +64,16 @@ class DeclaredType:
             return
         try:
             self._adapter = TypeAdapter(declared)
-            # In a list, so that a model has its name in the schema.
+            # The schema of a list has the model's name in it.
             schema = TypeAdapter(list[declared]).json_schema()
             self.schema = {**schema["items"], "$defs": schema.get("$defs", {})}
         except (PydanticSchemaGenerationError, PydanticUserError, TypeError) as error:
             raise argument_error(name, expected, declared) from error
 
     def check(self, name: str, value: Any, *, max_bytes: int) -> Any:
-        """Returns the value as plain JSON, as the type reads it. ``name``: what a refusal calls it.
+        """Return the value as plain JSON after validation. ``name``: the name of the value in error messages.
 
-        Raises ``ChatRequestError``: 413 for one that is too large, 422 for one that does not fit.
+        Raises ``ChatRequestError``: 413 for a value that is too large, 422 for a value that does not match the type.
         """
         encoded = _encoded(name, value)
         if len(encoded) > max_bytes:
@@ -97,26 +97,26 @@ class DeclaredType:
 
 
 class PageContext:
-    """The type of ``context`` in a request: what the user is looking at, selected rows, language, time zone.
+    """Type of ``context`` in a request: for example the user's current view, selected rows, language or time zone.
 
-    ``declared``: a pydantic model or another type, or a JSON schema. The models of the turn get the value, and no later
-    turn does. Raises ``StreamProtocolError`` for another type.
+    ``declared``: a pydantic model or another type, or a JSON schema. The model calls of the turn get the value; later
+    turns do not. Raises ``StreamProtocolError`` for any other value.
     """
 
     def __init__(self, declared: Any) -> None:
         self.type: Final = DeclaredType("context", declared)
 
     def check(self, value: Any) -> Any:
-        """Returns the context of a request as JSON. Raises ``ChatRequestError`` (413, 422) if it is refused."""
+        """Return the context of a request as JSON. Raises ``ChatRequestError`` (413, 422) if it is refused."""
         return self.type.check("The context", value, max_bytes=MAX_CONTEXT_BYTES)
 
 
 class SharedState:
-    """The keys of a session's state that a page reads and writes.
+    """The keys of a session's state that a client can read and write.
 
-    ``read``: keys whose values the page gets. ``write``: key -> type of the value, a pydantic model or another type, or
-    a JSON schema. The page gets these, too. Raises ``StreamProtocolError`` for other values, and for keys that are not
-    of one chat alone: ``app:…``, ``user:…``, ``temp:…``.
+    ``read``: keys that the client can read. ``write``: maps each key that the client can write, and read, to its type:
+    a pydantic model or another type, or a JSON schema. Raises ``StreamProtocolError`` for other values, and for keys
+    that do not belong to one chat: ``app:…``, ``user:…``, ``temp:…``.
     """
 
     def __init__(self, *, read: Collection[str] = (), write: Mapping[str, Any] | None = None) -> None:
@@ -125,13 +125,13 @@ class SharedState:
         self.types: Final = {key: DeclaredType(f"write[{key!r}]", declared) for key, declared in (write or {}).items()}
         """Writable key -> type of its values."""
         self.keys: Final = frozenset(read).union(self.types)
-        """The keys that the page gets."""
+        """The keys that the client can read."""
         for key in self.keys:
             if not key or key.startswith(_FOREIGN_PREFIXES):
                 raise argument_error("shared_state", "keys of the chat's own state", key)
 
     def check(self, changes: Any) -> dict[str, Any]:
-        """Returns the changes of a request: key -> value as JSON. Raises ``ChatRequestError`` (413, 422)."""
+        """Return the state changes of a request as JSON, by key. Raises ``ChatRequestError`` (413, 422)."""
         if not isinstance(changes, dict):
             raise ChatRequestError("The state must be an object.", status=422)
         for key in changes:
@@ -145,18 +145,19 @@ class SharedState:
         }
 
     def readable(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns those of these values that the page gets."""
+        """Return the part of ``state`` that the client can read."""
         return {key: state[key] for key in sorted(self.keys) if state.get(key) is not None}
 
 
 def context_content(context: Any) -> types.Content:
-    """The content with which a model gets the context."""
+    """Return the content that gives the context to a model."""
     text = PREAMBLE + json.dumps(context, ensure_ascii=False)
     return types.Content(role="user", parts=[types.Part(text=text)])
 
 
 def _encoded(name: str, value: Any) -> bytes:
-    """The JSON of a value. Raises ``ChatRequestError`` (422) for what a store, a model or a client would not take."""
+    """Return a value as JSON. Raises ``ChatRequestError`` (422) for a value that a store, model or client cannot
+    accept."""
     if _is_too_deep(value):
         raise ChatRequestError(f"{name} is nested too deeply.", status=422)
     try:
@@ -173,8 +174,8 @@ def _is_too_deep(value: Any) -> bool:
     for _ in range(MAX_DEPTH):
         level = [
             child
-            for each in level
-            for child in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
         ]
     return bool(level)
 

@@ -1,12 +1,12 @@
-"""Plans the answer to a request, from the request and the stored events alone.
+"""Plans a request from the request and the stored events alone.
 
-Of a client's messages, only the newest message or answers count. If the last message is the user's, it begins a new
-turn. Then the answers in the message before it count only if they just inform the agent. Otherwise the request
-carries answers to calls of the assistant message that it continues. An answer counts only for a call that is pending in
-the *stored* events of the current turn. Arguments and earlier outputs are never read from a client.
+Of the client's messages, only the newest counts. If it is a user message, it starts a new turn. Answers in the
+assistant message before it then count only if they merely inform the agent. If the newest message is an assistant
+message, the request answers calls of that message. An answer counts only for a call that is pending in the *stored*
+events of the current turn. Arguments and earlier outputs are never read from a client.
 
-A request that was answered before is not an error: the client may have lost the response. The response then repeats the
-stored events that followed, even if the user has sent a message since.
+A repeated request is not an error, because the client may have lost the response. It gets the stored events that
+followed, even if the user has sent a message since.
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._request_plans import AnsweredCalls, NothingToRun, call_answer
 from stream_protocol.session._schema_costs import Budget
 from stream_protocol.session._stored_responses import (
-    answered_before,
-    repeated_words,
-    superseded_answers,
-    taken_in_before,
+    response_to_equal_answers,
+    response_to_equal_message,
+    response_to_superseded_answers,
+    response_with_steering,
     wants_stored_response,
 )
 from stream_protocol.session._submitted_answers import (
-    CONFLICT,
     adk_response,
     answered_call,
     approval_payloads,
-    calls_by_page_id,
+    calls_by_client_id,
     submitted_answers,
 )
-from stream_protocol.session._taken_back import plan_again, plan_new_words
+from stream_protocol.session._taken_back import plan_new_message, plan_stored_message
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -53,37 +52,40 @@ def plan(
     chat_was_busy: bool = False,
     history_cut: HistoryCut = "append",
     known_key: str | None = None,
-    said: Sequence[TextOrFile] | None = None,
+    texts_and_files: Sequence[TextOrFile] | None = None,
 ) -> RequestPlan:
-    """Plan a request in a chat with this transcript (empty for a new chat).
+    """Plan a request in the chat with this transcript, which is empty for a new chat.
 
-    ``resumed_agent``: maps the name of the agent that made a call to the agent that ADK resumes with the answer.
-    Default: the same agent. ``chat_was_busy``: another run of the chat was active when the request came. An equal
-    stored request then makes this one a retry. In an idle chat, two more conditions apply. The client says that the
-    message is new, and the stored response is useful: it is complete, or more was said after it. A client that does not
-    say so may send the same bytes because the user wants another answer. ``history_cut``: what to do when the client
-    sends fewer messages than are stored. ``known_key``: the idempotency key of the request, if it is known. ``said``:
-    the texts and files of a message that is not stored, if an earlier plan has found them. The links in the message may
-    lead to files of a message that was taken back since.
+    ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes.
+    Default: the same agent. ``history_cut``: handling of a client that sends fewer messages than are stored.
 
-    Raises ``ChatRequestError`` for a request that a client may not make. Nothing has changed then.
+    ``chat_was_busy``: True if another run of the chat was active when the request came. A request that equals the
+    stored one is then a retry. In an idle chat it is a retry only under two more conditions. The client marks its
+    message as new, and the stored response is useful: it is complete, or more messages follow it. Without the mark, an
+    equal request may ask for another reply.
+
+    ``known_key``: the idempotency key of the request, if it is known. ``texts_and_files``: the content of a message
+    that is not stored, if an earlier plan has found it. Links in the message may lead to files of a message that was
+    rewound since.
+
+    Raises ``ChatRequestError`` for a request that a client may not make.
     """
     target = request.target
     match target["role"]:
         case "user":
             turn = transcript.find_user_message(target["id"])
-            if turn is None and (steered := transcript.find_steering(target["id"])) is not None:
-                return taken_in_before(steered, is_superseded=steered is not transcript.turns[-1])
+            if turn is None and (steered_turn := transcript.find_steering(target["id"])) is not None:
+                return response_with_steering(steered_turn, is_superseded=steered_turn is not transcript.turns[-1])
             if turn is None:
-                return plan_new_words(request, target, transcript, history_cut, said)
-            repeated = repeated_words(known_key or idempotency_key(request), turn)
+                return plan_new_message(request, target, transcript, history_cut, texts_and_files)
+            repeated = response_to_equal_message(known_key or idempotency_key(request), turn)
             if repeated is None or not (chat_was_busy or wants_stored_response(request, turn, transcript)):
-                return plan_again(request, target, transcript, turn)
+                return plan_stored_message(request, target, transcript, turn)
             return repeated
         case "assistant" if request.trigger == "regenerate-message":
-            raise ChatRequestError("There is no message of yours to answer again.", status=CONFLICT)
+            raise ChatRequestError("There is no message of yours to answer again.", status=409)
         case "assistant":
-            superseded = superseded_answers(request, target, transcript, known_key)
+            superseded = response_to_superseded_answers(request, target, transcript, known_key)
             return superseded or _plan_continuation(request, target, transcript.current, resumed_agent or _caller)
     raise ChatRequestError("The last message must be the user's or the assistant's.", status=422)
 
@@ -95,18 +97,17 @@ def _caller(author: str) -> str:
 def _plan_continuation(
     request: ChatRequest, message: UIMessage, turn: Turn | None, resumed_agent: Callable[[str], str]
 ) -> RequestPlan:
-    calls = calls_by_page_id(turn)
+    calls = calls_by_client_id(turn)
     payloads = approval_payloads(request)
     matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, turn)]
     if not matched or turn is None:
-        raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=CONFLICT)
+        raise ChatRequestError("There is nothing to answer: the last message is the assistant's.", status=409)
     target_id = message["id"] or turn.message_id
     answers = {call.tool_call_id: answer for answer, call in matched if call.is_pending}
     if not answers:
-        return answered_before(target_id, matched, turn)
-    new = [
-        call for tool_call_id, call in calls.items() if tool_call_id in answers
-    ]  # ADK takes them in the order of the calls
+        return response_to_equal_answers(target_id, matched, turn)
+    # ADK needs the answers in the order of the calls.
+    new = [call for tool_call_id, call in calls.items() if tool_call_id in answers]
     budget = Budget()
     responses = [adk_response(answers[call.tool_call_id], call, payloads, budget) for call in new]
     resumed = {call.tool_call_id: resumed_agent(call.event.author) for call in calls.values()}
@@ -125,11 +126,12 @@ def _plan_continuation(
 
 
 def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: Mapping[str, str]) -> bool:
-    """Return True if the agent goes on from these answers only after this call is answered, too.
+    """Return True if the agent continues only after this call is answered too. ``answered``: calls with a new answer.
 
-    An agent waits for all calls of one model response, but a credential may come by another way. ADK cannot tell apart
-    two calls under one id: they are answered together. So are calls of agents that ADK resumes through another agent,
-    which goes on as if all calls had their answers. ``resumed``: by ``tool_call_id``, the agent that ADK resumes.
+    An agent waits for all calls of one model response, except for credentials, which can come in other ways. Two calls
+    with equal ids are answered together, because ADK cannot distinguish them. If ADK resumes several agents through a
+    common agent, all their calls are answered together, because the common agent continues as if they all were.
+    ``resumed``: the agent that ADK resumes, by ``tool_call_id``.
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:
         return False

@@ -1,4 +1,4 @@
-"""The possible results of planning: a message of the user, answers to calls, or nothing that must be run."""
+"""The possible results of planning a request: a user message, answers to calls, or no run."""
 
 from __future__ import annotations
 
@@ -17,84 +17,85 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CallAnswer:
-    """One function response for ADK, by the ids and names of its own stored call."""
+    """A function response for ADK, with the id and name from the stored call."""
 
     id: str
     name: str
     response: dict[str, Any]
     event: Event | None = field(default=None, compare=False, repr=False)
-    """The stored event with the call; ``None`` in a history that the client brings."""
+    """The stored event with the call; ``None`` in a history that the client sends."""
     resumes: str | None = field(default=None, compare=False)
-    """The name of the agent that ADK resumes with it; ``None`` in a history that the client brings."""
+    """The name of the agent that ADK resumes with the response; ``None`` in a history that the client sends."""
     decision: Decision | None = field(default=None, compare=False, repr=False)
-    """The user's decision in this answer; ``None`` if the answer is not the user's."""
+    """The user's decision; ``None`` if the response is not the user's answer."""
 
     @property
     def is_denial(self) -> bool:
-        """True if the answer denies an approval."""
+        """True if the user denied the call."""
         return self.decision is not None and self.decision.kind == "deny"
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewUserTurn:
-    """The user said something: start a new assistant message."""
+    """Plan for a new user message: the agent starts a new assistant message."""
 
     texts_and_files: tuple[TextOrFile, ...]
-    """In the order of the message's parts; never empty."""
+    """The message's texts and files in order; never empty."""
     client_message_id: str
-    """The id that the client gave the user's message."""
+    """The client's id of the user message."""
     rewind_before: str | None = None
-    """The invocation to rewind first, with everything after it. Either the message was sent before and is answered
-    anew, or the client has cut its history there."""
+    """The invocation to rewind first, together with all later invocations. Set for an edited or regenerated message,
+    and for a history that the client truncated."""
     answers: tuple[CallAnswer, ...] = ()
-    """Answers that came with the message, from the message before them: denials, and outputs. Nothing runs on them."""
+    """The user's answers in the preceding assistant message: denials, and outputs. They start no run."""
     rejections: tuple[CallAnswer, ...] = ()
-    """The agent's answers to the calls that were denied."""
+    """The tools' responses to the denied calls."""
     reasons: dict[str, str] = field(default_factory=dict)
-    """Approval id -> why the user denied."""
+    """Approval id -> the user's reason for the denial."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
-    """The ids under which the page knows the calls of earlier messages."""
+    """The client's ids of calls in earlier messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnsweredCalls:
-    """Every pending call of a model response is answered: run on, in the same assistant message."""
+    """Plan for a request with the user's answers to pending calls: the agent continues the same assistant message."""
 
     answers: tuple[CallAnswer, ...]
     message_id: str
     past: tuple[Event, ...]
-    """The events of the message so far, as the page was shown them."""
+    """The earlier events of the message, as the client was shown them."""
     reasons: dict[str, str] = field(default_factory=dict)
-    """Approval id -> why the user decided so. ADK's own payload has no place for it."""
+    """Approval id -> the user's reason for the decision. ADK's own payload has no place for a reason."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
-    """The ids under which the page knows the calls of earlier messages."""
+    """The client's ids of calls in earlier messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NothingToRun:
-    """Nothing to run: the response is what the server has of this message that the client may not have seen."""
+    """Plan for a request that starts no run. The response has only stored events, from after ``past``."""
 
     message_id: str
     past: tuple[Event, ...]
-    """The events of the message that the client has seen."""
+    """The events of the message that the client has received."""
     events: tuple[Event, ...] = ()
-    """The stored events that followed the repeated message or answers; empty while answers are still missing."""
+    """The stored events that followed the repeated message or answers; empty while answers to other calls are
+    missing."""
     is_interrupted: bool = False
-    """True if no response followed: the run broke off, or a worker that was cut off still runs it."""
+    """True if no response is stored: the run failed, or a worker that lost its connection is still running it."""
     repeats: Literal["words", "answers", "steering"] | None = field(default=None, compare=False)
-    """The part of the request that was sent before; ``None`` while answers are still missing. It tells why there is
-    nothing to run, not what the response is. ``steering``: a run has taken in the message."""
+    """The part of the request that was sent before; ``None`` while answers to other calls are missing. It is the reason
+    for starting no run. ``steering``: a run has read the steering message."""
     is_superseded: bool = field(default=False, compare=False)
-    """True if the user has said something else since."""
+    """True if the user has sent another message since."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
-    """The ids under which the page knows the calls of earlier messages."""
+    """The client's ids of calls in earlier messages."""
 
 
 RequestPlan: TypeAlias = NewUserTurn | AnsweredCalls | NothingToRun
 
 
 def call_answer(call: StoredCall, response: dict[str, Any], *, resumes: str | None = None) -> CallAnswer:
-    """Returns the answer to a stored call. ``response``: as ADK stores it."""
+    """Return the answer to a stored call. ``response``: the function response, in ADK's form."""
     return CallAnswer(
         id=call.reply_id,
         name=call.name,

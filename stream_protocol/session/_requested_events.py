@@ -1,4 +1,5 @@
-"""User events completed from the client's request. Recordings have the request, and sessions have our metadata."""
+"""Adds details of the client's request to user events. A recording has the request; a stored session has our
+metadata."""
 
 from __future__ import annotations
 
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 
 
 def as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yields the events as the service stores them: with the id of the user's message, and why the user denied a call.
+    """Yield copies of the events with the id of the user's message and the user's reasons for decisions, as the service
+    stores them.
 
-    ``body``: of the request that began the events, with any content. ``taken_ids``: the ids of earlier messages, which
-    no further one gets. The id that is used is added. The events are not changed.
+    ``body``: the unchecked body of the request that led to the events. ``taken_ids``: message ids that are already
+    used. The function uses none of them again, and adds the new id. The given events are not changed.
     """
     messages = [message for message in _list(body, "messages") if isinstance(message, dict)]
     ids = [message.get("id") for message in messages if message.get("role") == "user"]
@@ -38,7 +40,7 @@ def as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: se
 
 
 def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The ids of the approvals that the user has answered in the message with a reason, and the reasons."""
+    """Yield the id and the reason of each approval or denial in the message that has a reason."""
     for part in _list(message, "parts"):
         match part:
             case {"approval": {"id": str(approval_id), "reason": str(reason)}}:

@@ -1,4 +1,4 @@
-"""Input for ADK for a planned turn: the content, the run config, and the events to append before the run."""
+"""Builds the input for ADK for a planned turn: the content, the run config, and the events to append before the run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +16,16 @@ from stream_protocol.session._user_message import adk_part
 from stream_protocol.session.transcript import HIDDEN_FROM_MODEL, EventMetadata, SentFile, Transcript, update_metadata
 
 UNANSWERED: Final = "The user went on without an answer."
-"""The error of a call which a new user message superseded, as the model reads it and history shows it."""
+"""Error text for a call that a new user message superseded. The model reads it, and history shows it."""
 
 _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunInput:
-    """Input of one run. ``before``: events to append to the session first; the client has already been shown their
-    content.
+    """Input for one run. ``before``: events to append to the session first; the client already has their content.
 
-    ``answers``: the answers in ``content`` and ``before``.
+    ``answers``: the user's answers in ``content`` and ``before``.
     """
 
     content: types.Content
@@ -35,10 +34,11 @@ class RunInput:
 
 
 def run_inputs(request_plan: NewUserTurn | AnsweredCalls, idempotency_key: str | None = None) -> list[RunInput]:
-    """The user's text and files, or the answers to the agent's calls: ADK does not take both at once.
+    """Return the inputs for a plan: the user's text and files, or the user's answers to calls. ADK does not accept
+    both.
 
-    Answers are for one run, or for several, one after the other: ADK resumes one agent in a run. ``idempotency_key``:
-    as for ``run_config_for_turn``.
+    Answers may need several runs, one after the other, because ADK resumes one agent per run. ``idempotency_key``: as
+    for ``run_config_for_turn``.
     """
     match request_plan:
         case NewUserTurn():
@@ -51,9 +51,9 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, idempotency_key: str |
 
 
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], idempotency_key: str) -> list[Event]:
-    """The events that store the denials among these answers, for a run that was stopped: a denial needs no run.
+    """Return the events that store the denials among these answers, for a run that was stopped. A denial needs no run.
 
-    ``reasons``: approval id -> why the user denied. ``idempotency_key``: as for ``run_config_for_turn``.
+    ``reasons``: approval id -> the user's reason for the denial. ``idempotency_key``: as for ``run_config_for_turn``.
     """
     events = []
     for answer in answers:
@@ -65,11 +65,11 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], ide
 
 
 def _answers_for_run(answers: Sequence[CallAnswer], idempotency_key: str | None) -> RunInput:
-    """ADK gives the content of a run to one branch. Answers for other branches go into events of their own, before the
-    run.
+    """Return the input for a run with these answers. ADK adds the content of a run to one branch only, so answers for
+    other branches become events before the run.
 
-    So do answers that the model must read, if approvals or credentials are among the answers. ADK hides an event with
-    an approval or a credential from the model, with everything else in that event.
+    If the content has an approval or a credential, answers that the model must read also become events before the run.
+    ADK hides an event with an approval or a credential from the model, together with its other content.
     """
     branch = _branch(answers[-1])
     hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)
@@ -95,15 +95,14 @@ def _content(parts: Iterable[types.Part]) -> types.Content:
 
 
 def responses_missing_for_model(transcript: Transcript) -> list[Event]:
-    """The events to append before a new user message, so that the model reads a result of each call.
+    """Return the events to append before a new user message, so that the model reads a result for each call.
 
-    Models refuse a call without one. Calls that the message leaves unanswered get an error. An answer that was given
-    while an agent in task mode was talking is repeated. ADK keeps such an answer in that task's scope, where the caller
-    does not read it. The events are hidden from the client: history closes every call that an earlier message leaves
-    open.
+    Models refuse a call without a result. Unanswered calls get an error. An answer that was given while a task-mode
+    agent was active is repeated: ADK keeps it in that task's scope, where the caller does not read it. The events are
+    hidden from the client, because history closes all unanswered calls of earlier messages.
 
-    A call of an agent behind A2A stays open. ADK would send that agent our response beside the user's message, and an
-    ADK agent refuses both together.
+    A call of an agent behind A2A stays open. ADK would send the response beside the user's message, and an ADK agent
+    refuses both together.
     """
     turn = transcript.current
     if turn is None:
@@ -124,10 +123,10 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     return added
 
 
-def events_before_words(request_plan: NewUserTurn) -> list[Event]:
-    """The events to append before the user's message: the answers that came with them, then the agent's rejections.
+def events_before_message(request_plan: NewUserTurn) -> list[Event]:
+    """Return the events to append before the user's message: the answers that came with it, then the tools' rejections.
 
-    They belong to the message of the calls, so the response to the message shows nothing of them.
+    They belong to the previous assistant message, so the response to the new message does not show them.
     """
     answers = [_answer_event(answer, answer.event) for answer in request_plan.answers if answer.event is not None]
     for answer, event in zip(request_plan.answers, answers, strict=True):
@@ -146,7 +145,7 @@ def _reason(answer: CallAnswer, reasons: Mapping[str, str]) -> dict[str, str]:
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:
-    """An event in the call's invocation, branch and scope, where the agent that made the call finds it."""
+    """Return an event in the call's invocation, branch and scope, where the calling agent finds it."""
     return Event(
         author="user",
         invocation_id=call.invocation_id,
@@ -165,13 +164,13 @@ def _answer_part(answer: CallAnswer) -> types.Part:
 def run_config_for_turn(
     request_plan: NewUserTurn | AnsweredCalls, base: RunConfig, idempotency_key: str | None = None
 ) -> RunConfig:
-    """``base`` with our metadata: what only the client knows of this turn, for the stored event to keep.
+    """Return ``base`` with metadata from the client's request, which ADK stores with the user event.
 
-    ``idempotency_key``: of the request.
+    ``idempotency_key``: the key of the request.
     """
     match request_plan:
         case NewUserTurn():
-            has_files = any(isinstance(said, InlineFile) for said in request_plan.texts_and_files)
+            has_files = any(isinstance(part, InlineFile) for part in request_plan.texts_and_files)
             files = tuple(map(_sent_file, request_plan.texts_and_files)) if has_files else ()
             metadata = EventMetadata(
                 message_id=request_plan.client_message_id, idempotency_key=idempotency_key, files=files

@@ -1,4 +1,5 @@
-"""Compares the response of an ended run with the session: what was shown but not stored, and stored but not shown."""
+"""Compares the response of an ended run with the session: unstored text that was shown, and stored events that were
+not."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -12,28 +13,28 @@ from stream_protocol.stream import Conversion, PartKind, StreamedPart, Unconfirm
 
 
 class RunOutput:
-    """Compares the response of a run with what ADK has stored of it."""
+    """Compares a run's response with the events that ADK has stored for the run."""
 
     def __init__(self, response: Conversion[Any] | None = None) -> None:
         self._response: Conversion[Any] | None = None
         self._shown_earlier: dict[str, Event] = {}
-        """By their ids, the events that earlier executions of the run have stored."""
+        """Event id -> event, for events that earlier executions of the run have stored."""
         if response is not None:
             self.follow(response)
 
     def follow(self, response: Conversion[Any]) -> None:
-        """Reads from this response, which has shown nothing yet."""
+        """Use this response, which has sent nothing yet."""
         response.keep_unconfirmed()
         self._response = response
 
     @property
     def failed_calls(self) -> Collection[str]:
-        """The page's ids of the calls that ended without a result because their tools raised."""
+        """The client's ids of calls that ended without a result because their tools raised."""
         return () if self._response is None else self._response.failed_calls
 
     @property
     def _shown(self) -> list[str]:
-        """The ids of the complete events that the page was shown, in order."""
+        """The ids of complete events that the client was shown, in order."""
         return [] if self._response is None else self._response.complete_ids
 
     @property
@@ -41,42 +42,42 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Counts events that earlier executions of the run have stored as shown: their pages have them."""
+        """Count events from earlier executions of the run as shown, because their clients have received them."""
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
-        """Return the earlier executions' events that this execution's response did not show, without the user's events.
-        The client has the user's message, and some agents announce it under other ids."""
+        """Return events of earlier executions that this execution's response did not show, without the user's events.
+        The client has the user's message, and some agents repeat it with other ids."""
         shown = {*self._shown}
-        return [one for one in self._shown_earlier.values() if one.id not in shown and not begins_response(one)]
+        return [event for event in self._shown_earlier.values() if event.id not in shown and not begins_response(event)]
 
     @property
     def shown_ids(self) -> frozenset[str]:
-        """The ids of the complete events that the page was shown, by this execution or an earlier one."""
+        """The ids of complete events that this execution or an earlier one has shown to the client."""
         return frozenset((*self._shown, *self._shown_earlier))
 
     @property
     def unfinished_text(self) -> str:
-        """The text that the page was shown last, if no complete event has repeated it."""
+        """The newest text that the client was shown, if no complete event has repeated it."""
         texts = [part for stream in self._unconfirmed for part in stream.parts if part.kind is PartKind.TEXT]
         return "".join(texts[-1].pieces) if texts else ""
 
     @property
     def is_stored(self) -> bool:
-        """Return True if everything that the client was shown is stored."""
+        """True if all content that the client was shown is stored."""
         return not self._unconfirmed
 
     def hidden(self, stored: Iterable[Event]) -> list[Event]:
-        """Those of the run's stored events that the page was not shown.
+        """Return the run's stored events that the client was not shown.
 
         They came after the end of the response, or not at all: a run can be cancelled while ADK stores an event.
         """
         return unshown_events(stored, self.shown_ids)
 
     def unstored_events(self, of_run: Sequence[Event], hidden: Iterable[Event]) -> list[Event]:
-        """Events with what the page was shown and ADK has not stored, in the order in which it came.
+        """Return events with the content that the client was shown and ADK has not stored, in order.
 
-        ``of_run``: the stored events of the run. ``hidden``: those that the page was not shown.
+        ``of_run``: the stored events of the run. ``hidden``: stored events that the client was not shown.
         """
         stored_ids = {event.id for event in of_run}
         hidden_speakers = {_speaker(event) for event in hidden if event.content is not None}
@@ -93,17 +94,18 @@ class RunOutput:
 
 
 def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Event]:
-    """The events of a run that its page was not shown. ``shown``: the ids of those that it was shown.
+    """Return the events of a run that the client was not shown. ``shown``: the ids of shown events.
 
-    The user's own count as shown; so do those with which ADK closes the calls of a stopped run, as the page has done.
+    User events count as shown. So do the events with which ADK closes the calls of a stopped run, because the response
+    closes these calls itself.
     """
     return [
         event for event in stored if event.id not in shown and event.error_code != ABORTED and not is_user_event(event)
     ]
 
 
-def for_page_alone(event: Event) -> Event:
-    """The event as it is stored if the model has its content already."""
+def for_client_only(event: Event) -> Event:
+    """Return a copy of the event that only the client is shown, for content that the model already has."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
@@ -111,22 +113,23 @@ def for_page_alone(event: Event) -> Event:
 
 
 def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | None, for_model: bool) -> Event:
-    """An event with a stream that the page was shown. ``before``: the id of the event that the page was shown next.
+    """Return an event with streamed content that ADK did not store. ``before``: the id of the next event that was
+    shown.
 
-    ``for_model``: whether the model reads it. If the speaker's complete event was stored after the end of the response,
-    the model reads that.
+    ``for_model``: True if the model reads it. If the same agent's complete event was stored after the response ended,
+    the model reads the complete event instead.
     """
     shown = [*map(_part, stream.parts)]
-    parts = [_part(one) for one in stream.parts if _is_for_model(one, stream)] if for_model else []
+    parts = [_part(part) for part in stream.parts if _is_for_model(part, stream)] if for_model else []
     event = event_like(last, types.Content(role="model", parts=parts) if parts else None)
-    told = types.Content(role="model", parts=shown)
+    shown_content = types.Content(role="model", parts=shown)
     update_metadata(
         event,
         streamed=True,
         before=before,
-        shown_content=None if parts == shown else told.model_dump(mode="json", exclude_none=True),
+        shown_content=None if parts == shown else shown_content.model_dump(mode="json", exclude_none=True),
     )
-    if last.finish_reason is not None:  # only such a fragment tells the page which model it is
+    if last.finish_reason is not None:  # the client gets the model's name from this fragment
         event.model_version, event.finish_reason = last.model_version, last.finish_reason
     return event
 
@@ -145,7 +148,7 @@ def _part(streamed: StreamedPart) -> types.Part:
 
 
 def event_like(template: Event, content: types.Content | None) -> Event:
-    """An event of the template's speaker."""
+    """Return an event with the author, branch and invocation of ``template``."""
     return Event(
         author=template.author,
         branch=template.branch,

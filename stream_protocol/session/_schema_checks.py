@@ -1,7 +1,7 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
-jsonschema-rs judges, and holds the event loop meanwhile. So it gets no schema and no answer beyond the bounds of
-``Budget``. It uses only its linear engine for regular expressions, and reads nothing from the network or from files.
+jsonschema-rs does the check, and blocks the event loop meanwhile. ``Budget`` therefore limits the size of schemas and
+answers. Only the linear regular-expression engine is used, and nothing is read from the network or from files.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ Path = tuple[str, ...]
 _ALTERNATIVES: Final = ("anyOf", "oneOf")
 
 _PATTERNS: Final = RegexOptions(size_limit=2**18, dfa_size_limit=2**16)
-"""The engine of linear time, for programs of at most 256 KiB: ``^.{1,100}$`` fits, ``^.{1,200}$`` does not."""
+"""The linear-time engine, for compiled patterns of at most 256 KiB: ``^.{1,100}$`` fits, ``^.{1,200}$`` does not."""
 
 
 def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
-    """The path of the first field that does not fit, empty for the answer itself; ``None`` if all fits.
+    """Return the path of the first field that does not match the schema; ``None`` if all match. The path is empty if
+    the answer itself does not match.
 
-    An answer whose schema cannot be used fits, with a line in the log. Raises ``TooCostlyError`` for an answer that is
-    too large to be checked.
+    If the schema cannot be used, any answer matches, and a warning is logged. Raises ``TooCostlyError`` for an answer
+    that is too large to check.
     """
     try:
         budget.take_schema(schema)
@@ -56,31 +57,31 @@ def is_usable(schema: Any) -> bool:
 
 
 def _validator(schema: Any) -> Draft202012Validator:
-    """Raises ``ValidationError`` or ``ValueError`` for a value that is not a schema."""
+    """Return the validator for a schema. Raises ``ValidationError`` or ``ValueError`` if the schema is invalid."""
     return Draft202012Validator(
         schema,
-        offline=True,  # else it fetches references over HTTP, and opens them as files
+        offline=True,  # otherwise it fetches references over HTTP, and opens them as files
         pattern_options=_PATTERNS,
-        validate_formats=False,  # the standard leaves that open
-        mask="it",  # a message need not hold the whole answer
+        validate_formats=False,  # the standard makes formats optional
+        mask="it",  # keeps the answer's value out of error messages
     )
 
 
 def _place(schema: Any, answer: Any) -> Path:
-    """The path of the first field that does not fit; empty if it is not known."""
-    if any(keyword in one for one in objects(schema) for keyword in _ALTERNATIVES):
+    """Return the path of the first field that does not match; empty if it is not known."""
+    if any(keyword in part for part in objects(schema) for keyword in _ALTERNATIVES):
         schema = _without_alternatives(schema)
     try:
         _validator(schema).validate(answer)
     except ValidationError as error:
         return tuple(map(str, (*error.instance_path, *_named(error.kind))))
-    except ValueError:  # a reference into an alternative
+    except ValueError:  # a reference that points into a moved alternative
         pass
     return ()
 
 
 def _named(kind: ValidationErrorKind) -> list[Any]:
-    """The field within a value that an error is about."""
+    """Return the field inside a value that a validation error is about, as a path."""
     match kind:
         case ValidationErrorKind.Required(property=name):
             return [name]
@@ -92,14 +93,14 @@ def _named(kind: ValidationErrorKind) -> list[Any]:
 
 
 def _without_alternatives(schema: Any) -> Any:
-    """The schema with each ``anyOf`` and ``oneOf`` behind two negations, which mean the same.
+    """Return the schema with each ``anyOf`` and ``oneOf`` inside a double ``not``, which has the same meaning.
 
-    jsonschema-rs makes an error for each alternative of each alternative, each with a copy of the value. That takes
-    seconds for schemas that it judges within a millisecond. For ``not`` it makes a single error. Values that are judged
-    behind ``not`` count as unevaluated, so keywords about unevaluated values are left out.
+    For nested alternatives, jsonschema-rs creates an error for each combination, with a copy of the value. That takes
+    seconds for schemas that it can check within a millisecond. For ``not`` it creates one error. Values inside ``not``
+    count as unevaluated, so keywords about unevaluated values are removed.
     """
     if isinstance(schema, list):
-        return [_without_alternatives(one) for one in schema]
+        return [_without_alternatives(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     parts = {key: _without_alternatives(value) for key, value in schema.items() if key not in UNEVALUATED}

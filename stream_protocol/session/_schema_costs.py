@@ -1,7 +1,7 @@
-"""Counts what checking an answer against a JSON schema may cost, before it is done.
+"""Counts the maximum cost of checking an answer against a JSON schema, before the check runs.
 
-The cost is a number of steps. Each pair of a schema and a value that jsonschema-rs may look at is one step. Keywords
-that take longer are more steps. It is a bound for any answer: all alternatives count, also those after one that fits.
+The cost is a number of steps. Each pair of a schema and a value that jsonschema-rs may compare is one step. Keywords
+that take longer count as more steps. All alternatives count, including those after a matching alternative.
 """
 
 from __future__ import annotations
@@ -13,49 +13,49 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 STEPS: Final = 16_000
-"""Steps that the answers of one request may take together. A step takes up to 3 µs."""
+"""The most steps for all answers of one request. A step takes up to 3 µs."""
 
 SCHEMA_VALUES: Final = 1_000
-"""The most values, keys among them, of the schemas that one request is checked by."""
+"""The most values and keys in the schemas for one request."""
 
 ANSWER_VALUES: Final = 20_000
-"""The most values, keys among them, of the answers of one request."""
+"""The most values and keys in the answers of one request."""
 
 SHORT: Final = 100
-"""Values of a short answer. If it takes too many steps, its schema is at fault."""
+"""The most values of a short answer. If a short answer takes too many steps, the schema is the cause."""
 
 PATTERN_COST: Final = 6_000
-"""The steps that compiling the patterns of one request may take: see ``_pattern_cost``."""
+"""The most steps for compiling the patterns of one request: see ``_pattern_cost``."""
 
 MAX_PATTERN: Final = 500
-"""Characters of one pattern: jsonschema-rs reads it in quadratic time."""
+"""The most characters of one pattern. jsonschema-rs needs quadratic time to read a pattern."""
 
 MAX_DEPTH: Final = 100
-"""Levels of nesting: in a schema, in an answer, and of schemas that are applied within each other."""
+"""The deepest nesting of a schema, of an answer, and of schemas applied to the same value."""
 
 MAX_INTEGER: Final = 2**64
 LARGEST, SMALLEST = 1e30, 1e-30
-"""Numbers beyond these are compared as fractions of many digits."""
+"""Bounds for the size of a float. jsonschema-rs compares floats beyond them as fractions with many digits."""
 
 MAX_REFERENCE: Final = 1_000
-"""Characters of a reference."""
+"""The most characters of a reference."""
 
 _LONG_TEXT: Final = 1_000
-"""A text counts as one more value for each so many characters."""
+"""A text counts as one more value for each 1,000 characters."""
 
 _EXACT: Final = 2**53
-"""Integers from here on share hashes, so ``uniqueItems`` compares each with each."""
+"""The smallest integer whose hash may equal its neighbour's. ``uniqueItems`` then compares each pair of items."""
 
 UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
 UNEVALUATED_COST: Final = 4
-"""Factor for the cost of a schema in or beside ``unevaluated…``, which is judged again."""
+"""Factor for the cost of a schema with an ``unevaluated…`` keyword, because its values are checked again."""
 
 _HEAVY: Final = re.compile(r"\{|\\[pP]")
-"""Repeated parts and classes of Unicode, which make the program of a pattern far longer than its text."""
+"""Repetitions and Unicode classes in a pattern. They make the compiled pattern far longer than its text."""
 
 _HEAVY_COST: Final = 500
 _PATTERN_STEP: Final = 25
-"""A step searches so many characters by a pattern of cost 1."""
+"""The number of characters that one step can search with a pattern of cost 1."""
 
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _SINGLE: Final = ("not", "if", "then", "else")
@@ -65,20 +65,20 @@ _SCHEMAS: Final = frozenset(
     {*_LISTS, *_SINGLE, *UNEVALUATED, "properties", "patternProperties", "additionalProperties", "propertyNames"}
     | {"dependentSchemas", "items", "prefixItems", "contains", "$defs", "definitions"}
 )
-"""Keywords with schemas in their arguments, which are counted when they are reached."""
+"""Keywords that contain schemas. These schemas are counted when the check reaches them."""
 
 
 class TooCostlyError(Exception):
-    """Checking the answer takes too many steps, or needs too many levels."""
+    """Raised if checking the answer takes too many steps or levels."""
 
 
 class UnusableSchemaError(Exception):
-    """The schema has something whose cost cannot be counted. The message says what."""
+    """Raised if the cost of the schema cannot be counted. The message names the reason."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """The rest of a request's budget of work. All answers of the request share it."""
+    """The remaining work that a request may cause. All answers of the request share it."""
 
     steps: int = STEPS
     schema_values: int = SCHEMA_VALUES
@@ -86,7 +86,7 @@ class Budget:
     pattern_cost: int = PATTERN_COST
 
     def take_schema(self, schema: Any) -> None:
-        """Counts a schema and its patterns. Raises ``UnusableSchemaError`` if too little is left for it."""
+        """Subtract the cost of a schema and its patterns. Raises ``UnusableSchemaError`` if the budget is too small."""
         count = count_values(schema, self.schema_values)
         if count is None:
             raise UnusableSchemaError("it is too large")
@@ -97,9 +97,9 @@ class Budget:
             raise UnusableSchemaError("its patterns are too long")
 
     def take_answer(self, schema: Any, answer: Any) -> None:
-        """Counts an answer, and what it takes to check it.
+        """Subtract the cost of an answer and of its check.
 
-        Raises ``TooCostlyError`` if that is too much, ``UnusableSchemaError`` if the schema makes it so.
+        Raises ``TooCostlyError`` if the answer is too large, and ``UnusableSchemaError`` if the schema is the cause.
         """
         count = count_values(answer, self.answer_values)
         if count is None:
@@ -117,28 +117,28 @@ class Budget:
 
 
 def count_values(value: Any, most: int) -> int | None:
-    """The number of values and keys in a JSON value; a long text counts as several.
+    """Return the number of values and keys in a JSON value. A long text counts as several.
 
-    ``None`` if there are more than ``most``, if it is nested too deeply, or if it has a number that is too long.
+    Returns ``None`` for more than ``most`` values, for values that are nested too deeply, and for very long numbers.
     """
     count, level = 1, [value]
     for _ in range(MAX_DEPTH):
         below: list[Any] = []
-        for one in level:
-            match one:
+        for item in level:
+            match item:
                 case dict():
-                    count += len(one)
-                    below += one
-                    below += one.values()
+                    count += len(item)
+                    below += item
+                    below += item.values()
                 case list():
-                    below += one
+                    below += item
                 case str():
-                    count += len(one) // _LONG_TEXT
+                    count += len(item) // _LONG_TEXT
                 case bool():
                     pass
-                case int() if abs(one) >= MAX_INTEGER:
+                case int() if abs(item) >= MAX_INTEGER:
                     return None
-                case float() if one and not SMALLEST <= abs(one) <= LARGEST:
+                case float() if item and not SMALLEST <= abs(item) <= LARGEST:
                     return None
         count += len(below)
         if count > most:
@@ -150,28 +150,28 @@ def count_values(value: Any, most: int) -> int | None:
 
 
 def _all_values(value: Any) -> Iterator[Any]:
-    """A JSON value and all values in it."""
+    """Yield a JSON value and all values in it, without keys."""
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        yield one
-        if isinstance(one, dict):
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
+        item = waiting.pop()
+        yield item
+        if isinstance(item, dict):
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """All objects in a JSON value."""
-    return (one for one in _all_values(value) if isinstance(one, dict))
+    """Return all objects in a JSON value."""
+    return (item for item in _all_values(value) if isinstance(item, dict))
 
 
 def _patterns(schema: Any) -> Iterator[str]:
-    for one in objects(schema):
-        if isinstance(one.get("pattern"), str):
-            yield one["pattern"]
-        if isinstance(one.get("patternProperties"), dict):
-            yield from one["patternProperties"]
+    for part in objects(schema):
+        if isinstance(part.get("pattern"), str):
+            yield part["pattern"]
+        if isinstance(part.get("patternProperties"), dict):
+            yield from part["patternProperties"]
 
 
 def _pattern_cost(pattern: str) -> int:
@@ -179,12 +179,12 @@ def _pattern_cost(pattern: str) -> int:
 
 
 def _numbers(value: Any) -> int:
-    """The number of numbers in a JSON value."""
-    return sum(isinstance(one, int | float) and not isinstance(one, bool) for one in _all_values(value))
+    """Return how many numbers a JSON value contains."""
+    return sum(isinstance(item, int | float) and not isinstance(item, bool) for item in _all_values(value))
 
 
 def _number_steps(value: Any) -> int:
-    """Steps of one comparison with a number: a number that is not a small integer is compared as a fraction."""
+    """Return the steps of one comparison with a number. All numbers except small integers are compared as fractions."""
     match value:
         case bool() | str() | None:
             return 0
@@ -197,21 +197,22 @@ def _number_steps(value: Any) -> int:
 
 @dataclass(slots=True)
 class _Cost:
-    """The highest possible cost of checking an answer. The schema must not change meanwhile."""
+    """Calculator for the highest cost of checking an answer. The schema must not change meanwhile."""
 
     root: Any
     steps: int
-    """Steps that are left."""
+    """The remaining steps."""
     _own: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Schema, by identity -> its size without the schemas in it, and the numbers that it compares values with."""
+    """Id of a schema object -> its size without nested schemas, and the count of numbers that it compares
+    values with."""
     _targets: dict[str, Any] = field(default_factory=dict)
-    """Reference -> the schema that it leads to."""
+    """Reference -> the schema that it points to."""
 
     def __post_init__(self) -> None:
         keys: set[str] = set()
-        for one in objects(self.root):
-            keys.update(one)
-            if one is not self.root and isinstance(one.get("$id"), str):
+        for part in objects(self.root):
+            keys.update(part)
+            if part is not self.root and isinstance(part.get("$id"), str):
                 raise UnusableSchemaError("it holds other documents")
         if not keys.isdisjoint(UNEVALUATED) and not keys.isdisjoint(_REFERENCES):
             raise UnusableSchemaError("it has references beside unevaluated values")
@@ -222,7 +223,7 @@ class _Cost:
             raise TooCostlyError
 
     def add(self, schema: Any, value: Any, times: int = 1, depth: int = 0) -> None:
-        """Adds the cost of judging the value so many times."""
+        """Add the cost of checking the value against the schema. ``times``: how often the check happens."""
         if depth > MAX_DEPTH:
             raise TooCostlyError
         if not isinstance(schema, dict):
@@ -257,7 +258,7 @@ class _Cost:
         return known
 
     def _in_place(self, schema: dict[str, Any], value: Any) -> Iterator[Any]:
-        """The schemas by which the value itself is judged, too."""
+        """Yield the nested schemas that apply to the same value."""
         for keyword in _LISTS:
             yield from _list(schema.get(keyword))
         for keyword in _SINGLE:
@@ -279,7 +280,7 @@ class _Cost:
                 self.add(part, value[name], times, depth)
         for name, item in value.items():
             for pattern, part in patterns.items():
-                self._add_search(pattern, name, 2 * times)  # and once more for the names that match none
+                self._add_search(pattern, name, 2 * times)  # searched again for `additionalProperties`
                 self.add(part, item, times, depth)
             if name not in properties and "additionalProperties" in schema:
                 self.add(schema["additionalProperties"], item, times, depth)
@@ -305,7 +306,8 @@ class _Cost:
             self.spend(times * ((count_values(value, ANSWER_VALUES) or ANSWER_VALUES) + large * large // 10))
 
     def _target(self, reference: Any) -> Any:
-        """The schema that a reference leads to; True for one that leads nowhere, which jsonschema-rs refuses."""
+        """Return the schema that a reference points to, or True if it points nowhere. jsonschema-rs refuses such a
+        reference."""
         if not isinstance(reference, str) or not reference.startswith("#") or len(reference) > MAX_REFERENCE:
             raise UnusableSchemaError("it refers to another document")
         if reference not in self._targets:
@@ -328,7 +330,7 @@ class _Cost:
         return schema
 
     def _find_anchor(self, name: str) -> Any:
-        found = [one for one in objects(self.root) if name in (one.get("$anchor"), one.get("$dynamicAnchor"))]
+        found = [part for part in objects(self.root) if name in (part.get("$anchor"), part.get("$dynamicAnchor"))]
         if len(found) > 1:
             raise UnusableSchemaError("it has an anchor twice")
         return found[0] if found else True

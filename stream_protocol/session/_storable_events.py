@@ -1,8 +1,9 @@
-"""Makes the values in an event plain JSON before it is stored: every store keeps what the client is shown.
+"""Converts the values in an event to plain JSON before it is stored, so that each store returns the values that the
+client was shown.
 
-ADK's stores differ. Memory keeps any object. The others drop the ``None`` fields and the aliases of models, refuse some
-values, and write others as their ``repr``. SQLite cannot read back values that are nested too deeply. A value that is
-plain JSON is the same in all of them, live and after a reload.
+ADK's stores differ. The memory store keeps any object. The others drop ``None`` fields and aliases of models, refuse
+some values, and write others as their ``repr``. SQLite cannot read deeply nested values. Plain JSON is the same in all
+stores, live and after a reload.
 """
 
 from __future__ import annotations
@@ -24,21 +25,22 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 MAX_STORED_DEPTH: Final = 180
-"""Levels of one value. The parser of ADK's SQLite store reads 200; the rest is left for the event around a value."""
+"""The deepest nesting of one value. ADK's SQLite store can parse 200 levels; the other levels are for the
+event itself."""
 
 _ORJSON_DEPTH: Final = 254
-"""Levels that ``orjson`` writes."""
+"""The deepest nesting that ``orjson`` can write."""
 
 _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
-"""U+0000 in JSON text, behind backslashes that stand for themselves. PostgreSQL cannot store it."""
+"""U+0000 in JSON text, after any escaped backslashes. PostgreSQL cannot store it."""
 
 
 def make_storable(event: Event, state_writers: Mapping[str, Collection[str]]) -> list[str]:
-    """Replace the event's values by plain JSON, in place. Return one sentence for each value that has no JSON form.
+    """Replace the event's values by plain JSON, in place. Return a problem text for each value without a JSON form.
 
-    A tool's result that has none becomes that call's error. So does the result of a tool that wrote such a value into
-    the state. Such values of other authors are left out. ``state_writers``: state key -> the ids of the calls that
-    wrote it, as far as that is known.
+    If a tool result has no JSON form, the call gets an error. If a tool wrote such a value to the state, its call gets
+    an error too. Other values without a JSON form are left out. ``state_writers``: state key -> the ids of the calls
+    that wrote the key, as far as they are known.
     """
     problems: list[str] = []
     responses = event.get_function_responses()
@@ -65,23 +67,21 @@ def make_storable(event: Event, state_writers: Mapping[str, Collection[str]]) ->
     for call in event.get_function_calls():
         if call.name in (REQUEST_CONFIRMATION, REQUEST_INPUT):
             args = _lossy(call.args, f"The arguments of {call.name}", problems)
-            # A question waits also if its schema is too deep.
-            call.args = {key: _kept(value) for key, value in (call.args or {}).items()} if args is None else args
+            # Keep the arguments that can be stored, so that the user can still answer.
+            call.args = (
+                {key: storable_json(value) for key, value in (call.args or {}).items()} if args is None else args
+            )
     for confirmation in event.actions.requested_tool_confirmations.values():
         if confirmation.payload is not None:
             confirmation.payload = _lossy(confirmation.payload, "The payload of a confirmation", problems)
     return problems
 
 
-def storable_json(value: Any) -> Any:
-    """Return the value as plain JSON that every store can keep, without what has no JSON form; ``None`` if it is too
-    deep."""
-    return _kept(value)
-
-
 def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state delta as every store can keep it. Raises ``StreamProtocolError`` for a value that has no JSON
-    form, unless its key is temporary (``temp:``)."""
+    """Return the state delta as plain JSON. Temporary keys (``temp:``) are not checked.
+
+    Raises ``StreamProtocolError`` for a value that has no JSON form.
+    """
     stored = dict(delta)
     for key, refusal in _take_unstorable(stored).items():
         raise StreamProtocolError(f"The state key {short_json(key)} has a value that cannot be stored. {refusal}")
@@ -89,7 +89,7 @@ def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stored(value: Any) -> Any:
-    """The value as plain JSON that each store can keep. Raises ``UnrepresentableValueError``."""
+    """Return the value as plain JSON that every store can keep. Raises ``UnrepresentableValueError``."""
     plain = json_value(value)
     encoded = _encoded(plain)
     if encoded is None:
@@ -100,7 +100,7 @@ def _stored(value: Any) -> Any:
 
 
 def _encoded(plain: Any) -> bytes | None:
-    """Plain JSON as text, in some more arrays; ``None`` if it is deeper than a store can keep."""
+    """Return plain JSON as text, inside extra arrays; ``None`` if it is nested deeper than a store can keep."""
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]
     try:
@@ -110,22 +110,23 @@ def _encoded(plain: Any) -> bytes | None:
 
 
 def is_too_deep(plain: Any) -> bool:
-    """Return True for plain JSON that is nested deeper than every store can keep."""
+    """Return True for plain JSON whose nesting is too deep for some of ADK's stores."""
     return _encoded(plain) is None
 
 
 def _lossy(value: Any, what: str, problems: list[str]) -> Any:
-    """Return the value as it can be stored. A part without a JSON form becomes ``None``, and so does the whole value if
-    it is too deep."""
+    """Return the value as plain JSON, and add a problem text if it is incomplete. A part without a JSON form becomes
+    ``None``, and so does a value that is nested too deeply."""
     try:
         return _stored(value)
     except UnrepresentableValueError as error:
         problems.append(f"{what} cannot be stored in whole. {error}")
-    return _kept(value)
+    return storable_json(value)
 
 
-def _kept(value: Any) -> Any:
-    """The value as plain JSON, with ``None`` for what has no JSON form; ``None`` if it is too deep."""
+def storable_json(value: Any) -> Any:
+    """Return the value as plain JSON that every store can keep. Parts without a JSON form become ``None``, and so does
+    a value that is nested too deeply."""
     try:
         return _stored(json_value(value, lossy=True))
     except UnrepresentableValueError:
@@ -133,10 +134,10 @@ def _kept(value: Any) -> Any:
 
 
 def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueError]:
-    """Remove the keys whose values no store can keep, and return why."""
+    """Remove the keys whose values cannot be stored, and return the reasons."""
     refusals: dict[str, UnrepresentableValueError] = {}
     for key, value in delta.items():
-        if key.startswith(State.TEMP_PREFIX) or _is_kept_by_adk(value):  # a temporary value is not stored
+        if key.startswith(State.TEMP_PREFIX) or _is_kept_by_adk(value):  # temporary values are not stored
             continue
         try:
             delta[key] = _stored(value)
@@ -148,9 +149,9 @@ def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueErr
 
 
 def _is_kept_by_adk(value: Any) -> bool:
-    """Return True if ADK's stores keep the value without a loss. Agents of the run have the object itself then."""
+    """Return True if ADK's stores keep the value without loss. Agents of the run can then use the object itself."""
     try:
         _stored(plain := to_jsonable_python(value))
         return _NUL.search(json.dumps(plain, allow_nan=False).encode()) is None
-    except Exception:  # noqa: BLE001 - foreign code ran
+    except Exception:  # noqa: BLE001 - serializers of the app may raise anything
         return False

@@ -1,7 +1,7 @@
-"""A request that was answered before: its stored response, if the client may get that again.
+"""Finds the stored response for a repeated request, and decides if the client gets it again.
 
-A client repeats a request whose response it lost. No event says that a run is over, so this module also decides whether
-a stored response came to its end.
+A client repeats a request if it lost the response. ADK stores no event for the end of a run, so this module also finds
+out if a stored response is complete.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from stream_protocol.adk import Waiting, is_user_event, read
 from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._request_plans import NothingToRun
 from stream_protocol.session._submitted_answers import (
-    CONFLICT,
     SubmittedAnswer,
     answered_call,
-    calls_by_page_id,
+    calls_by_client_id,
     is_stored_answer,
     submitted_answers,
 )
@@ -31,16 +30,16 @@ if TYPE_CHECKING:
 
 
 def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcript) -> bool:
-    """Return True if a retry gets the stored response. Otherwise no client has more than the beginning of a response:
-    the request is answered anew."""
+    """Return True if a retried request gets the stored response. If False, the stored response is incomplete or the
+    client wants a new response, so the agent runs again."""
     if not request.says_new_words:
         return False
     goes_on = turn is not transcript.turns[-1] or len(turn.response_starts) > 1
     return goes_on or _ended_by_itself(turn)
 
 
-def repeated_words(key: str, turn: Turn) -> NothingToRun | None:
-    """The stored response to an equal request; ``None`` if no equal one is stored. ``key``: its idempotency key."""
+def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
+    """Return the stored response to an equal request, or ``None``. ``key``: the idempotency key of the request."""
     if EventMetadata.of(turn.stored[0]).idempotency_key != key:
         return None
     return NothingToRun(
@@ -53,10 +52,10 @@ def repeated_words(key: str, turn: Turn) -> NothingToRun | None:
     )
 
 
-def taken_in_before(turn: Turn, *, is_superseded: bool) -> NothingToRun:
-    """The stored response of the run that has taken in the message: the whole message of the agent.
+def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
+    """Return the stored assistant message of the run that has already read this steering message.
 
-    ``is_superseded``: the user has begun another turn since.
+    ``is_superseded``: True if the user has started another turn since.
     """
     return NothingToRun(
         message_id=turn.message_id,
@@ -68,31 +67,34 @@ def taken_in_before(turn: Turn, *, is_superseded: bool) -> NothingToRun:
     )
 
 
-def superseded_answers(
+def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """The stored response to an equal request whose message another one of the user follows; ``None`` if there is none.
+    """Return the stored response to an equal request with answers, if the user has sent a message since. Otherwise
+    ``None``.
 
-    A page that lost its connection repeats a request that was accepted, whatever the user has said elsewhere since.
+    A client that lost its connection repeats an accepted request, even if the user has sent a message in another tab.
     """
     key = known_key or idempotency_key(request)
     for turn in transcript.turns:
         is_equal = any(EventMetadata.of(event).idempotency_key == key for event in turn.stored if is_user_event(event))
         if turn is transcript.current or not is_equal:
             continue
-        calls = calls_by_page_id(turn)
+        calls = calls_by_client_id(turn)
         matched = [(answer, answered_call(answer, calls)) for answer in submitted_answers(message, turn)]
         if matched:
-            stored = answered_before(message["id"] or turn.message_id, matched, turn)
+            stored = response_to_equal_answers(message["id"] or turn.message_id, matched, turn)
             return replace(stored, is_superseded=True)
     return None
 
 
-def answered_before(target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], turn: Turn) -> NothingToRun:
-    """Return the events that followed from stored answers. Raises ``ChatRequestError`` unless the answers are the
-    same."""
+def response_to_equal_answers(
+    target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], turn: Turn
+) -> NothingToRun:
+    """Return the stored events that followed these answers. Raises ``ChatRequestError`` (409) if the stored answers
+    differ."""
     if any(not is_stored_answer(answer, call) for answer, call in matched):
-        raise ChatRequestError("That request was answered differently before.", status=CONFLICT)
+        raise ChatRequestError("That request was answered differently before.", status=409)
     awaited = [
         call.answered_index for answer, call in matched if answer.awaits_response and call.answered_index is not None
     ]
@@ -110,32 +112,33 @@ def answered_before(target_id: str, matched: list[tuple[SubmittedAnswer, StoredC
 
 
 def _ended_by_itself(turn: Turn) -> bool:
-    """Return True if the turn's first response came to its end: no error, no stop, and its worker did not die.
+    """Return True if the turn's first response is complete: no error, no stop, no lost worker.
 
-    No event says that a run is over. So two conditions must hold. The newest event must be one after which an agent
-    waits for the user. No call may lack a result that its agent waits for.
+    ADK stores no event for the end of a run, so two conditions must hold. After the newest event an agent waits for the
+    user. Each call has a result, unless its result may come later.
     """
     first = [*map(read, turn.first_response)]
-    by_agent = [said for said in first if not said.by_user and said.shows_something]
-    of_agent = {said.id for said in first}
+    by_agent = [facts for facts in first if not facts.by_user and facts.shows_something]
+    of_agent = {facts.id for facts in first}
     calls = [call for call in turn.calls if call.event.id in of_agent]
-    delegated = {said.scope for said in first}
+    delegated = {facts.scope for facts in first}
     if not by_agent or not _waits_for_user(by_agent[-1]) or any(_lacks_result(call, delegated) for call in calls):
         return False
     conversion = chunk_conversion((), turn.message_id, Settings(), turn.call_ids)
     with conversion.warn.silenced():
-        for said in first:
-            conversion.feed(said.event)
+        for facts in first:
+            conversion.feed(facts.event)
         conversion.finish()
     return conversion.outcome == "finish"
 
 
-def _waits_for_user(said: EventFacts) -> bool:
-    only_streamed = said.is_fragment  # stored at the end of its run
-    return only_streamed or said.is_final or said.reports_a(Waiting)
+def _waits_for_user(facts: EventFacts) -> bool:
+    only_streamed = facts.is_fragment  # appended at the end of the run
+    return only_streamed or facts.is_final or facts.reports_a(Waiting)
 
 
 def _lacks_result(call: StoredCall, delegated: set[str | None]) -> bool:
-    """``delegated``: the ids of calls that an agent in task mode works on: its result can come in a later message."""
+    """Return True if a result of the call is missing. ``delegated``: ids of calls handled by a task-mode agent, whose
+    results may come in a later message."""
     waits = call.call.kind is not None or call.has_placeholder or call.call.id in delegated
     return not (waits or call.responses)

@@ -1,7 +1,7 @@
-"""The answers to the agent's calls that a client's assistant message holds, matched with the stored calls.
+"""Finds the user's answers in a client's assistant message, and matches them with the stored calls.
 
-The client's message has a part for each call. An answer is an approval that was decided, or the output of a call that
-only a client can answer. All other outputs in it are our own and come back with the history.
+The client's message has a part for each call. An answer is an approval or denial, or the output of a call that only the
+client can answer. All other outputs came from the server, and are ignored.
 """
 
 from __future__ import annotations
@@ -21,40 +21,37 @@ if TYPE_CHECKING:
     from stream_protocol.session.transcript import StoredCall, Turn
     from stream_protocol.wire import ChatRequest, ToolPart, UIMessage
 
-CONFLICT: Final = 409
-"""HTTP status of a request that does not fit the chat as it is stored."""
-
 REJECTED: Final = "This tool call is rejected."
-"""The text that ADK gives the model about a call that was denied."""
+"""The text that ADK sends to the model for a denied call."""
 
 _ANSWERED_BY_PAGE: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 
 @dataclass(frozen=True, kw_only=True)
 class SubmittedAnswer:
-    """An answer to a call, from a part of the client's message."""
+    """The user's answer to one call, read from a part of the client's message."""
 
     tool_call_id: str
     """The ``StoredCall.tool_call_id`` that the part names."""
     response: dict[str, Any]
-    """The answer as ADK stores a function response."""
+    """The answer in the form of ADK's function response."""
     output: Any = None
-    """The output of the part, as it came."""
+    """The output of the part, unchanged."""
     is_approval: bool = False
     reason: str | None = None
-    """Why the user approved or denied, as the user wrote it."""
+    """The user's reason for the approval or denial."""
     awaits_response: bool
-    """True if the client has received nothing yet of the response to the answer."""
+    """True if the client has not yet received any part of the agent's response to this answer."""
 
 
-def calls_by_page_id(turn: Turn | None) -> dict[str, StoredCall]:
-    """The calls of the turn that need, or needed, an answer from outside."""
+def calls_by_client_id(turn: Turn | None) -> dict[str, StoredCall]:
+    """Return the turn's calls that the client can answer or has answered, by ``tool_call_id``."""
     return {call.tool_call_id: call for call in turn.external_calls} if turn is not None else {}
 
 
 def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[SubmittedAnswer]:
-    """The answers among the message's parts. ``turn``: the one in which calls can be answered."""
-    calls = calls_by_page_id(turn)
+    """Yield the user's answers among the message's parts. ``turn``: the turn whose calls can be answered."""
+    calls = calls_by_client_id(turn)
     tools = {call.known.id: call.known.name for call in turn.calls} if turn is not None else {}
     parts = message["parts"]
     last_step = max((index for index, part in enumerate(parts) if part["type"] == "step-start"), default=-1)
@@ -81,17 +78,18 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
 
 
 def _renamed_calls(parts: list[ToolPart], calls: Mapping[str, StoredCall], tools: Mapping[str, str]) -> dict[str, str]:
-    """Call ids that only the client knows -> the ids by which we know these calls.
+    """Map call ids that only the client has to the ids of the stored calls.
 
-    If a model adapter gives no call ids, ADK makes up two. The client saw the id of the fragment, and the id of the
-    complete call was stored. Such parts and calls of one tool belong together in their order. So do those of agents in
-    parallel that used one id: they are stored in another order than they were shown.
+    If a model adapter gives no call ids, ADK generates two ids for a call. The client received the id of the partial
+    event, and the session has the id of the complete event. Parts with unknown ids are matched with the calls of the
+    same tool in order. Parallel agents can also use one id twice. Their calls are stored in a different order than they
+    were shown, so they are matched in the same way.
     """
-    strange = [part for part in parts if tools.get(part["toolCallId"]) != tool_name(part)]
+    unknown = [part for part in parts if tools.get(part["toolCallId"]) != tool_name(part)]
     known = {part["toolCallId"] for part in parts if tools.get(part["toolCallId"]) == tool_name(part)}
     unmatched = [call for call in calls.values() if call.kind in _ANSWERED_BY_PAGE and call.tool_call_id not in known]
     renamed: dict[str, str] = {}
-    for part in strange:
+    for part in unknown:
         call = next((call for call in unmatched if call.name == tool_name(part)), None)
         if call is not None:
             renamed[part["toolCallId"]] = call.tool_call_id
@@ -100,7 +98,7 @@ def _renamed_calls(parts: list[ToolPart], calls: Mapping[str, StoredCall], tools
 
 
 def _output_response(part: ToolPart) -> dict[str, Any]:
-    """A client tool's outcome as ADK stores a function response: an object."""
+    """Return the output of a client tool as an object, the form of ADK's function responses."""
     if part["state"] == "output-error":
         return {"error": part.get("errorText", "")}
     output = part.get("output")
@@ -112,23 +110,26 @@ def _takes_output(call: StoredCall | None) -> bool:
 
 
 def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> StoredCall:
-    """The stored call that is answered. Raises ``ChatRequestError`` (409) unless it takes, or took, such an answer."""
+    """Return the stored call for an answer.
+
+    Raises ``ChatRequestError`` (409) if the call does not exist, needs a different kind of answer, or was closed.
+    """
     call = calls.get(answer.tool_call_id)
     if call is None or answer.is_approval is not (call.kind is CallKind.APPROVAL):
-        raise ChatRequestError("There is no such request to answer any more.", status=CONFLICT)
+        raise ChatRequestError("There is no such request to answer any more.", status=409)
     if not call.is_pending and call.answer is None:
-        raise ChatRequestError("That request was closed before it was answered.", status=CONFLICT)
+        raise ChatRequestError("That request was closed before it was answered.", status=409)
     return call
 
 
-def answers_with_words(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
-    """The answers in an assistant message that count though the user said something new after them: those that only
-    tell the agent something. Denials count, and so do results of client tools and inputs. Approvals and credentials do
-    not: the call would run, and the user has gone on without it. Answers to calls that are not pending are left out.
+def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
+    """Yield the answers that still count although the user then sent a new message.
 
-    An agent behind A2A cannot take an answer together with a message.
+    These are denials, client tool outputs and inputs, because they only inform the agent. Approvals and credentials are
+    left out: they would run the call, but the user has moved on. Also left out are answers to calls that are not
+    pending, and calls of an agent behind A2A, which cannot take an answer together with a message.
     """
-    calls, budget = calls_by_page_id(turn), Budget()
+    calls, budget = calls_by_client_id(turn), Budget()
     for answer in submitted_answers(message, turn):
         call = calls.get(answer.tool_call_id)
         if call is None or not call.is_pending or is_relayed(call.event):
@@ -150,7 +151,8 @@ def _is_usable(answer: SubmittedAnswer, call: StoredCall, budget: Budget) -> boo
 
 
 def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
-    """Approval id -> the payload that goes with it. A message has no place for it, so it is a key of the body."""
+    """Return the payloads for approvals, by approval id. They are a key of the body, because a UI message has no place
+    for them."""
     payloads = request.body.get("approvalPayloads") or {}
     if not isinstance(payloads, dict):
         raise ChatRequestError("approvalPayloads must be an object: approval id to payload.", status=422)
@@ -160,9 +162,9 @@ def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
 def adk_response(
     answer: SubmittedAnswer, call: StoredCall, payloads: Mapping[str, Any], budget: Budget
 ) -> dict[str, Any]:
-    """The function response for ADK. ``budget``: what checking the answers of the request may take.
+    """Return the function response for ADK. ``budget``: the limit of work for checking all answers of the request.
 
-    Raises ``ChatRequestError`` (422) for an answer that ADK could not use, or no store could keep.
+    Raises ``ChatRequestError`` (422) for an answer that ADK cannot use or that cannot be stored.
     """
     response = _checked_response(answer, call, payloads, budget)
     if is_too_deep(response):
@@ -184,10 +186,10 @@ def _checked_response(
 
 
 def is_stored_answer(answer: SubmittedAnswer, call: StoredCall) -> bool:
-    """Return True if the answer is the same as the stored one."""
+    """Return True if the answer equals the stored answer to the call."""
     stored = call.answer or {}
-    if call.kind is CallKind.APPROVAL:  # the stored payload may hold more than a page can say
+    if call.kind is CallKind.APPROVAL:  # the client cannot send the whole stored payload
         return answer.response["confirmed"] is is_confirmed(stored)
-    if call.kind is CallKind.CREDENTIAL:  # the page never gets back what it gave
+    if call.kind is CallKind.CREDENTIAL:  # the client never gets its credential back
         return answer.output == CREDENTIAL_PROVIDED or complete_credential(call.args, answer.output) == stored
     return answer.response == stored

@@ -1,9 +1,9 @@
-"""Thought signatures for calls that have lost theirs, as a callback that an app may give to an agent.
+"""Adds missing thought signatures to function calls, with a callback that an app can give to an agent.
 
-Gemini 3 refuses a request in which a function call of the current turn has no thought signature. A call can lack one:
-in a history that was imported or that another model wrote, or because a callback made the call up. Google's page on
-thought signatures says which call needs one: the first of a model response, since parallel calls share it. The page
-also names the value that stands for none.
+Gemini 3 refuses a request if a function call of the current turn has no thought signature. A signature can be missing
+in an imported history, in a history of another model, or for a call that a callback created. Google's documentation of
+thought signatures defines which call needs a signature: the first one of a model response, because parallel calls share
+it. It also defines the placeholder value.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from google.genai import types
 
 SKIP_SIGNATURE: Final = b"skip_thought_signature_validator"
-"""The value that Gemini takes in a signature's place; the same as ADK's ``SKIP_THOUGHT_SIGNATURE_VALIDATOR``."""
+"""The placeholder that Gemini accepts instead of a signature; equal to ADK's ``SKIP_THOUGHT_SIGNATURE_VALIDATOR``."""
 
 
 def repair_thought_signatures(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-    """Signs the calls of the current turn that Gemini 3 wants signed: a ``before_model_callback``.
+    """Add missing thought signatures to the current turn, for Gemini 3. Use it as a ``before_model_callback``.
 
         LlmAgent(…, before_model_callback=repair_thought_signatures)
 
-    A call without a signature gets the one that the session has for it, or ``SKIP_SIGNATURE``. Requests to other models
-    and calls that have a signature stay as they are, and the session is not changed.
+    A call without a signature gets the signature that the session has for this call, or ``SKIP_SIGNATURE``. Requests to
+    other models, existing signatures, and the session are not changed.
     """
     if not _is_gemini_3(llm_request.model or ""):
         return
@@ -48,12 +48,13 @@ def repair_thought_signatures(callback_context: CallbackContext, llm_request: Ll
 
 
 def _is_gemini_3(model: str) -> bool:
-    """Return True if the name is that of a Gemini 3: a plain name, a resource path on Vertex, or a name at LiteLLM."""
+    """Return True for the name of a Gemini 3 model: a plain name, a Vertex resource path, or a LiteLLM name."""
     return model.rpartition("/")[2].startswith("gemini-3")
 
 
 def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
-    """The model's contents after the user's last message. Results of calls are not a message of the user's."""
+    """Return the model's contents after the user's last message. A content with only function responses is not a
+    message."""
     begin = 0
     for index, content in enumerate(contents):
         if content.role == "user" and any(not part.function_response for part in content.parts or ()):
@@ -62,7 +63,8 @@ def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
 
 
 def _stored_signature(call: types.FunctionCall, events: Iterable[Event]) -> bytes | None:
-    """The newest signature that the session has for such a call. ADK has taken its own ids out of the request."""
+    """Return the newest signature that the session has for this call. Without an id, a call is found by name and
+    arguments, because ADK removes its own ids from requests."""
     found = None
     for event in events:
         for part in (event.content.parts if event.content is not None else None) or ():

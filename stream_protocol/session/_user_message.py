@@ -1,8 +1,8 @@
-"""A user's message in its three forms: the UI message, texts and files, and the ADK event.
+"""Converts a user's message between three forms: the UI message, its texts and files, and the ADK event.
 
 ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``). It
-then stores a line of text in the place of each file, which the model reads. If a model can load the artifact, a
-reference to the artifact follows the line. The page still has the files; history has a link to each artifact.
+then replaces each file in the event by a line of text for the model. If a model can load the artifact, a reference to
+the artifact follows the line. The client still shows the file, and history links to the artifact.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 
 MAX_TEXTS_AND_FILES: Final = 1_000
-"""Texts and files of a user's message: a page sends one text, and no model takes more pictures at once."""
+"""The most texts and files in a user's message. A client sends one text, and models accept fewer images at once."""
 
 
 def texts_and_files(
     message: UIMessage, find_saved_file: Callable[[str], SavedFile | None] = lambda _: None
 ) -> Iterator[TextOrFile]:
-    """Yield the texts and files of a UI message, without empty texts and parts of other types.
+    """Yield the texts and files of a UI message. Empty texts and parts of other types are left out.
 
-    ``find_saved_file``: URL of a file part -> the artifact that the URL is a link to, if it is one.
-    Raises ``ChatRequestError`` for a file that is refused, and for more than ``MAX_TEXTS_AND_FILES`` (413).
+    ``find_saved_file``: takes the URL of a file part, and returns the artifact that it links to, or ``None``. Raises
+    ``ChatRequestError`` for a refused file, and for more than ``MAX_TEXTS_AND_FILES`` (413).
     """
     if sum(part["type"] in ("text", "file") for part in message["parts"]) > MAX_TEXTS_AND_FILES:
         raise ChatRequestError(f"The message has more than {MAX_TEXTS_AND_FILES:,} texts and files.", status=413)
@@ -57,13 +57,13 @@ def _sent_file(part: FilePart, index: int) -> TextOrFile:
 
 
 def texts(message: UIMessage) -> list[str]:
-    """The texts in a UI message, without empty ones."""
+    """Return the texts in a UI message, without empty texts."""
     found = [cast("TextPart", part)["text"] for part in message["parts"] if part["type"] == "text"]
     return [text for text in found if text]
 
 
 def adk_part(text_or_file: TextOrFile) -> types.Part:
-    """The part that ADK stores and sends to the model. A saved file is its line of text again."""
+    """Return the part that ADK stores and sends to the model. For a saved file this is its line of text."""
     match text_or_file:
         case InlineFile() as file:
             blob = types.Blob(mime_type=file.media_type, data=file.data, display_name=file.name)
@@ -78,17 +78,20 @@ def adk_part(text_or_file: TextOrFile) -> types.Part:
 
 
 def steering_content(message: Mapping[str, Any]) -> types.Content:
-    """The content of a steering message, as ADK stores it and the model reads it."""
+    """Return the ADK content of a steering message, which the user sends while the agent works."""
     return types.Content(role="user", parts=[*map(adk_part, texts_and_files(cast("UIMessage", message)))])
 
 
 def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | SavedFile]:
-    """Return the parts of a stored user event, in its order and without references to artifacts.
+    """Return the parts of a stored user event in order, without references to artifacts. Saved files become
+    ``SavedFile``.
 
-    ``turn``: the event and those up to the next user message. The plugin lists each artifact in the agent's first
-    event, with its newest version; until that is stored, the version is not known. It saves files of the same name as
-    consecutive versions. ``save_input_blobs_as_artifacts`` lists nothing, but names an artifact after the invocation
-    and the part's index, and the line of text says so.
+    ``turn``: this event and the events up to the next user message.
+
+    ``SaveFilesAsArtifactsPlugin`` lists each artifact with its newest version in the agent's first event. Until that
+    event is stored, version 0 is assumed. Files of the same name have consecutive versions.
+    ``save_input_blobs_as_artifacts`` lists no artifacts. It names an artifact after the invocation and the part's
+    index, and writes the name into the line.
     """
     versions: dict[str, int] = {}
     event = _whole_speech(event, turn)
@@ -111,21 +114,25 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
 
 
 def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
-    """Return the whole of the user's speech in a live run, if this event is the first piece of it. That is the event
-    that repeats all pieces, or else a new one with all of them. Returns any other event as it is."""
+    """Return the complete transcription of the user's speech in a live run, if this event is its first fragment.
+
+    The result is the complete event that follows the fragments, or a new event with their joined texts. Any other event
+    is returned unchanged.
+    """
     if not event.partial:
         return event
-    spoken = [one for one in turn or (event,) if is_user_message(one)]
-    whole = next((one for one in spoken if not one.partial), None)
+    spoken = [later for later in turn or (event,) if is_user_message(later)]
+    whole = next((later for later in spoken if not later.partial), None)
     if whole is None:
-        text = "".join(part.text or "" for one in spoken for part in (one.content and one.content.parts) or ())
+        text = "".join(part.text or "" for later in spoken for part in (later.content and later.content.parts) or ())
         content = types.Content(role="user", parts=[types.Part(text=text)])
         whole = event.model_copy(update={"content": content, "partial": None})
     return whole
 
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
-    """Each part that the user sent, its index in the message, and the file that ADK saved from it, if it did."""
+    """Yield each part that the user sent, its index in the message, and the file that ADK saved from the part, or
+    ``None``."""
     parts = (event.content.parts if event.content is not None else None) or []
     sent = EventMetadata.of(event).files
     references = len(parts) - len(sent)
@@ -144,10 +151,9 @@ def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile 
 def stored_texts_and_files(
     parts: Iterable[types.Part | SavedFile], event_id: str | None = None
 ) -> Iterator[TextOrFile]:
-    """Yield the texts and files of a user's message, from ``stored_parts``. A page that was reloaded may have only
-    links to its files.
+    """Yield the texts and files of a user's message, from ``stored_parts``. ``event_id``: the id of the stored event.
 
-    ``event_id``: of the stored event.
+    A reloaded client may have only links to its files, so the files are read from the stored event.
     """
     for index, part in enumerate(parts):
         if isinstance(part, SavedFile):
@@ -171,15 +177,16 @@ def user_message(
     artifact_url: ArtifactUrl | None = None,
     file_url: Callable[[DataUrl], Any] = str,
 ) -> UIMessage:
-    """The UI message of a stored user event, with the id that its client gave it, or else the event's.
+    """Return the UI message of a stored user event, with the client's id, or else the event's id.
 
-    ``turn``: as for ``stored_parts``. ``artifact_url``: name and version of an artifact -> its URL; without a URL
-    a saved file is its line of text. ``file_url``: how the URL of a file that has its bytes stands in the message.
+    ``turn``: as for ``stored_parts``. ``artifact_url``: returns the URL for an artifact's name and version. Without a
+    URL, a saved file appears as its line of text. ``file_url``: converts the data URL of a file with bytes to the
+    ``url`` in the message.
     """
     event = _whole_speech(event, turn)
     parts = [ui_part for part in stored_parts(event, turn) if (ui_part := _ui_part(part, artifact_url, file_url))]
     message_id = EventMetadata.of(event).message_id or event.id
-    # A client refuses a user's message without a part when it validates messages (`validateUIMessages`).
+    # The client refuses a message without parts when it validates messages (`validateUIMessages`).
     return cast("UIMessage", {"id": message_id, "role": "user", "parts": parts or [_ui_text("")]})
 
 
@@ -208,13 +215,14 @@ def _ui_file(media_type: str, url: Any, name: str | None) -> dict[str, Any]:
 
 
 def artifact_path(chat_id: str, name: str, version: int) -> str:
-    """The path of an artifact's URL, after the chat endpoint's own: ``/<chat>/artifacts/<name>?version=<n>``."""
-    is_relative = {".", ".."} & {*name.split("/")}  # a browser would resolve it
+    """Return the path of an artifact's URL, to be appended to the chat endpoint:
+    ``/<chat>/artifacts/<name>?version=<n>``."""
+    is_relative = {".", ".."} & {*name.split("/")}  # a browser would resolve relative segments
     return f"{_artifacts_folder(chat_id)}{quote(name, safe='' if is_relative else '/')}?version={version}"
 
 
 def linked_artifact_path(chat_id: str, url: str) -> str:
-    """The part of the URL that ``artifact_path`` has made for this chat; empty if it has made none of it."""
+    """Return the part of the URL that ``artifact_path`` made for this chat, or an empty text."""
     _, folder, name = url.partition(_artifacts_folder(chat_id))
     return folder + name
 

@@ -1,4 +1,4 @@
-"""The versions of messages that a page can show and choose: earlier answers, and the user's words before an edit."""
+"""Versions of messages that a client can show and restore: earlier replies, and user messages before an edit."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ _Words: TypeAlias = "tuple[str | None, tuple[str, ...]]"
 
 
 class MessageVersions(TypedDict):
-    """The versions of one message that has more than one."""
+    """All versions of one message that was edited or regenerated."""
 
     messageId: str
-    """The message: the user's if it was edited, the assistant's if it was generated again."""
+    """The id of the shown message: the user's if it was edited, the assistant's if it was regenerated."""
     current: int
     """The index in ``ids`` of the version that the chat shows."""
     ids: list[str]
-    """The ids of the versions, oldest first. Only ``ChatService.choose_version`` takes them."""
+    """The ids of the versions, oldest first. Only ``ChatService.choose_version`` takes these ids."""
 
 
 def message_versions(transcript: Transcript) -> list[MessageVersions]:
-    """The messages of the chat that have several versions, in the order of the chat."""
+    """Return the versions of each message that has several, in the order of the chat."""
     return list(_message_versions(transcript))
 
 
 def rewind_to_choose(transcript: Transcript, version_id: str) -> str | None:
-    """The invocation to rewind to, so that the chat goes on from this version; ``None`` if it does already.
+    """Return the id of the invocation to rewind to, so that the chat continues from this version.
 
-    The version comes back with the messages that followed it last. Raises ``ChatRequestError``: 404 if there is no such
-    version, 409 if another program made the rewind that took it back, and nothing can undo it.
+    Returns ``None`` if the chat already shows the version. The rewind also restores the messages that last followed the
+    version. Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no rewind can restore it, because
+    another program removed it.
     """
     tree = transcript.version_tree
     number = tree.find(version_id)
@@ -60,18 +61,18 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
         by_words: dict[_Words, list[int]] = {}
         for version in versions:
             by_words.setdefault(_words(tree.message(version)), []).append(version)
-        said = tree.message(number)
-        answers = by_words[_words(said)]
+        facts = tree.message(number)
+        answers = by_words[_words(facts)]
         edits = [number if number in same else max(same, key=tree.last_shown) for same in by_words.values()]
-        user_message_id = EventMetadata.of(said.event).message_id or said.id
+        user_message_id = EventMetadata.of(facts.event).message_id or facts.id
         for message_id, numbers in ((user_message_id, edits), (turn.message_id, answers)):
             if len(numbers) > 1:
                 yield {"messageId": message_id, "current": numbers.index(number), "ids": _ids(tree, numbers)}
 
 
-def _words(said: EventFacts) -> _Words:
-    """The user's words. A message that is answered again has the same id and texts."""
-    return EventMetadata.of(said.event).message_id, tuple(part.text for part in said.parts if isinstance(part, Text))
+def _words(facts: EventFacts) -> _Words:
+    """Return a key that is equal for all versions of a regenerated user message: the client's id and the texts."""
+    return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
 
 
 def _ids(tree: VersionTree, numbers: Sequence[int]) -> list[str]:

@@ -1,6 +1,6 @@
-"""Tools for tests and demos of an ADK agent without a model: scripted models, recordings by name, expected streams.
+"""Tools for testing an ADK agent without a model: scripted models, recordings by name, expected streams.
 
-``run_log_conformance`` has tests for a ``RunLog`` of your own.
+``run_log_conformance`` has tests for your own ``RunLog``.
 """
 
 from stream_protocol.testing._find_recording import RecordingFinder

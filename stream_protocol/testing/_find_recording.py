@@ -1,4 +1,4 @@
-"""Finds the recording that a test names."""
+"""Finds a recording by its name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from stream_protocol.wire import argument_error, check_instance, check_text
 
 
 class RecordingNotFoundError(LookupError):
-    """No file has the name, or more than one file has it. ``str(error)`` names the searched folders."""
+    """Raised if no file or more than one file has the name. ``str(error)`` names the searched folders."""
 
 
 @dataclass(frozen=True)
 class RecordingFinder:
-    """``finder("booking")`` loads the recording of that name."""
+    """Loader for recordings in these folders: ``finder("booking")`` loads the recording ``booking``."""
 
     folders: tuple[Path, ...]
     """The folders that are searched, in this order."""
@@ -27,10 +27,10 @@ class RecordingFinder:
             check_instance("folders", folder, Path, "a list of folders, each a Path")
 
     def __call__(self, name: str, *, session: str | None = None) -> Recording:
-        """Loads the recording from the first folder that has the file ``name``, with or without its last suffix.
+        """Load the recording from the first folder that has the file ``name``, with or without its last suffix.
 
-        ``session`` chooses one of several in a file. Raises ``RecordingNotFoundError``, and ``RecordingError``
-        for a file that is not a recording.
+        ``session``: chooses a session if the file has several. Raises ``RecordingNotFoundError``, and
+        ``RecordingError`` for a file that is not a recording.
         """
         check_text("name", name, empty=False, expected="the name of a recording")
         for folder in self.folders:

@@ -1,4 +1,4 @@
-"""Removes differences between two runs of one conversation: ids, times, and the fragments of the model's answers."""
+"""Removes differences between two runs of one conversation: ids, times, and the fragments of the model's responses."""
 
 import re
 from collections import Counter
@@ -12,21 +12,21 @@ _ID_NAMES: Final = {"messageId": "message", "toolCallId": "call", "approvalId": 
 _DELTAS: Final = ("text-delta", "reasoning-delta")
 _INPUTS: Final = ("tool-input-available", "tool-input-error")
 _MODEL_KEYS: Final = frozenset({"usage", "modelId", "thoughtSignature"})
-"""Keys of metadata whose values differ in each answer of a model."""
+"""Keys of metadata whose values differ in each response of a model."""
 
 _ID: Final = re.compile(r"(?:\b(?:e|adk)-)?\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE)
 """A UUID, with ADK's prefix for invocations (``e-``) or calls (``adk-``)."""
 _TIME: Final = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\b")
 _TIME_KEY: Final = re.compile(r"(?:time|timestamp|_at|At)$", re.IGNORECASE)
 _FIRST_TIME: Final = 10**9
-"""Seconds since 1970. A smaller number is not taken for a time, whatever its key."""
+"""Seconds since 1970. A smaller number does not count as a time, whatever its key."""
 
 
 class Normaliser:
-    """Replaces ids by numbered names and times by ``<time>``.
+    """Replaces ids by numbered names, and times by ``<time>``.
 
-    The same id always gets the same name: the first call is ``call-1`` everywhere, the second ``call-2``. So two
-    streams that swap the outputs of their calls remain different.
+    The same id always gets the same name: the first call is ``call-1`` everywhere, the second ``call-2``. Two streams
+    that swap the outputs of their calls therefore remain different.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Normaliser:
         self._counts: Counter[str] = Counter()
 
     def chunk(self, chunk: Mapping[str, Any]) -> Json:
-        """Returns the chunk with names in place of ids and times. Call it for the chunks in their order."""
+        """Return the chunk with names in place of ids and times. Call it for the chunks in order."""
         return {key: self._value(key, value) for key, value in chunk.items()}
 
     def _value(self, key: str, value: Any) -> Any:
@@ -52,7 +52,7 @@ class Normaliser:
     def _text(self, text: str) -> str:
         if text in self._names:
             return self._names[text]
-        if "-" not in text:  # as in megabytes of base64
+        if "-" not in text:  # skips long base64 texts quickly
             return text
         return _TIME.sub("<time>", _ID.sub(lambda match: self._name(match[0], "id"), text))
 
@@ -64,11 +64,10 @@ class Normaliser:
 
 
 def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
-    """The stream without the model's own choices: the fragments of its text, the streaming of arguments, its usage, its
-    name and its signatures.
+    """Yield the stream without details that vary between runs of a model.
 
-    Each input comes directly after its ``tool-input-start``. A model that streams starts all its calls before it
-    completes the first one.
+    These are text fragments, streaming of arguments, usage, name and signatures. Each input comes directly after its
+    ``tool-input-start``, because a streaming model starts all its calls before it completes the first call.
     """
     kept = [_without_model_metadata(chunk) for chunk in _inputs_at_starts([*chunks])]
     for _, group in groupby(enumerate(kept), key=_delta_key):
@@ -77,7 +76,8 @@ def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]
 
 
 def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """The chunks without pieces of inputs. Each whole input follows the start of its call, if that is among them."""
+    """Yield the chunks without input deltas. Each complete input follows the start of its call, if the call has a
+    start."""
     started = {chunk["toolCallId"] for chunk in chunks if chunk["type"] == "tool-input-start"}
     inputs = {chunk["toolCallId"]: chunk for chunk in chunks if chunk["type"] in _INPUTS}
     for chunk in chunks:
@@ -89,7 +89,7 @@ def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[s
 
 
 def _delta_key(numbered: tuple[int, Json]) -> tuple[Any, ...]:
-    """A key to group by: equal for deltas of one part that follow each other, different for all other chunks."""
+    """Return a key for grouping: equal for consecutive deltas of one part, different for all other chunks."""
     number, chunk = numbered
     return (chunk["type"], chunk["id"]) if chunk["type"] in _DELTAS else (number,)
 

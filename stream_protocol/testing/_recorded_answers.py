@@ -1,4 +1,4 @@
-"""The recorded answers of a model, for replay."""
+"""Reads a model's responses from a recording, to replay them with ``ScriptedLlm``."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,30 +14,30 @@ from stream_protocol.session import is_appended, shown_facts
 from stream_protocol.wire import InvalidArgumentError, check_instance, check_text
 
 _OUTPUT_TOOL: Final = "set_model_response"
-"""ADK's tool for an answer with an ``output_schema``. ADK itself makes a text of its result."""
+"""ADK's tool for a response with an ``output_schema``. ADK itself creates a text from its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """One answer of a model. The answer of a stopped run is only fragments. Other answers may have no fragments."""
+    """One response of a model. If the run was stopped, it has only fragments. Other responses may have no fragments."""
 
     fragments: tuple[LlmResponse, ...]
     whole: LlmResponse | None
 
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
-        """Yields copies, since ADK changes the objects that it gets. Without ``stream`` yields only the whole
-        answer.
-        """
+        """Yield copies, because ADK changes the objects that it gets. Without ``stream``, yield only the complete
+        response."""
         responses = self.fragments if stream else ()
         for response in responses if self.whole is None else (*responses, self.whole):
             yield response.model_copy(deep=True)
 
 
 def recorded_answers(recording: Recording, author: str | None) -> list[RecordedAnswer]:
-    """Returns the model's answers in the order in which they ended; with ``author`` those of that agent alone.
+    """Return the model's responses in the order in which they ended. ``author``: return only the responses of this
+    agent.
 
-    Parallel agents may be mixed in a recording: fragments belong to the next whole answer of the same agent. Fragments
-    without a later whole answer in their turn are the answer of a stopped run.
+    A recording may mix the events of parallel agents. Fragments belong to the next complete response of the same agent.
+    Fragments without a later complete response in their turn are the response of a stopped run.
     """
     check_instance("recording", recording, Recording, "a Recording", hint='load_recording("FILE") gives one')
     check_text("author", author, or_none=True)
@@ -58,7 +58,7 @@ def recorded_answers(recording: Recording, author: str | None) -> list[RecordedA
 
 
 class _Answers:
-    """The answers in the events of a recording, which are added one after the other."""
+    """Collects the model responses from the events of a recording."""
 
     def __init__(self) -> None:
         self.ended: list[RecordedAnswer] = []
@@ -67,7 +67,7 @@ class _Answers:
         """The agents whose ``_OUTPUT_TOOL`` result ADK will repeat as text."""
 
     def holds(self, facts: EventFacts) -> bool:
-        """Returns False for an event that the user, a tool, ADK or this package made."""
+        """Return False for an event that was created by the user, a tool, ADK or this package."""
         if facts.by_user or facts.in_users_name or is_relayed(facts.event):
             return False
         if facts.results:
@@ -97,7 +97,7 @@ class _Answers:
 
 
 def _response(event: Event) -> LlmResponse:
-    """Returns the part of an event that came from the model, without the reason of a stopped run."""
+    """Return the fields of an event that came from the model, without the error that marks a stopped run."""
     no_answer = {"custom_metadata", "error_code", "error_message"} if is_appended(event) else {"custom_metadata"}
     kept = LlmResponse.model_fields.keys() - no_answer
     return LlmResponse.model_construct(**{name: value for name, value in event if name in kept})

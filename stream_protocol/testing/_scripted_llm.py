@@ -1,4 +1,4 @@
-"""A model that answers from a script, for an ``LlmAgent`` in a test or a demo.
+"""A model that responds from a script, for an ``LlmAgent`` in a test or a demo.
 
     llm = ScriptedLlm(turns=[
         [Thought("The forecast will tell."), Call("get_weather", {"city": "Oslo"}, streamed=True)],
@@ -7,8 +7,8 @@
     agent = LlmAgent(name="guide", model=llm, tools=[get_weather])
 
 Each step becomes the ``GenerateContentResponse`` that the Gemini API would send. ADK's own
-``StreamingResponseAggregator`` makes the partial responses and the aggregate of them, as it does for
-``google.adk.models.Gemini``. So call ids, merged text, signatures and error codes are those of ADK.
+``StreamingResponseAggregator`` creates the partial responses and their aggregate, as it does for
+``google.adk.models.Gemini``. Call ids, merged text, signatures and error codes are therefore those of ADK.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ from stream_protocol.wire import (
 
 
 class ScriptExhaustedError(RuntimeError):
-    """The agent asked for one more answer than ``turns`` has."""
+    """Raised if the agent requests more responses than ``turns`` has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One function call. Several in one turn are parallel calls.
+    """One function call. Several calls in one turn are parallel calls.
 
-    Without ``id`` ADK makes one (``adk-…``), the same on every fragment and on the aggregate. ``streamed`` sends the
+    Without ``id`` ADK generates an id (``adk-…``), equal on every fragment and on the aggregate. ``streamed`` sends the
     arguments in fragments as Vertex does with ``stream_function_call_arguments``: a name, then ``partial_args`` by JSON
     path, then a closing fragment. As with Vertex, numbers arrive as floats, and empty lists and objects are not sent.
     """
@@ -101,20 +101,17 @@ class Wait:
 
 
 Spoken: TypeAlias = str | Thought | Call | types.Part
-"""A part of the answer: text (in fragments), reasoning, a call, or a ready part. A ready part, such as an image
-(``types.Part.from_bytes``), is sent whole.
-"""
+"""Content of a response: text (in fragments), reasoning, a call, or a ready part. A ready part, such as an image
+(``types.Part.from_bytes``), is sent whole."""
 
 Closing: TypeAlias = types.FinishReason | types.GenerateContentResponseUsageMetadata | types.GroundingMetadata
-"""Fields of the last response of the stream. They may be at any place in the turn. The finish reason is STOP unless one
-is given.
-"""
+"""Fields of the last response of the stream, given at any place in the turn. The default finish reason is STOP."""
 
 Step: TypeAlias = Spoken | Closing | Wait | Exception
-"""One step of an answer. An exception is raised after the steps before it were streamed."""
+"""One step of a response. An exception is raised after the steps before it were streamed."""
 
 Turn: TypeAlias = Step | Sequence[Step] | RecordedAnswer
-"""One answer of the model."""
+"""One response of the model."""
 
 _STEPS: Final = (
     *(str, Thought, Call, types.Part, Wait, Exception),
@@ -123,7 +120,7 @@ _STEPS: Final = (
 """The types of all steps."""
 
 Respond: TypeAlias = Callable[[LlmRequest], Turn]
-"""Makes an answer from the request."""
+"""A function that returns a response for the request."""
 
 
 def _is_time(seconds: float) -> bool:
@@ -131,13 +128,13 @@ def _is_time(seconds: float) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Splits a text into fragments: a word each, with the white space before it. Joined, they are the text again."""
+    """Split a text into fragments: each word with the white space before it. The joined fragments equal the text."""
     check_text("text", text)
     return re.findall(r"\s*\S+|\s+", text)
 
 
 def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.GenerateContentResponseUsageMetadata:
-    """Makes the usage of one answer, in tokens; the total is their sum."""
+    """Return the usage of one response, in tokens; the total is their sum."""
     check_count("prompt", prompt, minimum=0)
     check_count("answer", answer, minimum=0)
     check_count("thoughts", thoughts, minimum=0)
@@ -150,7 +147,7 @@ def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.Generat
 
 
 def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
-    """Makes grounding metadata with these web pages. ``titles_by_url``: the title of each page."""
+    """Return grounding metadata with these web pages. ``titles_by_url``: the title of each page."""
     check_mapping("titles_by_url", titles_by_url, of_texts=True)
     return types.GroundingMetadata(
         grounding_chunks=[
@@ -161,7 +158,7 @@ def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
 
 
 def _check_turns(name: str, turns: object) -> None:
-    """Raises ``InvalidArgumentError`` unless this is a list of turns, each with steps that are known."""
+    """Raise ``InvalidArgumentError`` unless the value is a list of turns with valid steps."""
     if not isinstance(turns, Sequence) or isinstance(turns, str | bytes):
         hint = f"write [{shown(turns)}]" if isinstance(turns, str) else ""
         raise argument_error(name, "a list of turns", turns, hint)
@@ -190,14 +187,14 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
 
 
 class ScriptedLlm(BaseLlm):
-    """Answers from a script instead of a model.
+    """A model that responds from a script.
 
-    Give ``turns`` or ``respond``. ``turns`` are used in order, one for each request of any chat: they are for one
-    conversation in one test. ``respond`` is called for each request, so that one agent can serve many chats. A turn in
+    Give ``turns`` or ``respond``. ``turns`` are used in order, one for each request of any chat, so they suit a test
+    with one conversation. ``respond`` is called for each request, so that one agent can serve many chats. A turn in
     ``turns`` may also be such a function.
 
-    ``delay`` is the pause in seconds before each fragment; ``cut`` splits text, reasoning and streamed string
-    arguments into fragments. Without streaming (``StreamingMode.NONE``) the answer is one response.
+    ``delay`` is the pause in seconds before each fragment; ``cut`` splits text, reasoning and streamed string arguments
+    into fragments. Without streaming (``StreamingMode.NONE``) the model sends one response.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -210,7 +207,7 @@ class ScriptedLlm(BaseLlm):
 
     _requests: list[LlmRequest] = PrivateAttr(default_factory=list)
 
-    if not TYPE_CHECKING:  # a type checker takes the parameters from the fields
+    if not TYPE_CHECKING:  # type checkers derive the parameters from the fields
 
         def __init__(self, **fields: Any) -> None:
             for name, check in _CHECKS.items():
@@ -222,11 +219,11 @@ class ScriptedLlm(BaseLlm):
 
     @classmethod
     def from_recording(cls, recording: Recording, *, author: str | None = None, **options: Any) -> Self:
-        """Makes a model that repeats the recorded answers of the conversation's model.
+        """Create a model that repeats the recorded responses of the conversation's model.
 
-        The answers are used in order, with the recorded call ids and, if the recording has them, fragments. ``author``
-        is the name of an agent: only its answers are used. Pass it if several agents have a model each. ``options``
-        are other fields, such as ``delay``. Raises ``InvalidArgumentError`` if the recording holds no such answer.
+        The responses are used in order, with the recorded call ids and, if the recording has them, fragments.
+        ``author``: use only the responses of this agent. Pass it if several agents have separate models. ``options``:
+        other fields, such as ``delay``. Raises ``InvalidArgumentError`` if the recording has no such response.
         """
         return cls(turns=recorded_answers(recording, author), **options)
 
@@ -239,7 +236,7 @@ class ScriptedLlm(BaseLlm):
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Yields the next turn: partial responses and their aggregate with ``stream``, one response without."""
+        """Yield the next turn: partial responses and their aggregate with ``stream``, one response without."""
         steps = self._turn(llm_request)
         if isinstance(steps, RecordedAnswer):
             for recorded in steps.replay(stream=stream):
@@ -276,7 +273,7 @@ class ScriptedLlm(BaseLlm):
     async def _stream(self, steps: Sequence[Step]) -> AsyncGenerator[types.GenerateContentResponse, None]:
         async for part in self._play(steps, fragment=self._fragments):
             yield self._response([part])
-        # Gemini ends every stream with an empty text, which has the finish reason, usage and grounding.
+        # Gemini ends every stream with an empty text that has the finish reason, usage and grounding.
         yield self._response([types.Part(text="")], closing=steps)
 
     async def _play(
@@ -360,12 +357,12 @@ def _whole(step: Spoken) -> Iterator[types.Part]:
             call = types.FunctionCall(id=step.id, name=step.name, args=args)
             yield types.Part(function_call=call, thought_signature=step.signature)
         case types.Part():
-            # A copy: the aggregator and the Runner change the parts that they get.
+            # A copy, because the aggregator and the Runner change parts.
             yield step.model_copy(deep=True)
 
 
 def _scalars(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """The scalars in a value, each with its JSON path, in the order in which a model would write them."""
+    """Yield the scalars in a value with their JSON paths, in the order in which a model would write them."""
     match value:
         case Mapping():
             for key, inner in value.items():

@@ -1,4 +1,4 @@
-"""Describes the first difference between two streams."""
+"""Describes the first difference between two streams of chunks."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,33 +9,34 @@ from typing import Any, Final
 Chunks = Sequence[Mapping[str, Any]]
 
 CONTEXT_CHUNKS: Final = 2
-"""Equal chunks that are shown before the first difference."""
+"""The number of equal chunks that are shown before the first difference."""
 COMPARED_CHUNKS: Final = 20
-"""Chunks of each stream that are compared, from the first difference on."""
+"""The number of chunks of each stream that are compared, starting at the first difference."""
 LINES: Final = 12
-"""Lines of the comparison that are shown."""
+"""The most lines of the comparison that are shown."""
 WIDTH: Final = 160
-"""Characters that are shown of a line, or of a value."""
+"""The most characters that are shown of a line, or of a value."""
 
 
 def describe_difference(expected: Sequence[Chunks], actual: Sequence[Chunks]) -> str | None:
-    """Describes the first turn that differs, beginning with its first difference; ``None`` if the streams are equal.
+    """Return a text about the first turn that differs, starting at its first difference; ``None`` if the streams are
+    equal.
 
-    Both have a list of chunks for each turn. The order of keys does not count.
+    Each stream is a list of chunks for each turn. The order of keys is ignored.
     """
-    for number, (wanted, came) in enumerate(zip_longest(expected, actual), 1):
-        if wanted is None:
+    for number, (expected_turn, actual_turn) in enumerate(zip_longest(expected, actual), 1):
+        if expected_turn is None:
             return f"turn {number} was not expected."
-        if came is None:
+        if actual_turn is None:
             return f"turn {number} is missing."
-        description = _describe_turn(number, [*map(_line, wanted)], [*map(_line, came)])
+        description = _describe_turn(number, [*map(_line, expected_turn)], [*map(_line, actual_turn)])
         if description:
             return description
     return None
 
 
 def _line(chunk: Mapping[str, Any]) -> str:
-    """The chunk as one line of JSON: its type first, then the other keys in alphabetical order."""
+    """Return the chunk as one line of JSON: its type first, then the other keys in alphabetical order."""
     rest = {key: value for key, value in sorted(chunk.items()) if key != "type"}
     return json.dumps({"type": chunk["type"], **_sort_keys(rest)}, ensure_ascii=False, separators=(",", ":"))
 
@@ -46,58 +47,62 @@ def _sort_keys(value: Any) -> Any:
     return [*map(_sort_keys, value)] if isinstance(value, list) else value
 
 
-def _describe_turn(number: int, wanted: list[str], came: list[str]) -> str | None:
-    first = next((at for at, (one, other) in enumerate(zip_longest(wanted, came)) if one != other), None)
+def _describe_turn(number: int, expected: list[str], actual: list[str]) -> str | None:
+    first = next((at for at, (left, right) in enumerate(zip_longest(expected, actual)) if left != right), None)
     if first is None:
         return None
-    head = f"turn {number}, chunk {first + 1}: {_headline(wanted[first : first + 1], came[first : first + 1])}"
-    before = wanted[max(0, first - CONTEXT_CHUNKS) : first]
-    changes = [*_changes(wanted[first : first + COMPARED_CHUNKS], came[first : first + COMPARED_CHUNKS])]
-    more = ["    …"] if len(changes) > LINES or max(len(wanted), len(came)) > first + COMPARED_CHUNKS else []
+    head = f"turn {number}, chunk {first + 1}: {_headline(expected[first : first + 1], actual[first : first + 1])}"
+    before = expected[max(0, first - CONTEXT_CHUNKS) : first]
+    changes = [*_changes(expected[first : first + COMPARED_CHUNKS], actual[first : first + COMPARED_CHUNKS])]
+    more = ["    …"] if len(changes) > LINES or max(len(expected), len(actual)) > first + COMPARED_CHUNKS else []
     return "\n".join([head, *_mark_lines("   ", before, before), *changes[:LINES], *more])
 
 
-def _headline(wanted: list[str], came: list[str]) -> str:
-    if not came:
+def _headline(expected: list[str], actual: list[str]) -> str:
+    if not actual:
         return "the stream ends before it."
-    if not wanted:
+    if not expected:
         return "the stream should have ended before it."
-    one, other = json.loads(wanted[0]), json.loads(came[0])
-    if one["type"] != other["type"]:
-        return f"{other['type']} in place of {one['type']}."
-    path, before, now = next(_differing_values(one, other, ""))
-    return f"{one['type']}: {path} is {now}, not {before}."
+    first, second = json.loads(expected[0]), json.loads(actual[0])
+    if first["type"] != second["type"]:
+        return f"{second['type']} in place of {first['type']}."
+    path, before, now = next(_differing_values(first, second, ""))
+    return f"{first['type']}: {path} is {now}, not {before}."
 
 
-def _differing_values(one: Any, other: Any, path: str) -> Iterator[tuple[str, str, str]]:
-    """The paths at which two values differ, with the JSON that each has there."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in [*one, *(key for key in other if key not in one)]:
+def _differing_values(expected: Any, actual: Any, path: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each path at which two values differ, with the JSON of both values there."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in [*expected, *(key for key in actual if key not in expected)]:
             inner = f"{path}.{key}".lstrip(".")
-            if key not in one or key not in other:
-                yield inner, _value(one.get(key), known=key in one), _value(other.get(key), known=key in other)
+            if key not in expected or key not in actual:
+                yield (
+                    inner,
+                    _value(expected.get(key), known=key in expected),
+                    _value(actual.get(key), known=key in actual),
+                )
             else:
-                yield from _differing_values(one[key], other[key], inner)
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for index, (left, right) in enumerate(zip(one, other, strict=True)):
+                yield from _differing_values(expected[key], actual[key], inner)
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, (left, right) in enumerate(zip(expected, actual, strict=True)):
             yield from _differing_values(left, right, f"{path}[{index}]")
-    elif _value(one) != _value(other):
-        yield path, *_cut_both(_value(one), _value(other))
+    elif _value(expected) != _value(actual):
+        yield path, *_cut_both(_value(expected), _value(actual))
 
 
 def _value(value: Any, *, known: bool = True) -> str:
     return json.dumps(value, ensure_ascii=False) if known else "absent"
 
 
-def _cut_both(one: str, other: str) -> tuple[str, str]:
-    at = _first_unequal(one, other)
-    return _cut(one, at), _cut(other, at)
+def _cut_both(left: str, right: str) -> tuple[str, str]:
+    at = _first_unequal(left, right)
+    return _cut(left, at), _cut(right, at)
 
 
-def _changes(wanted: Sequence[str], came: Sequence[str]) -> Iterator[str]:
-    matcher = SequenceMatcher(None, wanted, came, autojunk=False)
+def _changes(expected: Sequence[str], actual: Sequence[str]) -> Iterator[str]:
+    matcher = SequenceMatcher(None, expected, actual, autojunk=False)
     for kind, begin, end, other_begin, other_end in matcher.get_opcodes():
-        before, now = wanted[begin:end], came[other_begin:other_end]
+        before, now = expected[begin:end], actual[other_begin:other_end]
         if kind == "equal":
             yield from _mark_lines("   ", before, before)
         else:
@@ -106,17 +111,17 @@ def _changes(wanted: Sequence[str], came: Sequence[str]) -> Iterator[str]:
 
 
 def _mark_lines(mark: str, lines: Sequence[str], others: Sequence[str]) -> Iterator[str]:
-    """The lines with a mark in front. A long line is cut around the place where it differs from the other stream's."""
+    """Yield the lines after a mark. A long line is cut around the first difference from the other stream's line."""
     for line, other in zip_longest(lines, others[: len(lines)]):
         yield f"{mark} {_cut(line, _first_unequal(line, other or line))}"
 
 
-def _first_unequal(one: str, other: str) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+def _first_unequal(left: str, right: str) -> int:
+    return next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)
 
 
 def _cut(text: str, at: int = 0) -> str:
-    """The text; if it is longer than a line, the part of it around ``at``."""
+    """Return the text, or the part of it around ``at`` if it is longer than a line."""
     begin = max(0, at - WIDTH // 2) if at >= WIDTH * 3 // 4 else 0
     end = begin + WIDTH
     return ("…" if begin else "") + text[begin:end] + ("…" if len(text) > end else "")

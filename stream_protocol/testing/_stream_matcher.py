@@ -1,4 +1,4 @@
-"""Compares the stream of a recording with the expected stream, which is in a file beside the recording."""
+"""Compares the stream of a recording with the expected stream in a file beside the recording."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from stream_protocol.wire import (
 from stream_protocol.wire.client import parse_sse
 
 TURN_END: Final = "[DONE]"
-"""The line after each turn of an expectation, as at the end of a response."""
+"""The line after each turn of an expected stream, as at the end of a response."""
 
 TurnChunks = list[list[Json]]
 """The chunks of each turn."""
@@ -32,14 +32,14 @@ TurnChunks = list[list[Json]]
 
 @dataclass(frozen=True)
 class StreamMatcher:
-    """``matcher(recording)`` raises ``AssertionError`` unless the recording becomes the expected stream.
+    """Checker for replayed streams: ``matcher(recording)`` raises ``AssertionError`` if the stream is not as expected.
 
-    The expectation is in the folder of the recording: ``booking.expected.jsonl`` for ``booking.jsonl``. It has a chunk
-    on each line and ``[DONE]`` after each turn. Numbered names replace ids, and ``<time>`` replaces times.
+    The expected stream is in the folder of the recording: ``booking.expected.jsonl`` for ``booking.jsonl``. It has a
+    chunk on each line and ``[DONE]`` after each turn. Numbered names replace ids, and ``<time>`` replaces times.
     """
 
     update: bool
-    """True if the expectation is written first."""
+    """True to write the file with the expected stream first."""
     on_write: Callable[[Path], object]
     """Called with the path of each file that was written."""
 
@@ -55,11 +55,11 @@ class StreamMatcher:
         variant: str | None = None,
         **options: Unpack[ConverterOptions],
     ) -> None:
-        """Replays the recording, and compares its stream with the expectation.
+        """Replay the recording, and compare its stream with the expected stream.
 
-        ``chunks``: another stream to compare, such as the agent's present answers. It has one response for each turn,
-        as chunks or as the bytes of the responses. The comparison then ignores the fragments of the model's text, its
-        name, its usage and its signatures. ``variant``: the name of a second expectation,
+        ``chunks``: compare this stream instead of the replay, for example the agent's present responses. It has one
+        response for each turn, as chunks or as the bytes of the responses. The comparison then ignores the fragments of
+        the model's text, its name, its usage and its signatures. ``variant``: the name of a second expected stream,
         ``booking.VARIANT.expected.jsonl``, for a test with other ``options``.
         """
         __tracebackhide__ = True
@@ -93,19 +93,20 @@ _UPDATE_HINT: Final = "run `pytest --update-recordings` and read the difference 
 
 
 def _expectation_path(recording: Recording, variant: str | None) -> Path:
-    """The expectation's file: one for each session in the recording, and one for each variant of the test."""
+    """Return the file of the expected stream. Each session in the recording and each variant of the test has its own
+    file."""
     names = [recording.path.stem, *(quote(name, safe=" ") for name in (recording.session, variant) if name)]
     return recording.path.with_name(f"{'.'.join(names)}{EXPECTED}.jsonl")
 
 
 def _convert(recording: Recording, **options: Unpack[ConverterOptions]) -> Iterator[Iterable[AnyChunk]]:
-    """The chunks of each turn of a replay."""
+    """Yield the chunks of each turn of a replay."""
     for _, steps in replay_steps(recording, **options):
         yield parse_sse(b"".join(sse for step in steps for sse in step.sent) + SSE_DONE)
 
 
 def _split_responses(chunks: Iterable[AnyChunk]) -> Iterator[list[AnyChunk]]:
-    """The chunks of each response. ``start`` begins a response."""
+    """Yield the chunks of each response. A ``start`` chunk begins a response."""
     response: list[AnyChunk] = []
     for chunk in chunks:
         if chunk["type"] == "start" and response:
@@ -117,13 +118,13 @@ def _split_responses(chunks: Iterable[AnyChunk]) -> Iterator[list[AnyChunk]]:
 
 
 def _normalise(turns: Iterable[Iterable[Mapping[str, Any]]]) -> TurnChunks:
-    """The turns with names in place of ids and times."""
+    """Return the turns with names in place of ids and times."""
     normaliser = Normaliser()
     return [[normaliser.chunk(chunk) for chunk in turn] for turn in turns]
 
 
 def _read_expectation(path: Path) -> TurnChunks:
-    """The turns of an expectation. Raises ``AssertionError`` if the file is missing or is not an expectation."""
+    """Return the turns of an expected stream. Raises ``AssertionError`` if the file is missing or invalid."""
     __tracebackhide__ = True
     if not path.exists():
         raise AssertionError(f"There is no {path}, so nothing is expected yet: {_WRITE_HINT}.")

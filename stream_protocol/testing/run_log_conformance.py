@@ -1,4 +1,4 @@
-"""Tests that every run log must pass. For a run log of your own:
+"""Tests that every run log must pass. To test your own run log:
 
     class TestMyRunLog(RunLogConformance):
         @pytest.fixture
@@ -8,136 +8,40 @@
             await first.aclose()
             await second.aclose()
 
-``workers`` are the run logs of two workers that share one empty store. For a run log of a single process, give the same
-object twice. The tests are coroutines: they need pytest-asyncio (``asyncio_mode = "auto"``) or another plugin that runs
-them. A test fails after ``HANG`` seconds of waiting.
+``workers`` are the run logs of two workers that share one empty store. For a run log of a single process, yield the
+same object twice. The tests are coroutines: they need pytest-asyncio (``asyncio_mode = "auto"``) or another plugin that
+runs them. A test fails after 20 seconds of waiting.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import aclosing
 from typing import Final, TypeAlias
 
-from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunInfo, RunLog, RunReader
+from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, RunInfo, RunLog, RunReader
+from stream_protocol.testing._fake_runs import (
+    CHAT,
+    END,
+    HANG,
+    START,
+    TEXT,
+    FakeOwner,
+    begin,
+    delta,
+    eventually,
+    freed,
+    joined_text,
+    reader,
+    rest,
+    running,
+    until,
+)
 from stream_protocol.wire import SSE_DONE
 
 Workers: TypeAlias = tuple[RunLog, RunLog]
 """The run logs of two workers."""
 
-HANG: Final = 20.0
-"""Seconds after which a test that waits fails."""
-
 BUSY: Final = 0.5
 """Seconds for which a test blocks the event loop, like a garbage collection or a large JSON value."""
-
-CHAT: Final = '["app","user","chät"]'
-
-START: Final = b'data: {"type":"start","messageId":"m1"}\n\n'
-TEXT: Final = b'data: {"type":"text-start","id":"text-1"}\n\n'
-END: Final = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"finish"}\n\n'
-
-
-class FakeOwner:
-    """A run without an agent. It writes the test's texts, and records a stop and a lost lease."""
-
-    def __init__(self, log: EventBuffer) -> None:
-        self.log = log
-        self.stopped = asyncio.Event()
-        self.lost = asyncio.Event()
-        self.received: list[bytes] = []
-        self.may_reply = asyncio.Event()
-        self.may_reply.set()
-
-    def stop(self) -> None:
-        """Called by the run log to stop the run."""
-        self.stopped.set()
-
-    def lease_lost(self) -> None:
-        """Called by the run log when the lease is lost."""
-        self.lost.set()
-
-    async def receive(self, post: bytes) -> bytes:
-        """Called by the run log with a post."""
-        self.received.append(post)
-        await self.may_reply.wait()
-        return b"re: " + post
-
-    def say(self, *words: str) -> None:
-        """Writes a text delta for each word."""
-        self.log.append(*[delta(word) for word in words])
-
-    def finish(self) -> None:
-        """Writes the end of the text and of the response."""
-        self.log.append(END, SSE_DONE)
-        self.log.close()
-
-
-def delta(word: str) -> bytes:
-    """The SSE event of a text delta."""
-    return b'data: {"type":"text-delta","id":"text-1","delta":"' + word.encode() + b'"}\n\n'
-
-
-async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[FakeOwner, Lease]:
-    """Starts a run that has the lease of a chat, and has written the beginning of a text."""
-    owner = FakeOwner(EventBuffer(worker.bounds))
-    lease = await worker.claim(chat, request, owner)
-    lease.open()
-    owner.log.append(START, TEXT)
-    return owner, lease
-
-
-async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
-    """Returns the run in the chat, as this worker sees it."""
-    info = await worker.current(chat)
-    assert info is not None
-    return info
-
-
-async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
-    """Returns a reader of the run in the chat."""
-    found = await worker.read(CHAT, (await running(worker)).run_id, rebuild=rebuild)
-    assert found is not None
-    return found
-
-
-async def until(reader: RunReader, what: bytes) -> bytes:
-    """Reads until ``what`` has arrived. Returns all bytes that were read."""
-    read = b""
-    async with asyncio.timeout(HANG):
-        while what not in read:
-            read += await anext(reader)
-    return read
-
-
-async def rest(reader: RunReader) -> bytes:
-    """Reads to the end."""
-    async with asyncio.timeout(HANG), aclosing(reader):
-        return b"".join([piece async for piece in reader])
-
-
-async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
-    """Waits until the condition is true."""
-    async with asyncio.timeout(HANG):
-        while True:
-            if await true():
-                return
-            await asyncio.sleep(0.01)
-
-
-async def freed(*workers: RunLog, chat: str = CHAT) -> None:
-    """Waits until each of these workers knows that no run has the chat's lease: the run's own worker is told last."""
-
-    async def free() -> bool:
-        return [await worker.current(chat) for worker in workers] == [None] * len(workers)
-
-    await eventually(free)
-
-
-def said(stream: bytes) -> str:
-    """The text of a stream, with its deltas joined."""
-    front = b'"type":"text-delta","id":"text-1","delta":"'
-    return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()
 
 
 class RunLogConformance:
@@ -228,7 +132,7 @@ class RunLogConformance:
         owner = FakeOwner(EventBuffer(workers[0].bounds))
         lease = await workers[0].claim(CHAT, "request", owner)
         owner.finish()
-        await asyncio.sleep(BUSY)  # the store has the log
+        await asyncio.sleep(BUSY)  # until the store has the log
         assert {(await running(worker)).phase for worker in workers} == {"claimed"}
         lease.open()
         for worker in workers:
@@ -247,7 +151,7 @@ class RunLogConformance:
             whole = begun + await rest(each)
             assert whole.startswith(START + TEXT)
             assert whole.endswith(END + SSE_DONE)
-            assert said(whole) == "Good morning, “you”."
+            assert joined_text(whole) == "Good morning, “you”."
         lease.release()
 
     async def test_a_reader_gets_the_end_after_the_chat_was_freed(self, workers: Workers) -> None:
@@ -258,7 +162,7 @@ class RunLogConformance:
         owner.finish()
         lease.release()
         whole = await rest(late)
-        assert said(whole) == "word"
+        assert joined_text(whole) == "word"
         assert whole.endswith(SSE_DONE)
 
     async def test_earlier_content_of_the_message_comes_after_start_for_a_reader_without_it(
@@ -312,7 +216,7 @@ class RunLogConformance:
     async def test_a_stop_is_known_to_the_requests_that_wait_at_any_worker(self, workers: Workers) -> None:
         assert [await worker.newest_stop(CHAT) for worker in workers] == ["", ""]
         owner, lease = await begin(workers[0])
-        assert await workers[1].stop(CHAT, lease.run_id)  # another request interrupts it: nobody stops the chat
+        assert await workers[1].stop(CHAT, lease.run_id)  # a stop of one run is not a stop of the chat
         assert [await worker.newest_stop(CHAT) for worker in workers] == ["", ""]
         found = {""}
         for worker in workers:
@@ -380,7 +284,7 @@ class RunLogConformance:
         late = [await reader(worker) for worker in workers]
         owner.finish()
         for begun, each in zip((seen, b"", b""), (early, *late), strict=True):
-            assert said(begun + await rest(each)) == "".join(words)
+            assert joined_text(begun + await rest(each)) == "".join(words)
         lease.release()
 
     async def test_a_lease_is_held_while_its_run_takes_its_time(self, workers: Workers) -> None:
@@ -395,7 +299,7 @@ class RunLogConformance:
 
     async def test_a_loop_that_was_busy_for_a_moment_does_not_lose_the_lease(self, workers: Workers) -> None:
         owner, lease = await begin(workers[0])
-        time.sleep(BUSY)  # noqa: ASYNC251 - the loop is to be busy
+        time.sleep(BUSY)  # noqa: ASYNC251 - blocks the loop on purpose
         async with asyncio.timeout(HANG):
             assert await lease.confirm()
         assert lease.held
@@ -417,7 +321,7 @@ class RunLogConformance:
         assert stalled.cut_off.is_set()
         assert not reading.cut_off.is_set()
         owner.finish()
-        assert said(b"".join(seen) + await rest(reading)) == "".join(words)
+        assert joined_text(b"".join(seen) + await rest(reading)) == "".join(words)
         lease.release()
 
     async def test_a_run_has_so_many_readers_and_the_newest_gets_in(self, workers: Workers) -> None:
@@ -440,7 +344,7 @@ async def _phase(worker: RunLog, phase: str, chat: str = CHAT) -> None:
 
 
 async def _refused(worker: RunLog) -> RunInfo:
-    """Claims a chat whose lease another run has. Returns that run."""
+    """Claim a chat that is already claimed, and return the run that has its lease."""
     try:
         await worker.claim(CHAT, "another", FakeOwner(EventBuffer()))
     except ChatTakenError as taken:

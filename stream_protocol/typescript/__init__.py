@@ -1,12 +1,12 @@
-"""Generates TypeScript types of a chat from its agent, for ``adk-ui-stream types``. Imports ADK.
+"""Generates TypeScript types of an agent's chats, for ``adk-ui-stream types``. Importing this package loads ADK.
 
 Where to change what:
 
-- ``_agent_tools``: tools of an agent, and the form of their outputs.
-- ``_wire_forms``: outputs by return annotation.
-- ``_schema_reader``: reads JSON Schema.
-- ``_printing``: prints TypeScript and zod.
-- ``_chat_types``: puts the file together.
+- ``_agent_tools``: tools of an agent, and the JSON in which their outputs are sent.
+- ``_wire_forms``: JSON of an output, by its return annotation.
+- ``_schema_reader``: JSON Schema to types.
+- ``_printing``: types to TypeScript and zod.
+- ``_chat_types``: the sections of the file.
 - ``_wire_types``: types of our metadata and ``data-adk-*`` parts.
 """
 

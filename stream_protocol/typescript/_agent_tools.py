@@ -1,7 +1,7 @@
-"""The tools of an agent and of all agents under it: JSON schemas of their inputs and outputs.
+"""Tools of an agent and of all agents below it, with JSON schemas of their inputs and outputs.
 
-Inputs are the schemas that ADK declares to the model. Outputs have the form in which they are sent: ADK sends a tool's
-dictionary unchanged, and any other value as ``{"result": …}``.
+Inputs have the schemas that ADK declares to the model. Outputs have the schemas of the JSON that is sent: ADK sends a
+tool's dictionary unchanged, and any other value as ``{"result": …}``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from stream_protocol.wire import is_instance
 NO_ARGUMENTS: Final = {"type": "object", "additionalProperties": False}
 
 _AGENT_STARTED: Final = WireForm({"type": "object", "properties": {"agent": {"type": "string"}}, "required": ["agent"]})
-"""The first output of a call that an agent answers itself."""
+"""First output of a call that a sub-agent performs."""
 
 
 class ToolsError(ValueError):
@@ -41,7 +41,7 @@ class ToolsError(ValueError):
 
 @dataclass(frozen=True)
 class ToolTypes:
-    """A tool of one agent. ``text`` is its description for the model."""
+    """A tool of one agent. ``text``: its description for the model. ``input``: a JSON schema."""
 
     name: str
     text: str
@@ -50,7 +50,7 @@ class ToolTypes:
 
 
 def root_of(target: Target) -> BaseNode | None:
-    """The agent or node that the target runs."""
+    """Return the agent or node that the target runs."""
     match target:
         case Runner():
             return target.agent
@@ -60,8 +60,9 @@ def root_of(target: Target) -> BaseNode | None:
 
 
 async def tools_of(root: BaseNode) -> list[ToolTypes]:
-    """The tools whose calls the client receives. Raises ``ToolsError`` if a tool cannot declare its input. Toolsets
-    list their tools, so the servers behind them (MCP) must run. The toolsets are closed afterwards.
+    """Return the tools whose calls the client receives. Raises ``ToolsError`` if a tool cannot declare its input.
+
+    Toolsets list their tools, so MCP servers behind them must run. Afterwards the toolsets are closed.
     """
     found: list[BaseTool] = []
     async with AsyncExitStack() as toolsets:
@@ -81,14 +82,14 @@ async def _tools(agent: LlmAgent, toolsets: AsyncExitStack) -> list[BaseTool]:
         for toolset in agent.tools:
             if isinstance(toolset, BaseToolset):
                 toolsets.push_async_callback(toolset.close)
-                await toolset.get_tools_with_prefix()  # ADK itself continues without these tools if this fails
+                await toolset.get_tools_with_prefix()  # raises here; ADK would continue without these tools
         return await agent.canonical_tools()
     except Exception as error:
         raise ToolsError(f"cannot list the tools of agent {agent.name!r}: {error_text(error)}") from error
 
 
 def _types(tool: BaseTool) -> ToolTypes | None:
-    """``None`` for a tool that the model does not call, such as Gemini's own search."""
+    """Return the types of a tool; ``None`` for a tool that the model does not call, such as Gemini's own search."""
     try:
         declaration = tool._get_declaration()  # noqa: SLF001 - ADK's own flows read the declaration in this way
     except Exception as error:
@@ -104,19 +105,19 @@ def _types(tool: BaseTool) -> ToolTypes | None:
 
 
 def _schema(json_schema: Any, schema: types.Schema | None) -> Any:
-    """The JSON schema from the first of the two that declares one; ``None`` if neither does."""
+    """Return ``json_schema``, or else ``schema`` as JSON schema; ``None`` if both are missing."""
     if json_schema is not None or schema is None:
         return json_schema
     return schema.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _outputs(tool: BaseTool, declared: Any) -> Iterator[WireForm]:
-    """``declared``: the response schema of its declaration; ``None`` if it has none."""
+    """Yield the possible outputs of a tool. ``declared``: response schema of the tool's declaration, or ``None``."""
     match tool:
         case ClientTool():
             yield WireForm(ANYTHING if tool.output_schema is None else tool.output_schema)
         case BaseTool(is_long_running=True):
-            yield WireForm(ANYTHING)  # somebody else answers it later
+            yield WireForm(ANYTHING)  # the result comes later, from outside the agent
         case FunctionTool():
             yield from returned(tool.func)
         case AgentTool():
@@ -127,7 +128,7 @@ def _outputs(tool: BaseTool, declared: Any) -> Iterator[WireForm]:
                 yield _AGENT_STARTED
         case RestApiTool():
             yield _declared(_response_of(tool))
-        case BaseTool() if is_instance(tool, "google.adk.tools.mcp_tool.mcp_tool", "McpTool"):  # of an extra of ADK's
+        case BaseTool() if is_instance(tool, "google.adk.tools.mcp_tool.mcp_tool", "McpTool"):  # needs an extra of ADK
             yield WireForm(_mcp_result(declared))
         case NodeTool():
             yield _declared(declared)
@@ -143,18 +144,21 @@ def _declared(schema: Any) -> WireForm:
 def _agent_outputs(tool: AgentTool) -> Iterator[WireForm]:
     output_schema = output_schema_of(tool.agent)
     yield agent_output(output_schema)
-    yield agent_output(None)  # also ADK's text if the agent fails
+    yield agent_output(None)  # ADK's error text, if the agent fails
 
 
 def output_schema_of(agent: BaseAgent) -> Any:
-    """The output schema of an agent, or of the last of its sub-agents, as ADK looks for it; ``None`` without one."""
+    """Return the output schema of an agent, or else of its last sub-agent, as ADK does; ``None`` if there is none."""
     if isinstance(agent, LlmAgent):
         return agent.output_schema
     return output_schema_of(agent.sub_agents[-1]) if agent.sub_agents else None
 
 
 def _mcp_result(declared: Any) -> Any:
-    """The schema of MCP's ``CallToolResult`` with content of this schema. The client sees an error as an error."""
+    """Return the schema of MCP's ``CallToolResult``. ``declared``: schema of its structured content, or ``None``.
+
+    Results that are errors are not included: the client gets them as errors.
+    """
     item = {
         "type": "object",
         "properties": {"type": {"type": "string"}, "text": {"type": "string"}},
@@ -168,7 +172,7 @@ def _mcp_result(declared: Any) -> Any:
 
 
 def _response_of(tool: RestApiTool) -> Any:
-    """The schema of the API's first successful response, an empty one if there is none."""
+    """Return the schema of the API's first successful response. It allows anything if the API declares none."""
     parser = tool._operation_parser  # noqa: SLF001 - the tool has no public attribute for it
     schema = parser.get_return_value().param_schema
     return ANYTHING if isinstance(schema, str) else schema.model_dump(mode="json", by_alias=True, exclude_none=True)

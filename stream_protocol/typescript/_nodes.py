@@ -1,4 +1,4 @@
-"""The types of JSON values that TypeScript can express."""
+"""Types of JSON values, as far as TypeScript can express them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True)
 class Unknown:
-    """Any JSON value."""
+    """Type of any JSON value."""
 
 
 @dataclass(frozen=True)
 class Never:
-    """No value."""
+    """Type without values."""
 
 
 @dataclass(frozen=True)
 class Primitive:
-    """A kind of scalar."""
+    """Type of all booleans, numbers or strings, or of ``null``."""
 
     kind: Literal["boolean", "null", "number", "string"]
 
 
 @dataclass(frozen=True)
 class Constant:
-    """One value."""
+    """Type of a single value."""
 
     value: str | float | bool | None
 
@@ -35,22 +35,20 @@ class Constant:
         return isinstance(other, Constant) and (type(self.value), self.value) == (type(other.value), other.value)
 
     def __hash__(self) -> int:
-        """Equal values have equal hashes."""
+        """Return the hash of type and value."""
         return hash((type(self.value), self.value))
 
 
 @dataclass(frozen=True)
 class Array:
-    """A list of any length."""
+    """Type of lists of any length."""
 
     item: Node
 
 
 @dataclass(frozen=True)
 class Tuple:
-    """A list whose first members each have a type. ``rest``: the type of the further members; ``None`` if there are
-    none.
-    """
+    """Type of lists with a type for each of the first items. ``rest``: type of further items; ``None`` allows none."""
 
     items: tuple[Node, ...]
     rest: Node | None
@@ -58,7 +56,7 @@ class Tuple:
 
 @dataclass(frozen=True)
 class Field:
-    """A key of an object. ``text`` describes it."""
+    """Key of an object type, with a description in ``text``."""
 
     name: str
     type: Node
@@ -68,7 +66,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Object:
-    """An object. It may have further keys. ``rest``: the type of the values of an object without fields."""
+    """Type of objects, which may have further keys. ``rest``: type of all values, if there are no ``fields``."""
 
     fields: tuple[Field, ...] = ()
     rest: Node = Unknown()
@@ -76,28 +74,28 @@ class Object:
 
 @dataclass(frozen=True)
 class Union:
-    """A value of one of these types. Made by ``union``."""
+    """Type of the values of any of its members. ``union`` creates it."""
 
     members: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
 class Intersection:
-    """A value of all of these types. Made by ``intersection``."""
+    """Type of the values of all of its members. ``intersection`` creates it."""
 
     members: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
 class Named:
-    """A type that has a name in the file."""
+    """Reference to a type that has a name in the file."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class AgentMessage:
-    """The message of an agent that runs as a tool. ``result``: the type of what the calling agent reads."""
+    """Type of the message of an agent that runs as a tool. ``result``: type of the result for the calling agent."""
 
     result: Node
 
@@ -110,7 +108,7 @@ NULL = Primitive("null")
 
 
 def union(members: Iterable[Node]) -> Node:
-    """A value of any of the types, without duplicates."""
+    """Return the type of the values of any of the members, without duplicate members."""
     flat = list(dict.fromkeys(_flat(members)))
     if Unknown() in flat:
         return Unknown()
@@ -127,7 +125,7 @@ def _flat(members: Iterable[Node]) -> Iterator[Node]:
 
 
 def intersection(members: Iterable[Node]) -> Node:
-    """A value of all of the types."""
+    """Return the type of the values of all of the members."""
     kept = [member for member in dict.fromkeys(members) if not isinstance(member, Unknown)]
     if Never() in kept:
         return Never()

@@ -1,4 +1,4 @@
-"""Types -> TypeScript, and -> the zod schemas that check them."""
+"""Prints types as TypeScript, and as zod schemas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from stream_protocol.typescript._nodes import (
 
 
 def type_text(node: Node, indent: str = "") -> str:
-    """The type as TypeScript. ``indent``: the indentation of its first line."""
+    """Return the type as TypeScript. ``indent``: indentation of its first line."""
     match node:
         case Unknown():
             return "unknown"
@@ -64,7 +64,7 @@ def _field(field: Field, indent: str) -> str:
 
 
 def schema_text(node: Node, indent: str = "") -> str:
-    """The type as a zod schema. Its objects may have further keys."""
+    """Return the type as a zod schema. Its objects may have further keys."""
     match node:
         case Unknown():
             return "z.unknown()"
@@ -102,13 +102,13 @@ def _field_schema(field: Field, indent: str) -> str:
 
 
 def braces(lines: Iterable[str], indent: str) -> str:
-    """The lines in braces, each with two more spaces than ``indent``."""
+    """Return the lines in braces. Each line is indented by two more spaces than ``indent``."""
     inner = "".join(f"{indent}  {line}\n" for line in lines)
     return f"{{\n{inner}{indent}}}" if inner else "{}"
 
 
 def comment(text: str, indent: str) -> str:
-    """A doc comment that the text cannot end, indented as the next line; nothing for an empty text."""
+    """Return a doc comment before a line with this indent; empty for an empty text. Escapes ``*/`` in the text."""
     lines = [" ".join(_CONTROL.sub(" ", line).split()) for line in text.strip().splitlines()]
     lines = [line.replace("*/", "*\\/") for line in lines]
     if not any(lines):
@@ -120,15 +120,15 @@ def comment(text: str, indent: str) -> str:
 
 
 def key(name: str) -> str:
-    """A name as the key of an object: in quotes where it must be."""
+    """Return a name as the key of an object, in quotes if necessary."""
     return name if re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", name) and name != "__proto__" else literal(name)
 
 
 def literal(value: str | float | bool | None) -> str:  # noqa: FBT001 - a JSON scalar
-    """A JSON scalar as TypeScript writes it."""
+    """Return a JSON scalar as a TypeScript literal."""
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-"""Characters that no source file should contain: line breaks, lone surrogates, and changes of the direction."""
+"""Characters that source files should not contain: line separators, lone surrogates, and changes of text direction."""

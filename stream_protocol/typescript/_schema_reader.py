@@ -1,8 +1,8 @@
-"""Converts JSON Schema to types. Rules that TypeScript cannot express (formats, lengths, patterns) are left out: the
-type has more values.
+"""Converts JSON Schema to types.
 
-It reads the drafts from 4 to 2020-12 and OpenAPI 3.0's addition (``nullable``). A type with its own name (``$ref``)
-gets that name in the file.
+Rules that TypeScript cannot express, such as formats, lengths and patterns, are ignored: the type then allows more
+values. Reads the drafts 4 to 2020-12, and ``nullable`` of OpenAPI 3.0. A schema behind ``$ref`` gets a name in the
+file.
 """
 
 from __future__ import annotations
@@ -43,31 +43,29 @@ _SCALARS: Final[Mapping[str, Node]] = {
 
 @dataclass(frozen=True)
 class NamedType:
-    """A type with a name. ``text`` describes it."""
+    """Type with a name, and its description in ``text``."""
 
     type: Node
     text: str
 
 
 class SchemaReader:
-    """Reads the schemas of one file. A type that several schemas share gets one name. A different type of that name
-    gets a number.
-    """
+    """Reader of all schemas of one file. Equal types share one name. A different type with this name gets a number."""
 
     def __init__(self, taken: Collection[str]) -> None:
         """``taken``: names that no type may get."""
         self.named: dict[str, NamedType] = {}
-        """The types with names, by name."""
+        """Name -> type."""
         self._taken = set(taken)
         self._names: dict[str, str] = {}
-        """A schema with all that it refers to, as JSON -> its name."""
+        """A schema with all its references, as JSON -> name."""
 
     def read(self, schema: Any) -> Node:
-        """Returns the type of a schema, which must contain everything that it refers to."""
+        """Return the type of a schema, which must contain all schemas to which it refers."""
         return self._read(schema, schema)
 
     def members(self, node: Node) -> Iterator[Node]:
-        """The possible types of a value, without names, so that objects can be distinguished from other types."""
+        """Yield the members of a union, or the type itself. Resolves names, except the names of objects."""
         match node:
             case Named(name) if not isinstance(self.named[name].type, Object):
                 yield from self.members(self.named[name].type)
@@ -78,7 +76,7 @@ class SchemaReader:
                 yield node
 
     def is_object(self, node: Node) -> bool:
-        """Returns True if its values may be objects. ``node``: one of ``members``."""
+        """Return True if values of the type may be objects. ``node``: a type from ``members``."""
         match node:
             case Named(name):
                 return self.is_object(self.named[name].type)
@@ -136,7 +134,7 @@ class SchemaReader:
         if not isinstance(first, list):
             return Array(self._read(item, root))
         items = tuple(self._read(each, root) for each in first)
-        if schema.get("minItems", 0) < len(items):  # some of them may be missing
+        if schema.get("minItems", 0) < len(items):  # some items may be missing
             return Array(union([*items, self._read(others, root)]))
         ends = others is False or schema.get("maxItems") == len(items)
         return Tuple(items, None if ends else self._read(others, root))
@@ -148,7 +146,7 @@ class SchemaReader:
         key = json.dumps(_closure(reference, root), sort_keys=True, default=str)
         if key not in self._names:
             self._names[key] = name = self._free_name(_key(reference.rpartition("/")[2]))
-            self.named[name] = NamedType(Unknown(), "")  # it may hold itself
+            self.named[name] = NamedType(Unknown(), "")  # the type may refer to itself
             self.named[name] = NamedType(self._read(found, root), description(found))
         return Named(self._names[key])
 
@@ -165,16 +163,16 @@ class SchemaReader:
 
 
 def description(schema: Any) -> str:
-    """The schema's description for people."""
+    """Return the schema's description; empty if it has none."""
     text = schema.get("description") if isinstance(schema, Mapping) else None
     return text if isinstance(text, str) else ""
 
 
 def _kinds(schema: Mapping[str, Any]) -> list[str]:
-    said = schema.get("type")
-    if said is None:
+    declared = schema.get("type")
+    if declared is None:
         return ["object"] if "properties" in schema else ["array"] if "prefixItems" in schema else []
-    return [str(kind).lower() for kind in (said if isinstance(said, list) else [said])]
+    return [str(kind).lower() for kind in (declared if isinstance(declared, list) else [declared])]
 
 
 def _constant(value: Any) -> Node:
@@ -193,7 +191,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _resolve(reference: str, root: Any) -> Any:
-    """The schema that a reference within the schema points to; ``None`` if there is none, or if it points elsewhere."""
+    """Return the schema for a reference; ``None`` if it is missing, or in another document."""
     if not reference.startswith("#"):
         return None
     found = root
@@ -209,18 +207,18 @@ def _resolve(reference: str, root: Any) -> Any:
 
 
 def _key(step: str) -> str:
-    """The key that a step of a reference names."""
+    """Return the key in a step of a reference."""
     return unquote(step).replace("~1", "/").replace("~0", "~")
 
 
 def _closure(reference: str, root: Any) -> list[Any]:
-    """The last step of the reference, and all schemas that are reached from it, by their references."""
+    """Return the reference, and each reachable reference with its schema."""
     reached: dict[str, Any] = {}
     waiting = [reference]
     while waiting:
-        if (one := waiting.pop()) not in reached:
-            reached[one] = _resolve(one, root)
-            waiting += _references(reached[one])
+        if (current := waiting.pop()) not in reached:
+            reached[current] = _resolve(current, root)
+            waiting += _references(reached[current])
     return [reference, reached]
 
 

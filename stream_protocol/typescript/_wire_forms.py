@@ -1,4 +1,4 @@
-"""Python types -> JSON schemas of the values that are sent, and the form in which they are sent."""
+"""Converts Python types to JSON schemas of the values that are sent."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from pydantic_core import core_schema
 from typing_extensions import is_typeddict, override
 
 ANYTHING: Final = True
-"""The JSON schema of an unknown value."""
+"""JSON schema of an unknown value."""
 
 
 @dataclass(frozen=True)
 class WireForm:
-    """A form of a tool's output. ``wrapped``: the value is sent as ``{"result": value}``; ``None``: only if it is not
-    an object. ``nested``: it is sent in the message of the agent that gives it.
+    """JSON in which an output of a tool is sent. ``schema``: JSON schema of the value.
+
+    ``wrapped``: the value is sent as ``{"result": value}``. ``None`` means: only a value that is not an object is
+    wrapped. ``nested``: the value is sent inside the message of the agent that runs as a tool.
     """
 
     schema: Any
@@ -32,7 +34,7 @@ class WireForm:
 
 
 class _WireSchemas(GenerateJsonSchema):
-    """Schemas of the values that are written, not read: a default is a value like any other."""
+    """Generator for schemas of written values. A field with a default is always written, so it is required."""
 
     @override
     def field_is_required(
@@ -44,14 +46,14 @@ class _WireSchemas(GenerateJsonSchema):
 
     @override
     def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
-        """Text in a pydantic model, seconds elsewhere."""
+        """Return a schema for a text or a number: pydantic models write texts, other code writes seconds."""
         return {"type": ["string", "number"]}
 
 
 def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
-    """The JSON schema of a sent value of this type; ``ANYTHING`` if pydantic cannot tell."""
+    """Return the JSON schema of a sent value of this type; ``ANYTHING`` if pydantic has no schema."""
     try:
-        # In a list, so that the type has its name: pydantic refers to it then.
+        # The type is put into a list: so pydantic gives it a name, and a reference.
         schema = TypeAdapter(list[annotation]).json_schema(
             mode="serialization", by_alias=by_alias, schema_generator=_WireSchemas
         )
@@ -61,7 +63,7 @@ def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
 
 
 def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
-    """The forms in which ADK sends the function's result, by its annotation."""
+    """Return the JSON in which ADK sends the function's result, by its return annotation."""
     annotation = _return_annotation(function)
     origin = get_origin(annotation)
     if origin in (
@@ -75,12 +77,13 @@ def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
 
 
 def _yielded(members: list[Any]) -> Iterator[WireForm]:
-    """The forms of a generator's output. ADK sends each yielded value at once, and again as the result. ADK converts a
-    model to a dictionary by the names of its fields.
+    """Yield the JSON of a generator's outputs: ADK sends each yielded value directly, and the last value as the result.
+
+    ADK converts a model to a dictionary by the names of its fields.
     """
     for member in members:
         if isinstance(member, type) and issubclass(member, (Event, RequestInput)):
-            yield WireForm(ANYTHING)  # any data of the event
+            yield WireForm(ANYTHING)  # the event's data is unknown
         else:
             yield WireForm(schema_of(member, by_alias=False))
             if not _is_model(member):
@@ -94,7 +97,7 @@ def _sent(annotation: Any) -> WireForm:
 
 
 def agent_output(output_schema: Any) -> WireForm:
-    """The form in which ADK sends the text of an agent with this output schema; ``None``: an agent without one."""
+    """Return the JSON in which ADK sends the reply of an agent with this output schema, or ``None`` for text."""
     if output_schema is None:
         return WireForm({"type": "string"}, wrapped=True)
     if isinstance(output_schema, dict):
@@ -104,7 +107,7 @@ def agent_output(output_schema: Any) -> WireForm:
 
 
 def _without_none(schema: Any) -> Any:
-    """The schema of the same models with those keys left out whose value is null."""
+    """Return the schema without required keys whose value may be null. ADK omits these values."""
     match schema:
         case {"properties": dict(properties), "required": list(required)}:
             present = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]
@@ -129,7 +132,7 @@ def _return_annotation(function: Callable[..., Any]) -> Any:
 
 
 def _members(annotation: Any) -> Iterator[Any]:
-    """The types of a union; the type itself."""
+    """Yield the types of a union, or the type itself."""
     plain = _plain(annotation)
     if get_origin(plain) in (Union, UnionType):
         for member in get_args(plain):

@@ -1,4 +1,4 @@
-"""Types of the parts that the server itself sends: metadata, ``data-adk-*`` parts, and ADK's questions to the user."""
+"""Types of the data that the server itself sends: metadata, ``data-adk-*`` parts, and ADK's requests to the user."""
 
 from typing import Any, Final, Literal, NotRequired
 
@@ -8,19 +8,19 @@ from stream_protocol.adk import REQUEST_CREDENTIAL, REQUEST_INPUT
 
 
 class InputTokenDetails(TypedDict):
-    """Of the input tokens."""
+    """Kinds of input tokens."""
 
     cacheReadTokens: int
 
 
 class OutputTokenDetails(TypedDict):
-    """Of the output tokens."""
+    """Kinds of output tokens."""
 
     reasoningTokens: int
 
 
 class TokenUsage(TypedDict):
-    """Tokens of all model calls of the message."""
+    """Tokens of all model calls for the message."""
 
     inputTokens: int
     inputTokenDetails: InputTokenDetails
@@ -30,18 +30,18 @@ class TokenUsage(TypedDict):
 
 
 class ChatMetadata(TypedDict):
-    """The metadata of an answer: it comes at its end."""
+    """Metadata of an assistant message. It comes at the end of the response."""
 
     modelId: NotRequired[str]
     usage: NotRequired[TokenUsage]
 
 
 AdkAgent = TypedDict("AdkAgent", {"agent": str, "from": NotRequired[str]})
-AdkAgent.__doc__ = "The agent that speaks from here on, and the one that handed over."
+AdkAgent.__doc__ = "The agent whose content follows. `from` is the agent that handed over to it."
 
 
 class AdkApproval(TypedDict):
-    """A tool's words about its approval, for clients whose `approval` has no `requestReason` and `descriptor`."""
+    """Reason and descriptor of an approval, for clients whose `approval` has no `requestReason` and `descriptor`."""
 
     toolCallId: str
     reason: NotRequired[str]
@@ -49,7 +49,7 @@ class AdkApproval(TypedDict):
 
 
 class AdkArtifact(TypedDict):
-    """A version of an artifact that was saved, and where the page can load it."""
+    """A saved version of an artifact. `url` is its address for the page."""
 
     filename: str
     version: int
@@ -57,7 +57,7 @@ class AdkArtifact(TypedDict):
 
 
 class CitedSource(TypedDict):
-    """A source of a text. `id` is the `sourceId` of its own part."""
+    """A source of a text. `id` is the `sourceId` of the source's part."""
 
     type: Literal["source"]
     sourceType: Literal["url", "document"]
@@ -70,7 +70,7 @@ class CitedSource(TypedDict):
 
 
 class TextCitation(TypedDict):
-    """A place in a text that rests on a source, and the words of the source."""
+    """A range of a text with its source. `citedText` is the cited text of the source."""
 
     source: CitedSource
     startIndex: int
@@ -79,21 +79,21 @@ class TextCitation(TypedDict):
 
 
 class AdkCitations(TypedDict):
-    """The citations of a text. `textIndex` counts the text parts of the message from 0."""
+    """Citations of a text. `textIndex` counts the text parts of the message from 0."""
 
     textIndex: int
     citations: list[TextCitation]
 
 
 class AdkCompaction(TypedDict):
-    """ADK has summarized events of this time for the model, in seconds since 1970."""
+    """ADK has summarized the events of this time range for the model. Times are in seconds since 1970."""
 
     startTimestamp: float
     endTimestamp: float
 
 
 class AdkConfirmation(TypedDict):
-    """A tool's request for approval, with its hint and the payload that it expects back."""
+    """Hint of a tool that needs approval, and the payload that it expects back."""
 
     toolCallId: str
     hint: NotRequired[str]
@@ -101,14 +101,14 @@ class AdkConfirmation(TypedDict):
 
 
 class AdkDenial(TypedDict):
-    """The result of a tool whose call was denied."""
+    """Result of a tool whose call was denied."""
 
     toolCallId: str
     output: Any
 
 
 class AdkFile(TypedDict):
-    """A file in a store that no browser can read, such as `gs://`."""
+    """A file in a store that browsers cannot read, such as `gs://`."""
 
     uri: str
     mediaType: NotRequired[str]
@@ -126,7 +126,7 @@ class AdkSteeringPart(TypedDict):
 
 
 class AdkOutput(TypedDict):
-    """The output of a workflow's node that is not part of any text."""
+    """Output of a workflow node that is not part of a text."""
 
     author: NotRequired[str]
     node: NotRequired[str]
@@ -134,7 +134,7 @@ class AdkOutput(TypedDict):
 
 
 class AdkProgress(TypedDict):
-    """The progress of a call: so much of the `total`, if that is known."""
+    """Progress of a tool call. `total` is its value at the end, if known."""
 
     toolCallId: str
     progress: float
@@ -143,28 +143,28 @@ class AdkProgress(TypedDict):
 
 
 class AdkRetry(TypedDict):
-    """A node whose attempt failed tries again."""
+    """A workflow node runs again after a failed attempt."""
 
     author: str
     node: str
 
 
 class AdkSearchSuggestions(TypedDict):
-    """Google's searches behind an answer. `renderedContent` is HTML of Google: show it in a frame without scripts."""
+    """Google searches of a grounded reply. `renderedContent` is Google's HTML: show it in a frame without scripts."""
 
     webSearchQueries: list[str]
     renderedContent: NotRequired[str]
 
 
 class AdkSteering(TypedDict):
-    """A message of the user that the agent took in here, while it worked. `parts` as in a user's message."""
+    """A user message that the agent received while it worked. `parts` are as in a user message."""
 
     id: str
     parts: list[AdkSteeringPart]
 
 
 class AdkUiWidget(TypedDict):
-    """A widget that a tool rendered."""
+    """A widget that a tool has rendered."""
 
     id: str
     provider: str
@@ -189,11 +189,13 @@ DATA_PARTS: Final[dict[str, Any]] = {
     "adk-steering": AdkSteering,
     "adk-ui-widget": AdkUiWidget,
 }
-"""Name of a part, without ``data-`` -> the type of its data."""
+"""Name of a part without ``data-`` -> type of its data."""
 
 
 class RequestInput(TypedDict):
-    """A question of the agent. The answer follows `response_schema`, a JSON schema; without one it is text."""
+    """A question of the agent. `response_schema` is the JSON schema of the user's answer; without it, the answer is
+    text.
+    """
 
     message: NotRequired[str | None]
     payload: NotRequired[Any]
@@ -201,7 +203,7 @@ class RequestInput(TypedDict):
 
 
 class RequestCredential(TypedDict):
-    """Asks the user to sign in. `functionCallId` is the call that waits for it."""
+    """A request to sign in. `functionCallId` is the call that waits for the credential."""
 
     functionCallId: NotRequired[str]
     message: NotRequired[str]
@@ -212,4 +214,4 @@ class RequestCredential(TypedDict):
 
 
 REQUESTS: Final[dict[str, type]] = {REQUEST_CREDENTIAL: RequestCredential, REQUEST_INPUT: RequestInput}
-"""Name of a call by which ADK asks the user -> the type of its input. Any agent may ask."""
+"""Name of a call with which ADK asks the user -> type of its input. Every agent may make these calls."""

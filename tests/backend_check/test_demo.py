@@ -22,7 +22,7 @@ async def test_the_demo_holds_all_checks(ai_sdk: AiSdkVersion, monkeypatch: pyte
     monkeypatch.setattr("stream_protocol.demo._script.PACE", 0.01)
     story = [text[:STORY_LENGTH] for text in long_story(Question("", (), {})) if isinstance(text, str)]
     monkeypatch.setattr("stream_protocol.demo._script.SCENES", ((r"\bstory\b", lambda _: story), *SCENES))
-    monkeypatch.setattr("stream_protocol.demo._tools.PATIENCE", 0)
+    monkeypatch.setattr("stream_protocol.demo._tools.RUN_SECONDS", 0)
     app = create_app(ChatService(demo_agent(), ai_sdk=ai_sdk))
     with served(app) as address:
         results = await run_checks(f"{address}/api/chat", versions=(ai_sdk,))

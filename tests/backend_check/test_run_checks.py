@@ -62,7 +62,7 @@ async def test_a_server_that_never_answers_and_one_that_cuts_the_connection_are_
         hung = await run_checks(f"{address}/silent", Settings(timeout=0.2), profiles=["stream"])
         dead = await run_checks(f"{address}/cut", profiles=["stream"])
     assert hung[0].outcome is dead[0].outcome is Outcome.BROKEN
-    assert hung[0].reason == "The response is silent for too long."
+    assert hung[0].reason == "The response sent nothing until the timeout."
     assert dead[0].reason.startswith("The connection is cut: ")
     assert dead[0].chunk == {"type": "start"}
 

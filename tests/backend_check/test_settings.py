@@ -32,12 +32,12 @@ def test_a_file_replaces_the_defaults_that_it_names(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("tool", "not TOML"),
-        ("tol = 'x'", "unknown key `tol`; known are text, tool"),
+        ("tol = 'x'", "unknown key `tol`: use one of text, tool"),
         ("tool = 1", "`tool` must be a prompt, a list of prompts or false"),
         ("tool = ''", "`tool` must be a prompt, a list of prompts or false"),
         ("stop = true", "`stop` must be a path such as /api/chat/{id}/stop, or false"),
         ("headers = 'x'", "`headers` must be a table"),
-        ("headers = { a = 'ü' }", "each header must be a text of ASCII characters"),
+        ("headers = { a = 'ü' }", "each value in `headers` must be a text of ASCII characters"),
         ("timeout = 0", "`timeout` must be a number of seconds above 0"),
         ("timeout = true", "`timeout` must be a number of seconds above 0"),
     ],
@@ -63,7 +63,7 @@ async def test_what_the_settings_rule_out_is_not_tried() -> None:
     with served(FakeBackend("tool result").app()) as address:
         results = await run_checks(f"{address}/api/chat", settings, profiles=["tools"])
     assert {(each.outcome, each.declared) for each in results} == {(Outcome.NOT_OFFERED, True)}
-    assert results[0].reason == "The settings say: tool = false."
+    assert results[0].reason == "The settings have tool = false."
 
 
 async def test_headers_body_and_routes_are_those_of_the_settings() -> None:
@@ -71,5 +71,5 @@ async def test_headers_body_and_routes_are_those_of_the_settings() -> None:
     with served(FakeBackend().app()) as address:
         results = await run_checks(f"{address}/api/chat", settings, profiles=["durable"])
     outcomes = {each.check.name: (each.outcome, each.reason, each.declared) for each in results}
-    assert outcomes["resume"] == (Outcome.NOT_OFFERED, "Resume is HTTP 404 during an answer.", False)
-    assert outcomes["stop"] == (Outcome.NOT_OFFERED, "The settings say: stop = false.", True)
+    assert outcomes["resume"] == (Outcome.NOT_OFFERED, "During a run, resume gets HTTP 404.", False)
+    assert outcomes["stop"] == (Outcome.NOT_OFFERED, "The settings have stop = false.", True)

@@ -86,6 +86,6 @@ def test_what_was_not_recorded_is_told_on_the_page(page: Page, replay_url: str, 
     page.get_by_label("Message").press("Enter")
     expect(page.get_by_role("alert")).to_contain_text(
         "No recorded turn matches. Nearest: turn 1 of approval_after_stream.jsonl; "
-        'first difference at messages[-1].parts[0].text: "pay 5" was recorded, "pay 6" came.'
+        'first difference at messages[-1].parts[0].text: recorded "pay 5", received "pay 6".'
     )
     page.screenshot(path=shots / "replay-3-refused.png")

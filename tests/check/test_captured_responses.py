@@ -13,7 +13,7 @@ from tests.check.test_check_file import DONE, FINISH, START, TEXT, check, jsonl,
 
 STREAM = sse(START, *TEXT, FINISH, DONE)
 KNOWN = "neither an event stream, nor chunks, nor ADK events"
-PYTHON = "it has single quotes, as str() of a Python dict: use json.dumps"
+PYTHON = "the data is str() of a Python dict, with single quotes: use json.dumps"
 
 
 def response(
@@ -60,7 +60,7 @@ NO_STREAM = {
     ),
     "a redirect": (
         response("1.1 307 Temporary Redirect", Location="http://localhost/api/chat"),
-        'the response is HTTP 307, a redirect to "http://localhost/api/chat": capture that, or use curl --location',
+        'the response is HTTP 307, a redirect to "http://localhost/api/chat": capture that URL, or use curl --location',
     ),
     "a redirect that was followed": (
         response("1.1 307 Temporary Redirect", location="/chat") + response("1.1 404 Not Found", "text/plain", "No."),
@@ -136,7 +136,7 @@ def test_a_stream_without_a_body_ends_without_a_terminal() -> None:
         (
             str(json.dumps(START).encode()),
             Rule.INVALID_JSON,
-            "The data is not JSON: it is str() of Python bytes: decode them.",
+            "The data is not JSON: the data is str() of Python bytes: decode the bytes.",
         ),
         (json.dumps(json.dumps(START)), Rule.NOT_A_CHUNK, "The data is JSON in a JSON string: it was encoded twice."),
         ("{type: 'start'}", Rule.INVALID_JSON, "The data is not JSON."),

@@ -386,7 +386,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "rubbish that begins like a stream": (b"data: \0\xff", "neither an event stream, nor chunks, nor ADK events"),
     "text": (b"hello\n", 'neither an event stream, nor chunks, nor ADK events: "hello"'),
     "JSON of something else": (b'{"a": 1}\n', 'neither an event stream, nor chunks, nor ADK events: {"a":1}'),
-    "AI SDK 4": (b'0:"Hello"\n', "this is the data stream of AI SDK 4, which later clients do not read"),
+    "AI SDK 4": (b'0:"Hello"\n', "this is a data stream of AI SDK 4, which clients of 6 and 7 cannot read"),
     "a line cut off": (jsonl(START) + b'{"type":"text-st', "line 2 is not JSON"),
     "a stream among chunks": (jsonl(START) + sse(FINISH), "line 2 is not JSON"),
     "chunks in a stream": (sse(START) + jsonl(FINISH), "line 3 is JSON without `data:`, in an event stream"),

@@ -36,7 +36,7 @@ def test_a_server_that_holds_all_is_exit_0(prompts: str) -> None:
     lines = result.stdout.splitlines()
     assert (result.exit_code, result.stderr) == (0, "")
     assert lines[0] == f"{address}/api/chat, as clients of AI SDK v6 and v7 use it"
-    assert lines[2:4] == ["stream", "  holds        text answer             An answer is a legal stream with text."]
+    assert lines[2:4] == ["stream", "  holds        text answer             A response is a valid stream with text."]
     assert lines[-1] == "AI SDK v6 and v7: stream 9/9"
 
 
@@ -45,7 +45,7 @@ def test_a_broken_rule_is_shown_with_its_chunk_and_its_source_and_is_exit_1(prom
         result = run("--url", f"{address}/api/chat", "--prompts", prompts, "--profile", "chat", "--ai-sdk", "7")
     lines = result.stdout.splitlines()
     at = lines.index("  broken       edit                    An edit does not overwrite the user message.")
-    assert lines[at + 1].strip() == "The answer has the id of the user message, and overwrites it."
+    assert lines[at + 1].strip() == "The response has the id of the user message, and overwrites it."
     assert lines[at + 2].strip().startswith('chunk: {"type":"start","messageId":')
     assert lines[at + 3].strip() == "source: ai: ui/chat.ts"
     assert lines[-1] == "AI SDK v7: chat 9/10"
@@ -60,7 +60,10 @@ def test_a_profile_is_a_claim(prompts: str) -> None:
         Path(prompts).write_text(f"{PROMPTS}\nresume = false\nstop = false\n", encoding="utf-8")
         declared = run(*arguments, "--profile", "durable")
     assert claimed.exit_code == 1
-    assert "Claimed by --profile, and not offered: resume, second reader, nothing to resume, stop," in claimed.stdout
+    assert (
+        "Required by --profile, but the server does not offer: resume, second reader, nothing to resume, stop,"
+        in claimed.stdout
+    )
     assert (declared.exit_code, "Claimed" in declared.stdout) == (0, False)
 
 
@@ -76,7 +79,7 @@ def test_the_report_is_json(prompts: str) -> None:
         {
             "name": "text answer",
             "profile": "stream",
-            "rule": "An answer is a legal stream with text.",
+            "rule": "A response is a valid stream with text.",
             "outcome": "holds",
         },
         {
@@ -102,9 +105,9 @@ def test_a_server_cannot_write_to_the_terminal() -> None:
 
 
 STATUSES = [
-    (404, "POST is HTTP 404; --url is the address of the chat itself"),
-    (405, "POST is HTTP 405; --url is the address of the chat itself"),
-    (401, "HTTP 401; set the headers of a user in the file of --prompts"),
+    (404, "POST gets HTTP 404: pass the URL of the chat endpoint as --url"),
+    (405, "POST gets HTTP 405: pass the URL of the chat endpoint as --url"),
+    (401, "HTTP 401: set a user's `headers` in the file of --prompts"),
 ]
 
 
@@ -130,18 +133,23 @@ def test_a_server_that_cannot_be_reached_is_exit_2() -> None:
 def test_a_text_that_is_not_an_address_is_exit_2(url: str) -> None:
     result = run("--url", url)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == (f"adk-ui-stream: --url {url} is not an address such as http://localhost:8000/api/chat\n")
+    assert result.stderr == (
+        f"adk-ui-stream: --url {url} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ((), "Missing argument 'FILE' or option '--url'"),
-        (("file", "--url", "http://a/b"), "FILE and --url exclude each other"),
-        (("--url", "http://a/b", "--session", "s"), "--session is an option for FILE"),
-        (("file", "--json"), "--prompts, --profile and --json are options for --url"),
-        (("file", "--profile", "chat"), "--prompts, --profile and --json are options for --url"),
-        (("file", "--prompts", "x"), "--prompts, --profile and --json are options for --url"),
+        ((), "Nothing to check: pass FILE or --url"),
+        (("file", "--url", "http://a/b"), "FILE and --url cannot be combined: pass one of them"),
+        (("--url", "http://a/b", "--session", "s"), "--session needs FILE: it cannot be combined with --url"),
+        (("file", "--json"), "--prompts, --profile and --json need --url: they cannot be combined with FILE"),
+        (
+            ("file", "--profile", "chat"),
+            "--prompts, --profile and --json need --url: they cannot be combined with FILE",
+        ),
+        (("file", "--prompts", "x"), "--prompts, --profile and --json need --url: they cannot be combined with FILE"),
         (("--url", "http://a/b", "--profile", "fast"), "'fast' is not one of 'stream', 'chat', 'tools', 'durable'"),
         (("--url", "http://a/b", "--prompts", "missing.toml"), "missing.toml: No such file or directory"),
     ],

@@ -85,7 +85,7 @@ def test_what_is_there_stays_as_it_is_unless_it_is_an_empty_folder(folder: Path)
         done = init(name)
         assert (done.exit_code, done.stderr) == (
             2,
-            f"adk-ui-stream: {name} already exists and is not an empty folder\n",
+            f"adk-ui-stream: {name} already exists and is not an empty folder: choose another name\n",
         )
     assert files(folder) == {"file", "full/note.txt"}
     (folder / "shop").mkdir()

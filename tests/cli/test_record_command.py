@@ -175,7 +175,7 @@ def test_a_folder_of_agents_offers_a_command_for_one_of_them(folder: Path) -> No
         (["nowhere:agent", "--say", "hi", "--to", "new.jsonl"], "cannot load nowhere:agent"),
         (
             ["mine:root_agent", "--say", "hi", "--to", "mine.py"],
-            "mine.py already exists: delete it, or name another file with --to",
+            "mine.py already exists: delete it, or pass another file with --to",
         ),
         (["mine:root_agent", "--say", "hi", "--to", "no/new.jsonl"], "no is not a folder"),
         (["mine:root_agent", "--say", "", "--to", "new.jsonl"], "The message is empty."),

@@ -145,20 +145,20 @@ def test_one_of_several_conversations_in_a_file_is_served(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "serve takes a TARGET or --replay, one of them"),
-        (["agent", "--replay", "."], "serve takes a TARGET or --replay, one of them"),
+        ([], "`serve` needs a TARGET or --replay, not both"),
+        (["agent", "--replay", "."], "`serve` needs a TARGET or --replay, not both"),
         (["--replay", "nowhere"], "nowhere: No such file or directory"),
-        (["--replay", "empty"], "empty: no recordings in it"),
+        (["--replay", "empty"], "empty: the folder has no recordings"),
         (
             ["--replay", "a.expected.jsonl"],
-            "a.expected.jsonl: it is the stream that a test expects of a recording: name the recording beside it",
+            "a.expected.jsonl: the file is the expected stream of a test: pass the recording beside it",
         ),
         (["--replay", "several.json"], 'several.json: 2 eval cases are in it, and --session chooses one: "a", "b"'),
         (["--replay", "several.json", "--session", "c"], 'several.json: no eval case "c" in it; it has "a", "b"'),
         (["agent:root", "--pace", "held"], "--pace needs --replay"),
         (["agent:root", "--session", "a"], "--session needs --replay"),
         (["--replay", "text.jsonl", "--user-header", "X-User"], "--user-header cannot be combined with --replay"),
-        (["--replay", "twins"], "twins: a.json and a.jsonl have the same name except for the suffix"),
+        (["--replay", "twins"], "twins: the names of a.json and a.jsonl differ only in the suffix: rename one"),
     ],
 )
 def test_what_cannot_be_served_is_one_line_on_stderr(
@@ -191,7 +191,7 @@ def test_a_recording_in_place_of_a_target_offers_to_replay_it(tmp_path: Path, mo
 def test_a_pace_is_a_word_or_a_factor(pace: str) -> None:
     result = CliRunner().invoke(main, ["serve", "--replay", ".", "--pace", pace])
     assert result.exit_code == 2
-    assert f"{pace!r} is neither instant, nor recorded, nor held, nor a factor" in result.stderr
+    assert f"{pace!r} is not a pace: use instant, recorded, held or a factor" in result.stderr
 
 
 def test_the_code_of_the_page_on_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from google.adk.agents import LlmAgent
 from stream_protocol.cli import main
 from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.serving.adk_runner import used_models
-from stream_protocol.serving.adk_runner._models import GOOGLE_CLOUD
+from stream_protocol.serving.adk_runner._agent_details import GOOGLE_CLOUD
 from stream_protocol.testing import ScriptedLlm
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serve_settings import write_settings
@@ -69,7 +69,7 @@ Serving screen_agent:root_agent at http://127.0.0.1:8000
 
     Agent      chief and 1 more below it
     Model      gemini-2.5-pro, gemini-2.5-flash
-    Chats      in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps them
+    Chats      in memory, until the server ends; --session-service-uri sqlite:///chats.db stores them
     Missing    No API key for gemini-2.5-pro: set GOOGLE_API_KEY in the environment of this server.
     Missing    No API key for gemini-2.5-flash: set GOOGLE_API_KEY in the environment of this server.
 

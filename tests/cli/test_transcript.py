@@ -90,7 +90,7 @@ def test_nothing_that_is_said_controls_the_terminal() -> None:
             ],
         },
     )
-    shown = click.unstyle(Transcript().user(said)) + text_of(
+    shown = click.unstyle(Transcript().user_message(said)) + text_of(
         delta(hostile),
         call(1, hostile, x=hostile),
         output(1, hostile),

@@ -24,9 +24,12 @@ REDIS = ("--run-log", "redis://127.0.0.1:1/0")
     ("options", "sentence"),
     [
         ((), "--workers needs --run-log"),
-        (("--run-log", "postgresql://127.0.0.1:1/db", "--reload"), "--reload takes one worker"),
-        ((*REDIS, "--reload"), "--reload takes one worker"),
-        ((*REDIS, "--inspect"), "--inspect takes one worker"),
+        (
+            ("--run-log", "postgresql://127.0.0.1:1/db", "--reload"),
+            "--reload cannot be combined with --workers: remove one of them",
+        ),
+        ((*REDIS, "--reload"), "--reload cannot be combined with --workers: remove one of them"),
+        ((*REDIS, "--inspect"), "--inspect cannot be combined with --workers: remove one of them"),
     ],
 )
 def test_several_workers_are_refused_where_they_would_be_strangers(options: tuple[str, ...], sentence: str) -> None:
@@ -79,7 +82,7 @@ def test_chats_in_memory_are_refused(
         server(*options).load()
     assert capsys.readouterr() == (
         "",
-        "adk-ui-stream: --workers needs chats that all of them have: --session-service-uri, a file or a database\n",
+        "adk-ui-stream: --workers needs shared chats: add --session-service-uri with a file or a database\n",
     )
 
 

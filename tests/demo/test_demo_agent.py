@@ -16,7 +16,7 @@ from stream_protocol.demo._agent import MODEL
 def _without_pauses_or_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
     monkeypatch.setattr("stream_protocol.demo._script.PACE", 0)
-    monkeypatch.setattr("stream_protocol.demo._tools.PATIENCE", 0)
+    monkeypatch.setattr("stream_protocol.demo._tools.RUN_SECONDS", 0)
 
 
 class Chat:

@@ -8,7 +8,7 @@ from tests.tools import missing
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each test here starts engines, which takes seconds: `make suite NAME=fleet` has them."""
+    """Mark each test here for `make suite NAME=fleet`, because starting engines takes seconds."""
     for item in items:
         if item.path.parent == Path(__file__).parent:
             item.add_marker("fleet")
@@ -16,14 +16,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _engine() -> None:
-    """DBOS, which must be there."""
+    """Require DBOS."""
     if find_spec("dbos") is None:
         missing("DBOS is not installed: pip install 'adk-ui-stream[durable]'")
 
 
 @pytest.fixture
 def engine_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Of a file; where SQLite is too old for that, of a PostgreSQL."""
+    """Return the URL of an SQLite store, or of a PostgreSQL store if SQLite is too old for DBOS."""
     from stream_protocol.durable._store import sqlite_is_too_old  # noqa: PLC0415 - may be missing
 
     if sqlite_is_too_old():

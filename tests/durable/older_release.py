@@ -1,4 +1,4 @@
-"""Changes stored runs: into the form of the release before this one, or into an unreadable form."""
+"""Changes stored runs into the form of the previous release, or into an unreadable form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.durable.shared_state import SharedState
 
 NEWER: Final = re.compile(r"adk-ui-stream\.2/[0-9a-f]{16}/")
-"""The beginning of workflow ids: the second part names the deployment."""
+"""The beginning of workflow ids. The second part names the deployment."""
 
 TOOL: Final = re.compile(r"/tool/[^/]*/[^/]*/(?P<id>[^/]+)/(?P<phase>called|confirmed)/[0-9a-f]{16}/1#")
 """The name of a call."""
@@ -34,7 +34,7 @@ def kept_in(shared: SharedState) -> Iterator[sqlite3.Connection]:
 
 
 def change_kept(shared: SharedState, change: Callable[[dict[str, Any]], None]) -> None:
-    """Changes the stored record of each run."""
+    """Change the stored record of each run."""
 
     def changed(text: str) -> str:
         whole = json.loads(text)
@@ -50,7 +50,7 @@ def change_kept(shared: SharedState, change: Callable[[dict[str, Any]], None]) -
 
 
 def make_older(shared: SharedState) -> None:
-    """Rewrites all stored records."""
+    """Rewrite all stored records."""
     change_kept(shared, _make_older)
     with kept_in(shared) as database:
         database.create_function("older_id", 1, _older_id)

@@ -1,4 +1,4 @@
-"""Servers with an engine that come one after the other."""
+"""Servers with an engine that run one after the other."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class SharedState:
     def __init__(self, folder: Path, kept: str | None) -> None:
         self.folder = folder
         self.kept = kept
-        """The URL of the engine's store; ``None``: the app has a DBOS."""
+        """The URL of the engine's store; ``None`` if the app has its own DBOS."""
         self.chats = str(folder / "chats.db")
         self.gate = asyncio.Event()
-        """Opened, models and tools go on."""
+        """A gate. Models and tools continue when it is opened."""
         self.reached = asyncio.Event()
-        """Set when one waits at the gate."""
+        """Set when a model or a tool waits at the gate."""
         self.asked = 0
-        """The number of requests that the model got."""
+        """The number of requests to the model."""
         self.ran: Counter[str] = Counter()
         """The number of times that each tool began."""
         self.idempotent = ["look", "note"]
@@ -57,7 +57,7 @@ class SharedState:
         return DbosEngine(self.kept, idempotent_tools=self.idempotent, version=version)
 
     def run_log(self) -> RunLog:
-        """In the engine's database if that is one for many workers."""
+        """Return a run log in the engine's database, if many workers can use it; otherwise in memory."""
         url = self.kept or ""
         return PostgresRunLog(url) if url.startswith("postgres") else MemoryRunLog()
 
@@ -77,8 +77,8 @@ class SharedState:
         run_config: RunConfig | None = None,
         times: ServiceTimes = DEFAULT_TIMES,
     ) -> AsyncIterator[ChatService]:
-        """A server, from its start to its end. ``launched``: it looks for runs that were left from the start on.
-        ``sessions``, ``engine``: in place of those in the shared files."""
+        """Run a server from its start to its end. ``launched``: it looks for orphaned runs at its start. ``sessions``
+        and ``engine`` replace those in the shared files."""
         sessions = sessions or SqliteSessionService(self.chats)
         service = ChatService(
             agent,
@@ -96,7 +96,7 @@ class SharedState:
             await service.aclose()
 
     def agent(self, *turns: Turn) -> LlmAgent:
-        """Answers with these turns, one for each response of tools."""
+        """Return a model with these turns, one for each number of tool responses."""
 
         def respond(request: Any) -> Turn:
             self.asked += 1
@@ -120,14 +120,14 @@ class SharedState:
         return "seen"
 
     async def quick(self, tool_context: ToolContext) -> str:
-        """Notes that it ran."""
+        """Note that it ran."""
         self.ran["quick"] += 1
         tool_context.state["noted"] = self.ran["quick"]
         return "noted"
 
 
 class Gate(asyncio.Event):
-    """In a model's answer: waits at the shared gate."""
+    """Event for a ``Wait`` in a model's response, which waits at the shared gate."""
 
     def __init__(self, shared: SharedState) -> None:
         super().__init__()
@@ -139,14 +139,14 @@ class Gate(asyncio.Event):
 
 
 async def begin(service: ChatService, overrides: RunOverrides = NO_OVERRIDES) -> asyncio.Task[list[dict[str, Any]]]:
-    """Sends a message. Returns the reader, whose chunks end when the server ends."""
+    """Send a message. Return the reader, whose chunks end when the server ends."""
     events = await service.respond(parse_chat_request(chat(said("go"))), user_id=USER, overrides=overrides)
     return asyncio.create_task(read(events))
 
 
 async def read(events: AsyncIterator[bytes]) -> list[dict[str, Any]]:
     pieces: list[bytes] = []
-    with suppress(Exception):  # a reader that is cut off
+    with suppress(Exception):  # a disconnected reader
         async for piece in events:
             pieces.append(piece)  # noqa: PERF401 - those before the cut count
     return [dict(chunk) for chunk in parse_sse(b"".join(pieces))]
@@ -159,7 +159,7 @@ async def history(service: ChatService) -> Sequence[dict[str, Any]]:
 
 
 def outline(message: dict[str, Any]) -> list[Any]:
-    """Its texts, and its calls with their outputs."""
+    """Return the texts of the message, and its calls with their outputs."""
     return [
         part.get("text") or (part["type"], part["state"], part.get("output") or part.get("errorText"))
         for part in message["parts"]
@@ -168,15 +168,15 @@ def outline(message: dict[str, Any]) -> list[Any]:
 
 
 async def taken_up(service: ChatService) -> list[dict[str, Any]]:
-    """The stream that a page reads when it resumes."""
+    """Return the stream that a client reads when it resumes."""
     async with asyncio.timeout(HANG):
         events = await service.resume("c1", user_id=USER)
         return [] if events is None else await read(events)
 
 
 async def ended(service: ChatService) -> None:
-    """Waits until nothing runs."""
+    """Wait until no run is active."""
     async with asyncio.timeout(HANG):
         await taken_up(service)
-        while await service.resume("c1", user_id=USER) is not None:  # noqa: ASYNC110 - nobody tells of it
+        while await service.resume("c1", user_id=USER) is not None:  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.05)

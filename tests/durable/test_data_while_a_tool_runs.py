@@ -1,4 +1,4 @@
-"""Data and progress of a tool that an engine runs: seen while it runs, and stored once."""
+"""Data and progress of a tool in a durable run are shown while the tool runs, and stored once."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs that are ended instead of recovered: their page, the history, and the log."""
+"""Runs that are ended instead of recovered: their stream, the history, and the log."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_what_earlier_executions_have_stored_stays_on_the_page_and_in_the_
         assert " of chat c1 " in record.message
         assert record.message.endswith(text)
     async with shared.service(talking(shared)) as service:
-        await ended(service)  # nothing is left of it
+        await ended(service)  # its content is deleted
         assert await stored(service) == SHOWN
     assert shared.ran == {"quick": 1, "look": 1}
 
@@ -227,5 +227,5 @@ async def test_a_run_that_cannot_be_recovered_holds_up_no_other(
     shared.gate.set()
     monkeypatch.setattr(_records, "load_saved_files", failing)
     async with shared.service(agent) as service, asyncio.timeout(HANG):
-        while len(await service.history("good", user_id=USER) or ()) < 2:  # noqa: ASYNC110 - nobody tells of it
+        while len(await service.history("good", user_id=USER) or ()) < 2:  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""A server that ends just before or after storing an event: the next server continues as if nothing had happened."""
+"""A server ends just before or after storing an event. The next server continues without a visible difference."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ ran: list[str] = []
 
 
 async def no_end() -> None:
-    """In place of an engine's end."""
+    """Replacement for ending an engine."""
 
 
 class EndingSessions(SqliteSessionService):
-    """Stores nothing more from the event with this number on, counted from 1. ``after``: that one is stored."""
+    """Store no event from this number on, counted from 1. ``after``: still store the event with this number."""
 
     def __init__(self, chats: str, number: int, *, after: bool) -> None:
         super().__init__(chats)
@@ -83,7 +83,7 @@ class EndingSessions(SqliteSessionService):
 
 
 class Diary(BaseToolset):
-    """A toolset that its user must sign in to."""
+    """A toolset that the user must sign in to."""
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         return []
@@ -151,7 +151,7 @@ class Place(BaseModel):
 
 
 def streamed(name: str) -> list[Step]:
-    """A call whose argument comes in pieces."""
+    """Return a call whose argument is streamed in fragments."""
 
     def fragment(text: str) -> types.Part:
         arg = types.PartialArg(json_path="$.name", string_value=text, will_continue=bool(text))
@@ -162,12 +162,12 @@ def streamed(name: str) -> list[Step]:
 
 
 def answers_in(request: LlmRequest) -> int:
-    """The number of tools that have answered."""
+    """Return the number of tools that have responded."""
     return sum(part.function_response is not None for content in request.contents for part in content.parts or [])
 
 
 def agent(name: str, *turns: Turn, tools: Sequence[Any] = (note,), **more: Any) -> LlmAgent:
-    """Gives these turns, one for each number of answers of tools."""
+    """Return a model with these turns, one for each number of tool responses."""
     model = ScriptedLlm(respond=lambda request: turns[min(answers_in(request), len(turns) - 1)])
     return LlmAgent(name=name, model=model, tools=list(tools), **more)
 
@@ -177,7 +177,8 @@ def noting(name: str) -> LlmAgent:
 
 
 def numbered(*calls: Call) -> list[Step]:
-    """Calls of a provider that numbers those of each answer from 0, and of one that has the same id for all."""
+    """Return calls of a provider that numbers the calls of each response from 0, and of a provider that reuses
+    one id."""
     return [replace(call, id="call_0") for call in calls]
 
 
@@ -271,21 +272,21 @@ AGENTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
 
 
 AT_ONCE: Final = {"agents at once"}
-"""While one agent stores an event, the tool of another may be running. It is idempotent, so it runs a second time."""
+"""While one agent stores an event, the tool of another agent may be running. It is idempotent, so it runs a second
+time."""
 
 WHOLE: Final = RunConfig(streaming_mode=StreamingMode.NONE)
-"""Of a streamed answer ADK itself drops a call whose id another call of it has."""
+"""In a streamed response, ADK drops a call whose id another call of the response has."""
 
 RUN_CONFIGS: Final = {"one id of calls at once": WHOLE, "approvals under one id": WHOLE}
 
 ANSWERS: Final[Mapping[str, Any]] = {"where": "Oslo", "adk_request_input": {"name": "Ann"}}
-"""The client's answers by call."""
+"""The client's answers, by call."""
 
 
 class Conversation(NamedTuple):
-    """A conversation. ``events``: without ids, in any order, as those of parallel agents are. ``ran``: the runs of
-    tools.
-    """
+    """The result of a conversation. ``events``: without ids, in any order, like those of parallel agents. ``ran``: the
+    tool runs."""
 
     events: list[str]
     ran: list[str]
@@ -294,8 +295,10 @@ class Conversation(NamedTuple):
 async def conversation(
     shared: SharedState, engine: Engine, kind: str, number: int, *, after: bool = False
 ) -> tuple[Conversation, bool]:
-    """Begins it, and ends the server at this event; in the next one the page asks again. Returns also whether the first
-    server came so far."""
+    """Begin the conversation, and end the server at this event. The client repeats the request to the next server.
+
+    Also returns True if the first server reached the event.
+    """
     ran.clear()
     sessions = EndingSessions(shared.chats, number, after=after)
     chat_id = f"{number}{after}"
@@ -308,7 +311,7 @@ async def conversation(
         async with asyncio.timeout(HANG):
             await asyncio.wait([sending, reached], return_when="FIRST_COMPLETED")
         reached.cancel()
-    await asyncio.gather(sending, return_exceptions=True)  # it was cut off
+    await asyncio.gather(sending, return_exceptions=True)  # the reader was disconnected
     async with shared.service(
         AGENTS[kind](), engine=engine, launched=False, run_config=RUN_CONFIGS.get(kind)
     ) as service:
@@ -340,7 +343,7 @@ def assert_same(shown: list[Any], stored: list[Any]) -> None:
 
 
 def without_ids(event: Event) -> str:
-    """The event's content, without random ids."""
+    """Return the event's content, without random ids."""
     text = event.model_dump_json(include={"author", "branch", "content", "actions"}, exclude_none=True)
     kept = (event.custom_metadata or {}).get(NESTED_EVENTS, {}).values()
     text += json.dumps([(one["author"], one["content"]) for nested in kept for one in nested["events"]])
@@ -355,7 +358,7 @@ async def test_the_next_server_goes_on_as_if_nothing_had_been(
     shared = SharedState(tmp_path, engine_url)
     engine = shared.engine()
     leave = engine.aclose
-    monkeypatch.setattr(engine, "aclose", no_end)  # to begin one takes a second
+    monkeypatch.setattr(engine, "aclose", no_end)  # starting an engine takes a second
     try:
         whole, _ = await conversation(shared, engine, kind, NEVER)
         for number in count(1):

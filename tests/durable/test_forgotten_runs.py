@@ -1,4 +1,4 @@
-"""The engine's store after runs that were stopped, or whose worker died while it ended them: nothing is left."""
+"""After runs that were stopped, or whose worker died while ending them, nothing is left in the engine's store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def shared(tmp_path: Path, engine_url: str) -> SharedState:
 
 
 async def kept() -> dict[str, str]:
-    """The ids of all workflows in the store of the engine that is launched, with their status."""
+    """Return the ids and status of all workflows in the store of the launched engine."""
     from dbos import DBOS  # noqa: PLC0415 - may be missing
 
     return {each.workflow_id: each.status for each in await DBOS.list_workflows_async(load_output=False)}

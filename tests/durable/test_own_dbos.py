@@ -46,7 +46,7 @@ async def test_a_run_goes_on_in_the_apps_own_dbos_which_stays(
     with own_dbos(engine_url):
         async with shared.service(agent) as service:
             resumed = asyncio.create_task(taken_up(service))
-            while shared.asked < 2:  # noqa: ASYNC110 - nobody tells of it
+            while shared.asked < 2:  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(0.01)
             shared.gate.set()
             await resumed

@@ -1,4 +1,4 @@
-"""Calls of tools whose ids a run uses more than once: each gets its own result, in every execution."""
+"""If a run uses a call id more than once, each tool call gets its own result, in every execution."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.serving.chat_client import Page
 from tests.serving.support import HANG, soon
 
 WHOLE: Final = RunConfig(streaming_mode=StreamingMode.NONE)
-"""Of a streamed answer ADK itself drops a call whose id another call of it has."""
+"""In a streamed response, ADK drops a call whose id another call of the response has."""
 
 ID: Final = "call_0"
 
@@ -53,7 +53,7 @@ class ToolRecorder:
         return f"signed {text}"
 
     def agent(self, *turns: Turn, name: str = "root", **more: Any) -> LlmAgent:
-        """Gives these turns, one for each answer of a model that is in the request."""
+        """Return a model with these turns, one for each model response in the request."""
 
         def respond(request: LlmRequest) -> Turn:
             return turns[sum(content.role == "model" for content in request.contents)]
@@ -79,8 +79,11 @@ def call(tool: str, text: str) -> Call:
 async def executed(
     recorder: ToolRecorder, *makes: Callable[[], BaseAgent], kept: int = 0, begun: int = 0
 ) -> list[tuple[str, str, str]]:
-    """Servers one after the other, with these agents. The first ones end when a tool waits, so many calls are kept,
-    and so many tools have begun. The last one lets all tools end. Returns the calls on the page with what they gave."""
+    """Run servers one after the other, with these agents. Return the calls in the client with their results.
+
+    All servers except the last end when a tool waits, so the given numbers of calls are stored and of tools have begun.
+    The last server lets all tools end.
+    """
     first, last = makes[:-1], makes[-1]
     for number, make in enumerate(first):
         async with recorder.shared.service(make(), run_config=WHOLE) as service:
@@ -89,7 +92,7 @@ async def executed(
             await soon(recorder.shared.reached)
             await until_kept(kept)
             async with asyncio.timeout(HANG):
-                while len(recorder.began) < begun:  # noqa: ASYNC110 - nobody tells
+                while len(recorder.began) < begun:  # noqa: ASYNC110 - there is no event to wait for
                     await asyncio.sleep(0.01)
         recorder.shared.reached.clear()
     recorder.shared.gate.set()
@@ -102,11 +105,11 @@ async def executed(
 
 
 async def until_kept(number: int) -> None:
-    """Waits until so many calls of models and tools have results."""
+    """Wait until this number of model and tool calls have results."""
     from dbos import DBOS  # noqa: PLC0415 - may be missing
 
     async with asyncio.timeout(HANG):
-        while len(await DBOS.list_workflows_async(status="SUCCESS", load_output=False)) < number:  # noqa: ASYNC110 - nobody tells
+        while len(await DBOS.list_workflows_async(status="SUCCESS", load_output=False)) < number:  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.01)
 
 
@@ -205,7 +208,7 @@ async def test_agents_at_once_that_use_one_id_get_their_own_results(recorder: To
             ],
         )
 
-    gave = await executed(recorder, agents, agents, kept=6)  # three models and tools each
+    gave = await executed(recorder, agents, agents, kept=6)  # three model calls and three tool calls each
     assert sorted(gave) == [("send", "a", "sent a"), ("send", "b", "sent b"), *2 * [("slow", "a", "slowly a")]]
     assert {recorder.began.count(f"send {text}") for text in "ab"} == {1}
 

@@ -1,4 +1,4 @@
-"""Messages with files that are sent, answered again or edited, on a server that ends at each event."""
+"""Messages with files are sent, regenerated or edited, on a server that ends at each event."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ UPLOAD: Final = {
 
 
 class PictureServers:
-    """Servers one after the other whose agent is shown a picture and notes it. ``saves``: files become artifacts."""
+    """Run servers one after the other whose agent gets an image and notes it. ``saves``: files become artifacts."""
 
     def __init__(self, shared: SharedState, engine: DbosEngine, *, saves: bool) -> None:
         self._world = shared
@@ -51,7 +51,7 @@ class PictureServers:
         self._saves = saves
         self.noted: list[str] = []
         self.seen: list[list[str]] = []
-        """The user's texts in each request to a model that begins an answer."""
+        """The user's texts in each request to a model that begins a response."""
 
     def service(self, sessions: BaseSessionService) -> ChatService:
         plugins: list[BasePlugin] = [SaveFilesAsArtifactsPlugin()] if self._saves else []
@@ -70,7 +70,7 @@ class PictureServers:
         )
 
     async def page(self, shared: SharedState, kind: str, chat_id: str) -> Page:
-        """A page that has been reloaded; for a message that is not the first one after an answer."""
+        """Return a reloaded client. Unless a message is to be ``sent``, the chat has a first message with a file."""
         service = self.service(SqliteSessionService(shared.chats))
         page = Page(create_app(service, identify=lambda _: USER), chat_id=chat_id)
         if kind != "sent":
@@ -109,9 +109,9 @@ async def ask(page: Page, kind: str) -> None:
 async def conversation(
     servers: PictureServers, shared: SharedState, kind: str, number: int, *, after: bool
 ) -> tuple[list[Any], list[str], bool]:
-    """Begins a chat whose server ends at this event of its last turn; the page asks the next one again.
+    """Start a chat whose server ends at this event of the last turn. The client repeats the request to the next server.
 
-    Returns the messages, what was noted in the last turn, and whether the first server came so far.
+    Returns the messages, the notes of the last turn, and True if the first server reached the event.
     """
     chat_id = f"{kind}{number}{after}"
     page = await servers.page(shared, kind, chat_id)
@@ -124,7 +124,7 @@ async def conversation(
         await asyncio.wait([sending, reached], return_when="FIRST_COMPLETED")
     reached.cancel()
     await service.aclose()
-    sending.cancel()  # a request whose store does not answer would wait for that until its time limit
+    sending.cancel()  # without this, the request would wait for its store until the time limit
     await asyncio.gather(sending, return_exceptions=True)
     service = servers.service(SqliteSessionService(shared.chats))
     page.app = create_app(service, identify=lambda _: USER)
@@ -143,7 +143,7 @@ async def conversation(
 
 
 def without_ids(messages: list[Any]) -> list[Any]:
-    """The texts, calls and files; a file without its URL, which has the chat and the version."""
+    """Return the texts, calls and files. The URL of a file is left out, because it contains chat and version."""
     return [
         [(part["type"], part.get("text"), part.get("output"), part.get("filename")) for part in message["parts"]]
         for message in messages
@@ -159,7 +159,7 @@ async def test_the_next_server_answers_a_message_with_its_file(
     shared = SharedState(tmp_path, engine_url)
     engine = shared.engine()
     leave = engine.aclose
-    monkeypatch.setattr(engine, "aclose", no_end)  # to begin one takes a second
+    monkeypatch.setattr(engine, "aclose", no_end)  # starting an engine takes a second
     servers = PictureServers(shared, engine, saves=saves)
     try:
         whole, noted, _ = await conversation(servers, shared, kind, NEVER, after=False)

@@ -1,4 +1,5 @@
-"""A steered run goes on in the next server: what it has taken in comes at the same model call, and is stored once."""
+"""A run with a steering message continues in the next server. The same model call reads the message, which is stored
+once."""
 
 from __future__ import annotations
 
@@ -60,14 +61,14 @@ async def test_a_message_that_was_taken_in_comes_at_the_same_call_again(shared: 
         await steer(service, "Stop at one.")
         shared.reached.clear()
         shared.gate.set()
-        shared.gate.clear()  # it has let `look` go on, and holds `book`
+        shared.gate.clear()  # `look` has continued, and `book` waits at the gate
         await soon(shared.reached)
     shared.gate.set()
     async with shared.service(agent) as service:
         await ended(service)
         _, answer = await history(service)
         assert (await stored_texts(service)).count("Stop at one.") == 1
-        await steer(service, "Stop at one.")  # a page that lost the reply
+        await steer(service, "Stop at one.")  # a client that lost the reply
     assert shared.asked == 3
     kinds = [part["type"] for part in answer["parts"]]
     assert kinds.count(STEERING) == 1

@@ -1,4 +1,4 @@
-"""A server that ends leaves its runs, and the next one recovers them."""
+"""A server that ends leaves its runs, and the next server recovers them."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ async def test_a_run_goes_on_in_the_next_server(shared: SharedState) -> None:
     async with shared.service(agent) as service:
         first = await begin(service)
         await soon(shared.reached)
-        await asyncio.sleep(0.1)  # what the model has said is on its way to the reader
+        await asyncio.sleep(0.1)  # the model's text is being sent to the reader
     before = await first
     assert before[-1]["type"] == "text-delta"
     async with shared.service(agent) as service:
         resumed = asyncio.create_task(taken_up(service))
-        while shared.asked < 2:  # noqa: ASYNC110 - nobody tells of it
+        while shared.asked < 2:  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.01)
-        await asyncio.sleep(2 * DEFAULT_TIMES.recovery_check)  # the page has found out
+        await asyncio.sleep(2 * DEFAULT_TIMES.recovery_check)  # the client has noticed the disconnect
         shared.gate.set()
         chunks = await resumed
         assert chunks[0] == before[0]  # the message has the same id
@@ -87,7 +87,7 @@ async def test_a_tool_that_did_not_end_runs_again_only_if_it_may(
     else:
         assert other[2] == result[2]
     assert shared.ran == {"quick": 1, tool: times}
-    assert shared.asked == 3  # what a model has said is not asked again
+    assert shared.asked == 3  # a stored model response is not requested again
 
 
 async def test_state_that_a_tool_has_set_is_there_once(shared: SharedState) -> None:
@@ -173,7 +173,7 @@ async def test_another_version_ends_the_run_with_an_error_that_says_so(shared: S
         _ = await begin(service)
         await soon(shared.reached)
     async with shared.service(agent, version="2", launched=False) as service:
-        again = await begin(service)  # the retry takes the run up, before anybody else looks for it
+        again = await begin(service)  # the retry recovers the run before the periodic search does
         assert (await again)[-1] == {"type": "error", "errorText": OTHER_VERSION_TEXT}
         await ended(service)
         assert [message["role"] for message in await history(service)] == ["user"]
@@ -205,7 +205,7 @@ def test_a_file_needs_a_newer_sqlite_on_a_newer_python(monkeypatch: pytest.Monke
 
 
 def test_a_store_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.durable._store.CONNECT_SECONDS", 2)  # the least that libpq takes
+    monkeypatch.setattr("stream_protocol.durable._store.CONNECT_SECONDS", 2)  # the smallest timeout that libpq accepts
     from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -216,7 +216,7 @@ def test_a_store_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyP
 
 
 async def test_a_store_that_says_nothing_keeps_no_probe_waiting_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_protocol.durable._store.CONNECT_SECONDS", 2)  # the least that libpq takes
+    monkeypatch.setattr("stream_protocol.durable._store.CONNECT_SECONDS", 2)  # the smallest timeout that libpq accepts
     from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing
 
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -136,7 +136,7 @@ async def test_a_log_in_json_has_a_line_for_a_worker_that_dies(tmp_path: Path) -
         await asyncio.to_thread(server.process.wait, HANG)
         told = [json.loads(line) for line in server.rest().splitlines()]
     (line,) = [line for line in told if line["severity"] == "WARNING"]
-    assert line["message"] == f"worker {first} has died (-9); another takes its place"
+    assert line["message"] == f"worker {first} ended with exit code -9: starting a new worker"
 
 
 async def begun(server: Served, seconds: float, count: int = 8) -> tuple[list[AsyncIterator[str]], set[str]]:

@@ -74,7 +74,7 @@ class Script:
         return [*self._answer(read_question(request)), token_usage(prompt=10, answer=5)]
 
     def _answer(self, question: Question) -> Sequence[Step]:
-        answers = question.answers
+        answers = question.results
         match question.text.split()[0].lower() if question.text else "":
             case "story":
                 return [STORY[0], Wait(self.held), STORY[1]]

@@ -183,7 +183,7 @@ async def test_what_is_no_recording_is_refused_in_one_sentence(what: str) -> Non
         for way in ("", "/recording", "/pytest"):
             answer = await http.post(f"/api/inspect{way}", content=HOSTILE[what])
             assert answer.status_code == 422, answer.text
-            assert answer.text.startswith("This cannot be shown: ")
+            assert answer.text.startswith("The file or chat cannot be shown: ")
             assert "\n" not in answer.text
             assert len(answer.text) < 300
 
@@ -250,7 +250,7 @@ async def test_a_file_that_is_too_large_is_refused_and_nothing_of_it_is_kept(
 
 def test_what_becomes_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_dropped_file, "MAX_SHOWN_BYTES", 500)
-    with pytest.raises(UnreadableError, match="too much for one page"):
+    with pytest.raises(UnreadableError, match="too much for a page"):
         _dropped_file.shown_file(recordings()[0], None)
 
 

@@ -209,7 +209,7 @@ class Scenes:
         return "waited"
 
     def _research(self, request: LlmRequest) -> list[Step]:
-        match [*read_question(request).answers]:
+        match [*read_question(request).results]:
             case []:
                 return [Thought("The timetable knows that."), "I look it up.", Call("trains", {})]
             case ["trains"]:
@@ -221,7 +221,7 @@ class Scenes:
         return [*self._answer(read_question(request)), token_usage(prompt=1234, answer=5, thoughts=7)]
 
     def _answer(self, question: Question) -> Sequence[Step]:
-        answers = question.answers
+        answers = question.results
         match question.text.split()[0].lower() if question.text else "":
             case "story":
                 return [BEGINNING, Wait(self.told), END]
@@ -299,7 +299,7 @@ class Scenes:
 
 
 def _charge(request: LlmRequest) -> list[Step]:
-    return ["It is paid."] if "pay" in read_question(request).answers else ["One moment.", Call("pay", {"amount": 5.0})]
+    return ["It is paid."] if "pay" in read_question(request).results else ["One moment.", Call("pay", {"amount": 5.0})]
 
 
 def _below(question: Question) -> str:

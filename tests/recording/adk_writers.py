@@ -1,4 +1,4 @@
-"""One conversation, written down by each of ADK's own writers."""
+"""Writes one conversation with each of ADK's own writers."""
 
 import json
 import warnings
@@ -42,7 +42,7 @@ async def save_map(tool_context: ToolContext) -> dict[str, Any]:
 
 
 def guide(*tools: Callable[..., Any], answer: Sequence[Any] = ("Rather mild “there”.",)) -> BaseAgent:
-    """An agent that thinks, speaks, calls its tools and answers."""
+    """Return an agent that thinks, writes text, calls its tools and finishes."""
     calls = [Call(tool.__name__, {"city": "Oslo"} if tool is get_weather else {}, id=tool.__name__) for tool in tools]
 
     def respond(request: Any) -> list[Any]:
@@ -69,11 +69,11 @@ class ApiServer:
     """ADK's API server in this process, with its sessions in an SQLite file."""
 
     def __init__(self, agent: BaseAgent, folder: Path) -> None:
-        from google.adk.cli.fast_api import get_fast_api_app  # noqa: PLC0415 - it imports much
+        from google.adk.cli.fast_api import get_fast_api_app  # noqa: PLC0415 - a slow import
 
         self.store = folder / "store.db"
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)  # ADK about itself
+            warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)  # ADK's warnings about its own state
             self._app = get_fast_api_app(
                 agents_dir=str(folder),
                 agent_loader=_Loader(agent),
@@ -84,12 +84,12 @@ class ApiServer:
             )
 
     async def run(self, path: str, *, session: str = "s") -> bytes:
-        """The response of ``/run`` or ``/run_sse`` to a request, in a new session."""
+        """Return the response of ``/run`` or ``/run_sse`` to a request, in a new session."""
         await self._send("POST", "/apps/guide/users/u/sessions", {"sessionId": session})
         return await self._send("POST", path, {**REQUEST, "sessionId": session, "streaming": True})
 
     async def session(self) -> bytes:
-        """The session, which the page's export also saves."""
+        """Return the session, in the form that ADK's web UI also exports."""
         return await self._send("GET", "/apps/guide/users/u/sessions/s")
 
     async def _send(self, method: str, path: str, body: Any = None) -> bytes:
@@ -101,7 +101,7 @@ class ApiServer:
 
 
 async def write_all(folder: Path) -> None:
-    """One file a form in the folder."""
+    """Write one file for each form into the folder."""
     server = ApiServer(guide(get_weather), folder)
     (folder / "run_sse").write_bytes(capture := await server.run("/run_sse"))
     (folder / "run").write_bytes(await server.run("/run", session="another"))
@@ -141,7 +141,7 @@ def write_evalset(path: Path, session: Session) -> None:
 
 
 async def write_database(path: Path, *sessions: Session) -> None:
-    """A store of ``DatabaseSessionService`` with these sessions."""
+    """Write a store of ``DatabaseSessionService`` with these sessions."""
     service = DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
     for session in sessions:
         stored = await service.create_session(app_name=session.app_name, user_id="u", session_id=session.id)

@@ -1,4 +1,4 @@
-"""Recordings of ours, read with nothing but ``json``, and the runs that they are made of."""
+"""Creates recordings of this package, and reads them only with ``json``."""
 
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
@@ -29,14 +29,14 @@ class Written:
 
 
 def lines(path: Path) -> list[Json]:
-    """Every line of the file, all of which must be whole."""
+    """Return every line of the file. All lines must be complete."""
     text = path.read_text(encoding="utf-8")
     assert text.endswith("\n")
     return [json.loads(line) for line in text.removesuffix("\n").split("\n")]
 
 
 def turns(path: Path) -> list[Written]:
-    """The turns of the file."""
+    """Return the turns of the file."""
     header, *rest = lines(path)
     assert header["adk_ui_stream_recording"] == 1
     found: list[Written] = []
@@ -57,13 +57,13 @@ def turns(path: Path) -> list[Written]:
 
 
 def texts(turn: Written) -> list[str | None]:
-    """The texts of the turn's events, one for each event."""
+    """Return the texts of the turn's events, with one text for each event."""
     parts = [event.content.parts for event in turn.events if event.content is not None]
     return [own[0].text for own in parts if own]
 
 
 def files(folder: Path) -> list[Path]:
-    """The files in the folder, by name."""
+    """Return the files in the folder, by name."""
     return sorted(folder.iterdir())
 
 

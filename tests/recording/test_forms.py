@@ -1,4 +1,4 @@
-"""The forms in which ADK writes a conversation down, each written by ADK itself."""
+"""The forms in which ADK stores a conversation. ADK itself writes each of them."""
 
 import asyncio
 import json
@@ -188,7 +188,7 @@ def test_an_evalset_that_somebody_wrote_needs_no_ids_and_no_times(tmp_path: Path
 
 
 def test_an_evalset_of_calls_results_and_texts_has_them_all(tmp_path: Path) -> None:
-    """As ADK up to 1.17 makes them, and people write them."""
+    """Evalsets as ADK up to 1.17 writes them, and as people write them."""
     calls = [{"id": "a", "name": "get_weather", "args": {"city": "Oslo"}}, {"name": "get_weather", "args": {}}]
     results = [{"id": "a", "name": "get_weather", "response": {"celsius": 18}}]
     turn = {

@@ -1,6 +1,4 @@
-"""If a later event of a recording or a stored session makes a call a delegation, the call is hidden from the
-beginning.
-"""
+"""If a later event marks a call as a delegation, the call is hidden from the beginning, in recordings and sessions."""
 
 import json
 from pathlib import Path
@@ -25,7 +23,7 @@ def event(author: str, *parts: Part, task: str | None = None, node: str = "") ->
         content=Content(role="user" if author == "user" else "model", parts=list(parts)),
         branch=f"{author}@{task}" if task else None,
         isolation_scope=task,
-        node_info={"path": node},  # type: ignore[arg-type]  # pydantic makes it one
+        node_info={"path": node},  # type: ignore[arg-type]  # pydantic converts it
     )
 
 
@@ -37,7 +35,7 @@ def response(call_id: str, name: str) -> Part:
     return Part(function_response=FunctionResponse(id=call_id, name=name, response={"result": "ok"}))
 
 
-# Both agents are called at once; the second has its turn when the first is done, which is in the next message.
+# Both agents are called at once. The second begins when the first has ended, in the next message.
 EVENTS = [
     event("user", Part(text="a table and a cab")),
     event("root", call("L", "look"), call("T", "tables"), call("C", "cabs")),
@@ -60,7 +58,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def shown(stream: bytes) -> tuple[list[str], str]:
-    """The tools that the stream shows, and all its text."""
+    """Return the tools that the stream shows, and all its text."""
     chunks: list[dict[str, Any]] = [
         json.loads(item.removeprefix("data: ")) for item in stream.decode().split("\n\n") if item.startswith("data: {")
     ]

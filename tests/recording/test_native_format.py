@@ -1,4 +1,4 @@
-"""Our own recordings, as a writer or a crash left them."""
+"""Recordings of this package, as a writer or a crash left them."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A file whose replay would show nothing is refused, in one line with the format and the reason."""
+"""A file whose replay would show nothing is refused with one line that names the reason."""
 
 import json
 from pathlib import Path
@@ -107,7 +107,7 @@ def test_a_check_of_nothing_is_refused(name: str, file: Path) -> None:
     assert reason in result.stderr.splitlines()[-1]
 
 
-# what is read, though it looks like nothing
+# files that are read, although they look empty
 
 
 ANSWERED: Final = {"content": {"role": "model", "parts": [{"text": "Hello."}]}}

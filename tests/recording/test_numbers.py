@@ -1,4 +1,4 @@
-"""No number in a file causes a traceback, however large it is, and at any place."""
+"""A number in a file never causes a traceback, whatever its size and its place."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from tests.batch import batch
 
 HUGE: Final = 10**400
 LARGEST: Final = 10**4300 - 1
-"""The largest integer that Python reads. One more has too many digits to be written."""
+"""The largest integer that Python can read. Larger integers have too many digits."""
 
 NUMBERS: Final[dict[str, Any]] = {
     "beyond all floats": HUGE,
@@ -67,7 +67,7 @@ RESULT: Final = {
 
 
 def paths(value: Any, *path: str | int) -> Iterator[tuple[str | int, ...]]:
-    """The paths of the numbers in the value."""
+    """Return the paths of the numbers in the value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         if isinstance(item, int | float):
@@ -101,7 +101,7 @@ READINGS: Final[tuple[Callable[[Path], object], ...]] = (
 
 
 def read_in_all_ways(folder: Path, text: str) -> None:
-    """Reads it in each way. A file that is not a recording is refused in one line."""
+    """Read the file in each way. A file that is not a recording is refused with one line."""
     path = folder / "file"
     path.write_text(text)
     for read in READINGS:
@@ -206,7 +206,7 @@ def test_a_time_that_is_none_leaves_the_event(number: Any, tmp_path: Path) -> No
 
 
 def test_numbers_in_base_60_are_texts_and_take_no_time(tmp_path: Path) -> None:
-    """With PyYAML's own reading this does not end."""
+    """PyYAML's own parser does not end for this text."""
     digits = "59:" * 300_000 + "59"
     (tmp_path / "file").write_text(f"- {{author: root, content: {{parts: [{{text: {digits}}}]}}}}\n")
     (turn,) = load_recording(tmp_path / "file").turns()

@@ -1,4 +1,4 @@
-"""SQLite stores of ADK's schema 0, written by ADK's own classes of that schema: read without unpickling anything."""
+"""SQLite stores of ADK's schema 0, written by ADK's own classes, are read without unpickling."""
 
 import logging
 import pickle
@@ -25,7 +25,7 @@ from tests.stream.building import decision, response, results, waiting
 
 
 def write(path: Path, *sessions: Session) -> None:
-    """A store of schema 0 with these sessions."""
+    """Write a store of schema 0 with these sessions."""
     engine = create_engine(f"sqlite:///{path}")
     v0.Base.metadata.create_all(engine)
     with orm.Session(engine) as store:
@@ -66,7 +66,7 @@ LOST: Final = {"adk_1_24_transfer": "actions tell of the transfer"}
 
 
 def without_model(messages: Sequence[Any]) -> list[Any]:
-    """The messages without their metadata: the schema has no column for the name of the model."""
+    """Return the messages without their metadata: the schema has no column for the name of the model."""
     return [{key: value for key, value in message.items() if key != "metadata"} for message in messages]
 
 
@@ -110,7 +110,7 @@ def test_bytes_calls_and_flags_are_read(store: Path) -> None:
     )
 
 
-# what is pickled
+# the pickled actions
 
 
 class Bomb:

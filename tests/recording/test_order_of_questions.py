@@ -1,4 +1,4 @@
-"""Questions and results keep the order in which the page got them, in every reading of a chat."""
+"""Questions and results keep the order in which the client received them, in each way to read a chat."""
 
 import asyncio
 import json
@@ -130,13 +130,13 @@ def agent(name: str, script: list[Any]) -> LlmAgent:
 
 
 class AnsweringPage(Page):
-    """A page that answers all that it is asked."""
+    """A client that answers all questions."""
 
     history: Sequence[Any] = ()
     """The stored messages of the chat at the end."""
 
     async def converse(self, *, approves: bool = True) -> None:
-        """Sends a message, and answers all calls."""
+        """Send a message, and answer all calls."""
         await self.send("go")
         while waiting := [*self.parts("approval-requested"), *self.parts("input-available")]:
             for part in waiting:
@@ -153,7 +153,7 @@ class AnsweringPage(Page):
 async def conversation(
     root: BaseAgent, folder: Path, service: BaseSessionService, mode: StreamingMode, *, approves: bool = True
 ) -> tuple[AnsweringPage, Session]:
-    """A chat with this agent, recorded in the folder ``runs``."""
+    """Run a chat with this agent, recorded in the folder ``runs``."""
     runner = Runner(app_name="app", agent=root, session_service=service)
     recorder = ChatRecorder(folder / "runs")
     chats = ChatService(runner, recorder=recorder, run_config=RunConfig(streaming_mode=mode))
@@ -168,7 +168,7 @@ async def conversation(
 
 
 def responses(path: Path, session: str | None = None) -> list[list[Any]]:
-    """The chunks of each turn of a replay."""
+    """Return the chunks of each turn of a replay."""
     stream = b"".join(replay(load_recording(path, session=session)))
     return [[*parse_sse(one)] for one in stream.split(SSE_DONE)[:-1]]
 
@@ -267,7 +267,7 @@ def asks(*call_ids: str) -> Event:
 CALLS: Final = tells(*(types.Part(function_call=types.FunctionCall(id=one, name="pay", args={})) for one in "ab"))
 WAITS: Final = EventActions(requested_tool_confirmations={one: ToolConfirmation() for one in "ab"})
 SAYS: Final = tells(types.Part(text="Sure?"))
-"""Texts of an agent of another kind, in orders that ADK does not produce."""
+"""A text of an agent. The events below have orders that ADK does not produce."""
 
 
 @batch(

@@ -1,4 +1,4 @@
-"""Errors name the place of unreadable data: the line and column of a text, and the event and field of a document."""
+"""Errors name the place of unreadable data: the line and column in a text, or the event and field in a document."""
 
 import json
 from pathlib import Path
@@ -137,7 +137,7 @@ TEXTS: Final = (
     "0b1",
     "1.5:30",
 )
-"""Plain texts that are values of other types in YAML 1.1, but not in 1.2."""
+"""Plain texts that are texts in YAML 1.2, but other values in YAML 1.1."""
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -1,4 +1,4 @@
-"""Files that are recordings of ADK events, and files that are not."""
+"""Recordings of ADK events are read, and other files are refused."""
 
 import io
 import json
@@ -61,7 +61,7 @@ def test_every_form_of_json_gives_the_same_events(form: str, by_alias: bool, exc
     assert events_in(load_recording(file)) == EVENTS
 
 
-# what is no recording
+# files that are not recordings
 
 GOOD = EVENTS[0].model_dump_json()
 HEADER = '{"adk_ui_stream_recording": 1}'
@@ -155,7 +155,7 @@ def test_a_pipe_is_refused_since_it_is_read_once(tmp_path: Path) -> None:
 
 def test_a_file_that_may_not_be_read_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> NoReturn:
-        raise PermissionError(13, "Permission denied")  # root would be let in
+        raise PermissionError(13, "Permission denied")  # root may read any file
 
     file.write_text(GOOD)
     open_as(monkeypatch, file, refuse)
@@ -169,7 +169,7 @@ def test_a_file_that_may_not_be_read_is_told(file: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("beginning", [b"", b"{", f"{GOOD}\n".encode(), b"data: ", f"{HEADER}\n".encode(), b"[\n"])
 def test_a_line_of_a_gigabyte_is_not_held(beginning: bytes, monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     class Endless(io.RawIOBase):
-        """The beginning, then a gigabyte of ``x``; asking for all of it at once fails the test."""
+        """A stream with the beginning, then a gigabyte of ``x``. Reading all of it at once fails the test."""
 
         given = 0
 
@@ -211,14 +211,14 @@ FRAGMENT = event("TEXT", partial=True).model_copy(update={"id": "ID", "invocatio
 
 
 def turn_lines(number: int, invocation: int) -> Iterator[str]:
-    """A turn of some 100 kB, nearly all of it fragments."""
+    """Return a turn of about 100 kB, most of it fragments."""
     line = FRAGMENT.model_dump_json(exclude_none=True).replace("INVOCATION", f"e-{invocation}")
     for fragment in range(200):
         yield line.replace("ID", f"{number}-{fragment}").replace("TEXT", f"{fragment} " + "x" * 100) + "\n"
 
 
 @pytest.mark.processes
-@pytest.mark.no_cover  # each allocation is followed already
+@pytest.mark.no_cover  # the allocations are already traced
 @pytest.mark.parametrize("invocations", ["one", "many"])
 def test_memory_does_not_grow_with_the_file(invocations: str, tmp_path: Path) -> None:
     def file_of(turns: int) -> Path:
@@ -239,7 +239,7 @@ def test_memory_does_not_grow_with_the_file(invocations: str, tmp_path: Path) ->
     try:
         peak(1)
         small = peak(2)
-        # one text is held, to be compared with its aggregate
+        # the converter holds one text, to compare it with its aggregate
         assert peak(20) < small + (2**18 if invocations == "many" else 2**20)
     finally:
         tracemalloc.stop()

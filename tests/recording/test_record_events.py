@@ -1,4 +1,4 @@
-"""The contents of our recordings, and the handling of their files."""
+"""The contents of our recordings, and the way their files are written."""
 
 import errno
 import os
@@ -260,7 +260,7 @@ async def test_more_runs_at_once_than_files_are_not_recorded(
 
 @contextmanager
 def disk_of(size: int) -> Iterator[None]:
-    """Limits the size of all files to so many bytes: the next write is partial, and later ones fail."""
+    """Limit the size of all files to this number of bytes: the next write is partial, and later writes fail."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

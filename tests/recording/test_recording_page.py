@@ -1,4 +1,4 @@
-"""docs/recording.md is correct: its code runs, and its table has the lines of a file."""
+"""docs/recording.md is correct: its code runs, and its table lists the lines of a file."""
 
 import asyncio
 import json
@@ -18,9 +18,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "recording.md").read_text()
 
 
 def run(code: str) -> dict[str, Any]:
-    """The names that the code defines."""
+    """Return the names that the code defines."""
     scope: dict[str, Any] = {}
-    exec(compile(code, "recording.md", "exec"), scope)  # the page is ours
+    exec(compile(code, "recording.md", "exec"), scope)  # code of our own page
     return scope
 
 

@@ -1,4 +1,4 @@
-"""No secret reaches the disk. The rest is still a valid event, and gives the recorded chunks."""
+"""Secrets are never written to the disk. The other content is still a valid event, and gives the recorded chunks."""
 
 import copy
 import json
@@ -20,7 +20,7 @@ from stream_protocol.session import STATE_PREFIX
 from tests.recording.recordings import drained, said, source, turns
 
 SECRET = "hunter2"
-"""A text at every place of a secret: it must be in no file."""
+"""The text at every place of a secret. It must not be in any file."""
 
 SCHEME = {
     "type": "oauth2",
@@ -89,7 +89,7 @@ def response(name: str, value: Any, call_id: str = "A") -> types.Part:
 
 
 def sign_in(credential: AuthCredential, *, by_alias: bool) -> list[Event]:
-    """A call that needs a credential, the request for it, the user's answer, and the call's result."""
+    """Return a call that needs a credential, the request for it, the user's answer, and the call's result."""
     plain = config(credential).model_dump(mode="json", by_alias=by_alias, exclude_none=True)
     names = ("functionCallId", "authConfig") if by_alias else ("function_call_id", "auth_config")
     asked = dict(zip(names, ("A", plain), strict=True))

@@ -1,4 +1,4 @@
-"""Secrets of these shapes are removed and other values stay, at any place; the rest still replays."""
+"""Secrets of these shapes are removed at any place. Other values stay, and the recording can still be replayed."""
 
 import copy
 import json
@@ -18,7 +18,7 @@ from stream_protocol.recording.write._redaction import redact_chunk, redact_even
 from tests.recording.recordings import drained, source, turns
 
 S: Final = "hunter2"
-"""A text at every place of a secret."""
+"""The text at every place of a secret."""
 
 BASIC: Final = b64encode(f"ann:{S}".encode()).decode()
 JWT: Final = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJodW50ZXIyIn0.aHVudGVyMg"
@@ -28,7 +28,7 @@ KEY: Final = "AIza" + "h" * 24 + S + "wxyz"
 FULL_WIDTH: Final = "".join(chr(ord(letter) + 0xFEE0) for letter in "password")
 
 GO: list[Any] = [
-    # Names, in every way to write them.
+    # Names in all spellings.
     {"API-KEY": S},
     {"apiKey": S},
     {"APIKey": S},
@@ -132,7 +132,7 @@ GO: list[Any] = [
     {"location": f"https://app.example.com/back?code={S}&state=x"},
     {"log": f"GET https://example.com/?api_key={S} failed"},
     {"jdbc": f"jdbc:postgresql://h/db?user=ann&password={S}"},
-    # Texts that show what they are.
+    # Texts with the form of a credential.
     {"h": f"Bearer {S}"},
     {"h": f"Basic {BASIC}"},
     {"h": f"Token {S}abcdef"},
@@ -306,7 +306,7 @@ def test_what_people_and_models_say_stays_as_it_was_said() -> None:
 @pytest.mark.parametrize("beginning", ["", "a=", "a://", "sk_"])
 def test_no_text_is_searched_for_long(piece: str, beginning: str) -> None:
     text = beginning + piece * (50_000 // len(piece)) + "!"
-    assert redacted({"x": text}).keys() == {"x"}  # with a search that tries all ways it would take minutes
+    assert redacted({"x": text}).keys() == {"x"}  # a backtracking search would take minutes
 
 
 def test_typed_fields_of_an_event_keep_their_types() -> None:

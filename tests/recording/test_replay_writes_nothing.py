@@ -1,4 +1,4 @@
-"""A replay reads, and nothing else."""
+"""A replay only reads files."""
 
 import os
 import subprocess
@@ -15,13 +15,13 @@ HANG = 60
 
 
 def tree(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Every file with its content and the time of its last change."""
+    """Return every file with its content and the time of its last change."""
     return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture
 async def events(tmp_path: Path) -> Path:
-    """A JSONL of events, made of a recording."""
+    """Write a JSONL of events, made from a recording."""
     await drained(record(source([said("Hi", author="user"), said("Hello.")]), tmp_path / "chat.jsonl"))
     file = tmp_path / "events.jsonl"
     (turn,) = turns(tmp_path / "chat.jsonl")

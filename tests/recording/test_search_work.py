@@ -1,4 +1,4 @@
-"""The search for secrets blocks the event loop, so its work is bounded for any value of any size."""
+"""The search for secrets blocks the event loop, so its work is limited for values of any size."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from tests.stream.counting import calls_made
 
 MANY: Final = 40_000
 EVERYWHERE: Final = ("assignments in texts of 100", "names", "levels", "small texts", "texts of JSON")
-"""The shapes that are tried in each run of the tests; the others, with the samples."""
+"""The shapes that each test run tries. The other shapes are tried with the samples."""
 
 MAX_CALLS: Final = 800_000
-"""Calls of functions in one search: the smallest shapes below have millions of members."""
+"""The most function calls in one search. The smallest shapes below have millions of members."""
 
 
 def texts_of(piece: Callable[[int], str], size: int) -> list[str]:
-    """Texts of this size, 4 MB together, made of numbered pieces: no cache knows them."""
+    """The size of texts made of numbered pieces, 4 MB together, so that no cache has them."""
     whole = "".join(map(piece, range(4_000_000 // len(piece(10_000)))))
     return [whole[begin : begin + size] for begin in range(0, len(whole), size)]
 
@@ -147,7 +147,7 @@ def test_the_work_is_bounded(
     monkeypatch.setattr("stream_protocol.recording.write._search.without_secrets", searched)
     calls_before = calls_made(lambda: stored(value)) if redact is as_event else 0
     assert calls_made(lambda: redact(value)) - calls_before < MAX_CALLS
-    assert work < 2.1 * MAX_WORK  # of an event or a request, two searches
+    assert work < 2.1 * MAX_WORK  # an event or a request needs two searches
     assert TOO_LARGE in json.dumps(redact(value))
 
 
@@ -265,7 +265,7 @@ def test_of_a_request_the_newest_messages_are_recorded() -> None:
     messages.append({"id": "last", "role": "user", "parts": [{"type": "text", "text": "token=hunter2"}]})
     request = redact_request({"id": "c1", "messages": messages, "session": "x", "sessionToken": "hunter2"})
     recorded = request["messages"]
-    assert recorded[1:] == messages[1 - len(recorded) :]  # for some of the first one's values there is no work left
+    assert recorded[1:] == messages[1 - len(recorded) :]  # the first search reaches its work limit
     assert 5 < len(recorded) < 100
     assert parse_chat_request({**request, "trigger": "submit-message"}).target == messages[-1]
     assert request["sessionToken"] == REDACTED

@@ -1,4 +1,4 @@
-"""Recorded events fall into the turns that a client had."""
+"""Recorded events are split into the turns that a client had."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -40,9 +40,9 @@ def response(call_id: str, name: str = "pay", **value: Any) -> types.Part:
 
 
 def gate(call_id: str, approval_id: str, invocation: str = "e-1") -> list[Event]:
-    """A call, its confirmation and its placeholder."""
+    """Return a call, its confirmation call and its placeholder response."""
     asked = call(approval_id, "adk_request_confirmation", originalFunctionCall={"id": call_id, "name": "pay"})
-    placeholder = EventActions(requested_tool_confirmations={call_id: {"hint": ""}})  # type: ignore[dict-item]  # pydantic makes it one
+    placeholder = EventActions(requested_tool_confirmations={call_id: {"hint": ""}})  # type: ignore[dict-item]  # pydantic converts it
     return [
         event("root", call(call_id), invocation=invocation),
         event("root", asked, waiting=[approval_id], invocation=invocation),
@@ -64,7 +64,7 @@ def replay_sse(events: Iterable[Event], **options: Unpack[ConverterOptions]) -> 
 
 
 def replayed(events: Iterable[Event]) -> list[list[dict[str, Any]]]:
-    """The responses, each a list of chunks; all must be whole."""
+    """Return the responses, each as a list of chunks. All responses must be complete."""
     *responses, rest = b"".join(replay_sse(events)).decode().split("data: [DONE]\n\n")
     assert rest == ""
     split = [[json.loads(item[6:]) for item in found.split("\n\n") if item] for found in responses]
@@ -188,7 +188,8 @@ def test_options_are_the_converters() -> None:
 
 
 def folded(events: Iterable[Event]) -> dict[str, Any]:
-    """The assistant's messages of a page that gets each response, and would fail of one that is not for it."""
+    """Return the assistant messages of a client that gets each response. The client fails if a response is for another
+    one."""
     messages: dict[str, Any] = {}
     responses: list[Any] = replayed(events)
     for chunks in responses:

@@ -182,7 +182,7 @@ async def test_what_triggers_and_other_views_would_do_is_not_done(store: Path) -
 async def test_a_store_whose_reading_does_not_end_is_told_in_one_line(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As of a file whose pages refer to each other: more work than its size explains."""
+    """Simulate a file whose pages refer to each other, so that it needs more work than its size explains."""
     await write_sqlite(store, session("s", *map(str, range(50))))
     monkeypatch.setattr(_sqlite, "_CODES_AT_ONCE", 10)
     assert len(words(store)) == 50

@@ -1,4 +1,4 @@
-"""A replay of a chat that our own endpoint has stored shows its page's messages."""
+"""A replay of a chat that our own endpoint has stored shows the messages of its client."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ ABOUT = Surroundings(ai_sdk=6, mode=StreamingMode.SSE, keeps=False, compacts=Fal
 
 
 async def stored(folder: Path, script: list[list[Any]], acts: Sequence[Act]) -> Path:
-    """The file of the session that these acts have left."""
+    """Return the file of the session after these actions."""
     chat = Chat(with_ids(script), ABOUT, [InMemorySessionService()] * 2)
     for act in acts:
         await chat.act(act)
@@ -30,7 +30,7 @@ async def stored(folder: Path, script: list[list[Any]], acts: Sequence[Act]) -> 
 
 
 def printed(path: Path) -> list[Any]:
-    """The output of ``replay --to messages``."""
+    """Return the output of ``replay --to messages``."""
     result = CliRunner().invoke(main, ["replay", str(path), "--to", "messages"])
     assert result.exit_code == 0
     messages: list[Any] = json.loads(result.stdout)

@@ -1,4 +1,4 @@
-"""Names that an app takes out of its recordings, in each spelling and in each place."""
+"""Names that an app redacts are removed from its recordings, in each spelling and at each place."""
 
 import json
 from collections.abc import AsyncGenerator, Callable
@@ -203,7 +203,7 @@ def spellings_of(name: str) -> list[str]:
 
 
 def assert_is_without(path: Path, *names: str) -> None:
-    """The names are not in the file in any spelling, and no part of them is."""
+    """Check that no spelling and no part of the names is in the file."""
     text = path.read_text(encoding="utf-8").casefold()
     read = json.dumps([json.loads(line) for line in text.splitlines()], ensure_ascii=False)
     for name in names:
@@ -272,14 +272,14 @@ async def test_a_run_that_is_stopped_in_mid_name_leaves_nothing_of_it(tmp_path: 
 @pytest.mark.parametrize("texts", [("Élodie",), ("Ada é",), ("\\ é",), ("山 田",)])
 @pytest.mark.parametrize("piece", ["\\", "Ada ", "É\\", "é ", "山\\", "\\n", "%", "+"])
 def test_the_search_for_a_name_looks_at_each_character_a_few_times(piece: str, texts: tuple[str, ...]) -> None:
-    # In quadratic time this takes ten minutes: the test would end at the limit of all tests.
+    # Quadratic time would be ten minutes, above the time limit of all tests.
     redacted({"k": piece * (300_000 // len(piece))}, *texts)
 
 
 def test_keys_that_become_equal_are_numbered_in_linear_time() -> None:
     spellings = ["".join(("Ada", *spaces, "Bell")) for spaces in product(" +", repeat=17)]
     keys = [*spellings[:3], f"{REDACTED}.2", *spellings[3:]]
-    # In quadratic time this takes fifteen minutes: the test would end at the limit of all tests.
+    # Quadratic time would be fifteen minutes, above the time limit of all tests.
     shown = list(redacted({"data": dict.fromkeys(keys)}, "Ada Bell")["data"])
     assert shown[:5] == [REDACTED, *(f"{REDACTED}.{end}" for end in ("2", "3", "2.2", "4"))]
     assert shown[-1] == f"{REDACTED}.{len(spellings)}"

@@ -1,4 +1,4 @@
-"""Traces of agents-cli, in the forms in which it and people write them."""
+"""Traces of agents-cli, in the forms that agents-cli and people write."""
 
 import json
 from collections.abc import Callable
@@ -66,7 +66,7 @@ def written(folder: Path, document: Any) -> Path:
 
 
 def told(path: Path, session: str | None = None) -> list[Any]:
-    """The messages as lists of their contents."""
+    """Return the contents of each message."""
     recording = load_recording(path, session=session)
     messages: list[Any] = replay_messages(recording.stream_turns(), delegated=recording.delegated)
     return [
@@ -80,7 +80,7 @@ def _told(part: Any) -> Any:
 
 
 CONVERSATION: Final = [("user", ["The weather?"]), ("assistant", [{"celsius": 18}, "Mild."])]
-"""The conversation in each of these files."""
+"""Return the conversation in each of these files."""
 
 ANSWER: Final = [{"response": text("Mild.")}]
 WITHOUT_IDS: Final = [
@@ -321,7 +321,7 @@ def test_two_questions_are_answered_in_their_order(tmp_path: Path) -> None:
     assert told(written(tmp_path, case(asked, answers, prompt=ASKED)))[1] == ("assistant", ["w", "x", "y", "z"])
 
 
-# which case
+# choosing a case
 
 
 def several(*names: str | None) -> Json:
@@ -352,7 +352,7 @@ def test_sessions_without_ids_have_numbers(tmp_path: Path) -> None:
     assert told(path, "session-2") == [("assistant", ["Hi."])]
 
 
-# what is refused, and why
+# refused files, with the reason
 
 
 REFUSED: Final[dict[str, tuple[Any, str]]] = {
@@ -425,7 +425,7 @@ def test_no_odd_value_is_a_traceback(key: str, value: Any, tmp_path_factory: pyt
         told(path)
 
 
-# evalsets of old
+# old evalsets
 
 
 OLD_TURN: Final = {

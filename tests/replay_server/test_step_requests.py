@@ -75,7 +75,7 @@ async def test_a_step_for_which_no_request_comes_is_told_so(app: Starlette) -> N
     async with client(app) as http:
         refused = await http.post(STEP, params={"wait": 0})
     assert refused.status_code == 409
-    assert refused.text == "No response is waiting in chat streamed_arguments--1: no request came within 0 seconds."
+    assert refused.text == "Chat streamed_arguments--1 has no unsent chunks: no request came within 0 seconds."
 
 
 async def test_a_chat_may_be_named_by_its_recording(app: Starlette) -> None:
@@ -90,7 +90,7 @@ async def test_a_type_that_is_not_held_is_told_with_what_is(app: Starlette) -> N
         refused = await http.post(STEP, params={"to": "error"})
         assert (refused.status_code, refused.text) == (
             409,
-            "No error is waiting. Waiting: finish-step, start-step, text-start, text-delta, text-end, finish.",
+            "No chunk error is unsent. Unsent: finish-step, start-step, text-start, text-delta, text-end, finish.",
         )
         assert (await step(http))["released"] == [{"type": "finish-step"}]
 
@@ -129,7 +129,7 @@ async def test_a_server_that_does_not_hold_says_so(tmp_path: Path) -> None:
     async with client(replay_app(write_recordings(tmp_path, "text"))) as http:
         refused = await http.post("/__replay/text/step")
     assert refused.status_code == 409
-    assert refused.text == "This server sends chunks at once: it was not started with --pace held."
+    assert refused.text == "This server does not wait for steps: start it with --pace held."
 
 
 async def test_a_continuation_is_held_too(app: Starlette) -> None:

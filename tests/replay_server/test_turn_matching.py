@@ -214,7 +214,7 @@ async def test_a_request_that_its_recording_does_not_hold_is_told_where_it_diffe
     values: tuple[str, str],
 ) -> None:
     told = await refusal(app, chat(*messages, chat_id=chat_id))
-    difference = f"{place}: {values[0]} was recorded, {values[1]} came."
+    difference = f"{place}: recorded {values[0]}, received {values[1]}."
     assert (
         told == f"No recorded turn matches. Nearest: turn {turn} of {chat_id}.jsonl; first difference at {difference}"
     )
@@ -246,8 +246,8 @@ async def test_long_words_are_shown_where_they_part(tmp_path: Path) -> None:
         tmp_path / "long.jsonl", spoken(types.Part(text=words + "a"), author="user"), spoken(hello, author="root")
     )
     told = await refusal(replay_app(tmp_path), chat(said(words + "b")))
-    assert 'word word a" was recorded, …' in told
-    assert told.endswith('word word b" came.')
+    assert 'word word a", received …' in told
+    assert told.endswith('word word b".')
     assert len(told) < 300
 
 
@@ -258,9 +258,9 @@ async def test_of_a_long_text_whole_words_are_shown(tmp_path: Path) -> None:
     for place in range(0, 40, 7):
         other = " ".join([*words[:place], "other", *words[place + 1 :]])
         told = await refusal(replay_app(tmp_path), chat(said(other)))
-        recorded, _, received = told.partition(" at messages[-1].parts[0].text: ")[2].partition(" was recorded, ")
+        recorded, _, received = told.partition(" at messages[-1].parts[0].text: recorded ")[2].partition(", received ")
         assert {*recorded.strip('…"').split()} <= {*words}
-        assert {*received.removesuffix(" came.").strip('…"').split()} <= {*words, "other"}
+        assert {*received.removesuffix(".").strip('…"').split()} <= {*words, "other"}
         assert f"word{place}" in recorded
         assert "other" in received
 
@@ -306,7 +306,7 @@ async def test_a_recording_of_ours_is_known_by_its_requests_and_ends_as_it_ended
     app = replay_app(tmp_path)
     failed = await stream(app, chat(said("hi")))
     assert (failed[0]["messageId"], failed[-1]) == ("m1", {"type": "error", "errorText": "An error occurred."})
-    assert '"hi" was recorded, "ho" came' in await refusal(app, chat(said("ho")))
+    assert 'recorded "hi", received "ho"' in await refusal(app, chat(said("ho")))
     again = await stream(app, chat(said("hi"), trigger="regenerate-message"))
     assert (again[0]["messageId"], again[-1]["type"]) == ("m2", "finish")
 
@@ -335,7 +335,10 @@ async def test_a_file_that_has_changed_is_told(tmp_path: Path) -> None:
     app = replay_app(write_recordings(tmp_path, "two_turns"))
     (tmp_path / "two_turns.jsonl").write_text("")
     told = await post(app, chat(said("hi")))
-    assert (told.status_code, told.text) == (409, "two_turns.jsonl has changed since the server was started.")
+    assert (told.status_code, told.text) == (
+        409,
+        "two_turns.jsonl has changed since the server was started: restart the server.",
+    )
 
 
 async def test_the_stream_is_what_replay_prints(tmp_path: Path) -> None:

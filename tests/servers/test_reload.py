@@ -87,7 +87,7 @@ def test_while_an_agent_cannot_be_loaded_requests_say_why_and_the_next_one_after
     code, reason = {
         "broken": ("x = 1\n\ny = (\n", "cannot load my_agent: SyntaxError: '(' was never closed (agent.py, line 3)"),
         "without an agent": ("x = 1\n", "cannot load my_agent: my_agent/agent.py does not define `root_agent`"),
-        "dying": ("import os\nos._exit(0)\n", "the process of the agent has ended (0)"),
+        "dying": ("import os\nos._exit(0)\n", "the agent's process ended with exit code 0"),
     }[kind]
     file = tmp_path / "my_agent" / "agent.py"
     file.parent.mkdir()

@@ -62,7 +62,7 @@ def test_chats_in_memory_do_not_outlive_a_worker(tmp_path: Path) -> None:
     write_agent(tmp_path)
     for options in ((), ("--session-service-uri", "memory://"), ("--session-service-uri", "sqlite:///:memory:")):
         done = cli("serve", "agent:root_agent", "--durable", "sqlite:///runs.db", *options, cwd=tmp_path)
-        told = "--durable needs chats that outlive a worker: --session-service-uri, a file or a database"
+        told = "--durable needs stored chats: add --session-service-uri with a file or a database"
         assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"adk-ui-stream: {told}\n")
     assert [*tmp_path.glob("runs.db*")] == []
 
@@ -72,11 +72,11 @@ def test_chats_in_memory_do_not_outlive_a_worker(tmp_path: Path) -> None:
     [
         (
             ("--durable", "postgresql://127.0.0.1:1/db"),
-            "--durable on PostgreSQL needs --run-log: other workers must see which runs go on",
+            "--durable on PostgreSQL needs --run-log: workers must see each other's runs",
         ),
         (
             (*FILES, "--run-log", "redis://127.0.0.1:1/0", "--workers", "2"),
-            "--durable in a file takes one worker: with --workers take PostgreSQL",
+            "--durable with a file cannot be combined with --workers: use a PostgreSQL URL",
         ),
     ],
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from google.adk.runners import Runner
 
@@ -119,7 +119,7 @@ class KeepingEngine:
                 kept.error_text = state.error_text or kept.error_text
                 kept.shown = kept.shown if state.shown is None else state.shown
                 kept.unfinished_text = state.unfinished_text or kept.unfinished_text
-            else:
+            elif kept.executions.get(log_id, "running") in get_args(LiveState):
                 kept.executions[log_id] = state
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> list[OrphanedRun]:

@@ -158,6 +158,19 @@ async def test_a_store_that_refuses_the_message_is_a_503_and_the_retry_is_answer
     assert await stored_texts(sessions, service) == ["hi"]
 
 
+async def test_a_stopped_message_that_the_store_does_not_confirm_is_a_503() -> None:
+    """Its run is cancelled. The store may have the message all the same."""
+    sessions = GatedSessions(says_text)
+    app = create_app(ChatService(llm(), session_service=sessions, times=ServiceTimes(stop=0.01)))
+    async with posting(app, chat(said("hi"))) as task, client(app) as http:
+        await soon(sessions.asked)
+        assert (await http.post("/api/chat/c1/stop")).status_code == 202
+        refused = await task
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+    sessions.may_store.set()
+    assert text(await stream(app, chat(said("hi")))) == "Hi."
+
+
 async def test_a_chat_that_another_worker_creates_meanwhile_is_a_503() -> None:
     class CreatedElsewhere(InMemorySessionService):
         async def create_session(self, **key: Any) -> Session:

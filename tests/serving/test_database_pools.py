@@ -1,4 +1,4 @@
-"""The connections of session services of a database: how many, dead ones, poolers."""
+"""The database connections of session services: their number, dead connections, poolers."""
 
 import asyncio
 import os
@@ -43,7 +43,7 @@ async def in_use(url: str) -> int:
 
 
 async def burst(sessions: BaseSessionService, count: int) -> None:
-    """So many chats at once, each created, written and read."""
+    """Create, write and read this number of chats at once."""
 
     async def one(number: int) -> None:
         session = await sessions.create_session(app_name="app", user_id="ann", session_id=f"c{number}")
@@ -75,7 +75,7 @@ async def test_a_server_that_is_full_for_a_moment_is_waited_for(postgres: Postgr
 
 
 class ForgetfulProxy:
-    """A proxy that forgets connections silently: their bytes vanish."""
+    """A proxy that drops connections without closing them: their bytes are lost."""
 
     def __init__(self, url: str) -> None:
         address = urlsplit(url)
@@ -120,7 +120,7 @@ async def test_idle_connections_that_a_proxy_has_forgotten_are_made_again(postgr
 
 @contextmanager
 def pgbouncer(url: str, mode: str, folder: Path) -> Iterator[str]:
-    """A PgBouncer before this database. Yields its URL."""
+    """Start PgBouncer in front of this database. Yields its URL."""
     command, port, address = require_command("pgbouncer"), free_port(), urlsplit(url)
     settings = folder / "pgbouncer.ini"
     settings.write_text(

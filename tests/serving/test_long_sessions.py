@@ -1,4 +1,4 @@
-"""Long sessions and long lists are read in pieces or beside the event loop: other chats go on meanwhile."""
+"""Long sessions and long lists are read in batches or in a thread, so that other chats go on meanwhile."""
 
 import asyncio
 import hashlib
@@ -53,7 +53,7 @@ async def with_events(store: InMemorySessionService, count: int, app: str = "app
 
 @asynccontextmanager
 async def turns() -> AsyncIterator[list[int]]:
-    """Counts the turns that another task of the loop has."""
+    """Count how often another task of the loop runs."""
     count = [0]
 
     async def others() -> None:

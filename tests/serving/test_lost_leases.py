@@ -2,16 +2,18 @@
 
 import asyncio
 import logging
+from functools import partial
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events import Event
 from google.adk.sessions import InMemorySessionService, Session
+from google.genai.types import UserContent
 
 from stream_protocol.serving import MemoryRunLog, create_app
 from stream_protocol.serving.run_logs import Lease, RunHandle
-from stream_protocol.session.transcript import EventMetadata
+from stream_protocol.session.transcript import EventMetadata, update_metadata
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 from stream_protocol.wire.client import parse_sse
@@ -137,6 +139,46 @@ async def test_a_worker_that_was_paused_while_it_read_the_session_stores_no_end(
     session = await sessions.get_session(app_name="root", user_id="local", session_id="c1")
     assert session is not None
     assert [EventMetadata.of(event).outcome for event in session.events] == [None, None]
+
+
+async def test_a_run_stores_no_end_after_the_message_of_a_later_run() -> None:
+    """A fail-over has forgotten the lease of the first run, whose worker does not know of it yet."""
+    sessions = InMemorySessionService()
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=[["Well. ", Wait(3600)]]))
+    service = InstrumentedService(agent, session_service=sessions)
+    find = partial(sessions.get_session, app_name="root", user_id="local", session_id="c1")
+    events = await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
+    while b"text-delta" not in await anext(events):
+        pass
+    session = await find()
+    assert session is not None
+    later = Event(author="user", invocation_id="later", content=UserContent("And?"))
+    update_metadata(later, idempotency_key="later")
+    await sessions.append_event(session, later)
+    service.runs.run.stop()
+    await service.runs.free()
+    session = await find()
+    assert session is not None
+    assert {EventMetadata.of(event).outcome for event in session.events} == {None}
+
+
+async def test_a_request_that_has_lost_the_chat_meanwhile_rewinds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def is_lost(_lease: InstrumentedLease) -> bool:
+        return False
+
+    service = InstrumentedService(LlmAgent(name="root", model=ScriptedLlm(turns=["One.", "Two."])))
+    async for _ in await service.respond(parse_chat_request(chat(said("hi"))), user_id="local"):
+        pass
+    await service.runs.free()
+    with monkeypatch.context() as paused:
+        paused.setattr(InstrumentedLease, "held", False)
+        paused.setattr(InstrumentedLease, "confirm", is_lost)
+        with pytest.raises(ChatRequestError) as refused:
+            await service.respond(parse_chat_request(chat(said("hi"), trigger="regenerate-message")), user_id="local")
+    assert refused.value.status == 503
+    messages = await service.history("c1", user_id="local")
+    assert messages is not None
+    assert [part.get("text") for part in messages[-1]["parts"] if "text" in part] == ["One."]
 
 
 async def test_a_deletion_that_has_lost_the_chat_meanwhile_deletes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

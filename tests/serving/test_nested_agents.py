@@ -1,5 +1,7 @@
-"""Agents that ``AgentTool`` runs: the call has their message, live, after a reload, in a recording, and for the model
-only the result."""
+"""Agents that ``AgentTool`` runs: their message is shown in the call, live, after a reload and in a recording.
+
+The model of the outer agent gets only the result.
+"""
 
 import asyncio
 import copy
@@ -59,7 +61,7 @@ def called(name: str) -> Call:
 
 
 def two_side_by_side() -> LlmAgent:
-    """An orchestrator with two agents, one of which has an agent of its own, which has one: four levels."""
+    """Return an orchestrator with two agents and four levels of nesting."""
     deepest = agent("deepest", "The bottom.")
     deep = agent("deep", called("deepest"), "Quite deep.", tools=(AgentTool(deepest),))
     weather = agent(
@@ -76,7 +78,7 @@ def two_side_by_side() -> LlmAgent:
 
 
 def outputs(answer: list[dict[str, Any]], tool: str) -> list[Any]:
-    """The outputs of the tool's one call, in their order."""
+    """Return the outputs of the tool's only call, in their order."""
     [call_id] = [chunk["toolCallId"] for chunk in only(answer, "tool-input-start") if chunk["toolName"] == tool]
     return [chunk["output"] for chunk in only(answer, "tool-output-available") if chunk["toolCallId"] == call_id]
 
@@ -175,7 +177,7 @@ async def _stored(service: ChatService) -> list[Event]:
 
 
 class Listener(BaseLlm):
-    """Passes each request on, and keeps it."""
+    """Passes each request on to a model, and keeps it."""
 
     inner: ScriptedLlm
     asked: list[str] = Field(default_factory=list)
@@ -207,7 +209,7 @@ async def test_the_prompts_are_the_same_with_and_without_and_have_only_the_resul
 
 
 def _without_ids(prompt: str) -> str:
-    """The prompt, without the ids that ADK makes up."""
+    """Return the prompt without the ids that ADK generates."""
     contents = json.loads(prompt)
     for content in contents["contents"]:
         for one in content["parts"]:
@@ -221,7 +223,7 @@ def _without_ids(prompt: str) -> str:
 
 
 class EndsInPieces(BaseLlm):
-    """An app's own model, whose stream has no aggregate."""
+    """A model of an app's own class, whose stream has no aggregated event at its end."""
 
     @override
     async def generate_content_async(
@@ -486,7 +488,7 @@ async def test_a_recording_replays_byte_by_byte_and_loses_secrets_in_both(tmp_pa
 
 
 def _recorded(folder: Path) -> tuple[str, list[Any], list[Any]]:
-    """The text of the one recording, its chunks, and those of its replay."""
+    """Return the text of the only recording, its chunks, and the chunks of its replay."""
     (file,) = folder.glob("*.jsonl")
     text = file.read_text()
     recorded = [line["chunk"] for line in map(json.loads, text.splitlines()) if "chunk" in line]

@@ -11,7 +11,7 @@ from stream_protocol import parse_chat_request
 from stream_protocol.serving import ServiceLimits, create_app
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import ScriptedLlm, Wait
-from stream_protocol.testing.run_log_conformance import eventually
+from stream_protocol.testing._fake_runs import eventually
 from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import HANG, begin, chat, chunks, client, post, said, soon, stream, types
 

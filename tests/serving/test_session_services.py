@@ -1,4 +1,4 @@
-"""Chats in persistent session services with checks of concurrent writers."""
+"""Chats in persistent session services that detect concurrent writers."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def counting(sessions: BaseSessionService) -> ChatService:
-    """Answers with the number of contents that the model was given."""
+    """A model that replies with the number of contents in its request."""
     model = ScriptedLlm(respond=lambda request: [str(len(request.contents))])
     return ChatService(LlmAgent(name="root", model=model), session_service=sessions)
 

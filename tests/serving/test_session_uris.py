@@ -1,4 +1,4 @@
-"""URIs without a usable store of chats: the error names the problem and the correct form."""
+"""URIs without a usable session store: the error names the problem and the correct form."""
 
 import re
 import subprocess

@@ -83,7 +83,7 @@ def with_too_much(): return LlmAgent(name="mine", a=1, b=2, c=3, d=4)
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The working directory, with the tree. Modules that a test imports from it are unloaded afterwards."""
+    """The working directory, with the files of ``tree``. Imported modules are unloaded afterwards."""
     for name, text in TREE.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

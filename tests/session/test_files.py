@@ -62,7 +62,7 @@ def test_the_media_type_is_the_declared_one_or_else_the_urls(declared: str, url:
 
 
 def unreadable() -> list[tuple[str, str, int]]:
-    """URLs, some of 100 MB, with their media type and the status."""
+    """Return URLs, some of them 100 MB long, with their media type and the expected status."""
     return [
         ("file:///etc/passwd", "text/plain", 422),
         ("javascript:alert(1)", "text/plain", 422),

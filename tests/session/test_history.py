@@ -1,4 +1,4 @@
-"""Stored events -> messages, where no recorded conversation shows it."""
+"""Stored events are converted to messages, in cases that no recorded conversation covers."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -192,7 +192,7 @@ def test_a_comparison_orders_parallel_speakers_and_nothing_else() -> None:
 
 
 def test_a_users_message_has_a_part_whatever_it_holds() -> None:
-    """A client refuses one without (``validateUIMessages``)."""
+    """The client refuses messages without parts (``validateUIMessages``)."""
     code = types.Part(executable_code=types.ExecutableCode(code="1", language=types.Language.PYTHON))
     message, *_ = messages(event("user", code))
     assert message["parts"] == [{"type": "text", "text": ""}]

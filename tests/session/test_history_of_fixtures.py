@@ -21,7 +21,8 @@ DIFFERENT = {
     "redacted": "the stored text is the redacted one",
 }
 BEFORE_SERVING = ("adk_1_24_", "adk_2_0_")
-"""ADKs that no endpoint runs on: their output say things that their complete events do not (ids, the model)."""
+"""Old ADKs, which no endpoint runs on. Their partial events have content that their complete events lack (ids, the
+model)."""
 NAMES = [name for name in fixture_names() if not name.startswith(BEFORE_SERVING)]
 
 
@@ -40,7 +41,7 @@ UNEXPECTED = {
     "no_ids": [f"ADK gave a function call no id; it is call_{number}" for number in range(4)],
     "unknown_part": ["Skipped a part with video_metadata"],
 }
-"""Expected warnings of a live conversation: once for each call, by each response. There are no others."""
+"""Expected warnings of a live conversation. Each response warns once for each call. No other warning is allowed."""
 
 
 @batch(name=fixture_names())

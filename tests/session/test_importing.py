@@ -1,4 +1,4 @@
-"""UI messages become events that ADK accepts: the result of each part, and the omitted ones."""
+"""UI messages become events that ADK accepts. Each kind of part has a result or is left out."""
 
 import base64
 from itertools import pairwise
@@ -50,7 +50,7 @@ def imported(*messages: dict[str, Any], agents: tuple[str, ...] = (), start: flo
 
 
 def said_by(events: list[Event]) -> list[UI]:
-    """The author and content of each event, each part in one word or value."""
+    """Return the author and content of each event, with each part as one word or value."""
     return [(event.author, [short(part) for part in (event.content and event.content.parts) or ()]) for event in events]
 
 
@@ -70,7 +70,7 @@ def short(part: types.Part) -> Any:
 
 
 def answer(*parts: Any, agents: tuple[str, ...] = ()) -> list[UI]:
-    """The events of an assistant message after a user's message."""
+    """Return the events of an assistant message after a user's message."""
     return said_by(imported(user("hi"), assistant(*parts), agents=agents))[1:]
 
 

@@ -1,4 +1,4 @@
-"""The events that are appended after a run: their time, their author, and their effect on page and model."""
+"""The events that are appended after a run: their time, their author, and their effect on client and model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +30,7 @@ USER = event("user", types.Part(text="hi"), timestamp=1.0)
 def appended(
     stored: Sequence[Event], outcome: Ending, *, fragments: Sequence[Event] = (), unseen: Sequence[Event] = ()
 ) -> list[Event]:
-    """The events that are appended to those of one run. The page was shown all events but those that are ``unseen``."""
+    """Return the events that are appended to one run. The client was shown all events except ``unseen``."""
     output = shown(one for one in [*stored, *fragments] if one not in unseen)
     return completing_events(Transcript(stored), output, outcome, events_before_run=0, agent="root", now=2.0)
 
@@ -74,7 +74,7 @@ def test_nothing_is_appended_to_a_run_that_stored_nothing() -> None:
 
 
 def test_a_stored_event_that_never_came_is_hidden_from_the_page() -> None:
-    """A run can be cancelled between the storing of an event and its way to the page."""
+    """A run can be cancelled after an event is stored and before it is sent to the client."""
     result = event("a", response("A"))
     stored = [USER, event("a", call("A")), result]
     added = appended(stored, "abort", unseen=[result])
@@ -122,7 +122,7 @@ def test_what_was_shown_before_an_event_that_is_not_there_stays_where_it_is_stor
 
 
 def test_after_an_error_the_events_that_say_so_are_the_last_of_the_page() -> None:
-    """Else the answer that stands between them would look like a recovery."""
+    """Otherwise the answer between the events would look like a recovery."""
     half = event("a", types.Part(text="Half"), partial=True)
     other = event("b", types.Part(text="B"))
     output = shown([USER, half, other])

@@ -1,4 +1,4 @@
-"""Live (bidirectional) sessions: the author decides the shown text, and no sound is a file."""
+"""Live (bidirectional) sessions: the author decides the shown text, and audio never becomes a file."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ from tests.live_runs import (
 from tests.readings import replays
 from tests.tools import OLD_ADK
 
-pytestmark = pytest.mark.filterwarnings(r"ignore:\[EXPERIMENTAL\]:UserWarning")  # of ADK's live runs
+pytestmark = pytest.mark.filterwarnings(r"ignore:\[EXPERIMENTAL\]:UserWarning")  # from ADK's live runs
 
 LOOKED: Final = {"city": "Oslo", "celsius": 18}
 Said = list[tuple[str, list[Any]]]
@@ -88,7 +88,7 @@ RUNS: Final[dict[str, tuple[str, list[Message], Said]]] = {
 
 
 def said(messages: Iterable[Any]) -> Said:
-    """The texts and outputs of the messages. Files and data are shown as their type."""
+    """Return the texts and outputs of the messages. Files and data are represented by their type."""
     return [
         (
             message["role"],
@@ -151,7 +151,7 @@ async def test_a_recorded_live_run_is_replayed_as_it_was(tmp_path: Path) -> None
     assert turn.chunks == tuple(iter_chunks(run))
 
 
-# how a turn ends
+# endings of a turn
 
 
 def reasons(chunks: Iterable[Any]) -> list[Any]:
@@ -165,7 +165,7 @@ async def test_an_interruption_is_told_and_forgotten_when_the_agent_speaks_again
     assert (reasons(iter_chunks(run)), reasons(iter_chunks(again))) == (["other"], ["stop"])
 
 
-# what other ADKs give
+# shapes of other ADK versions
 
 
 def heard_event(text: str | None, **fields: Any) -> Event:

@@ -1,4 +1,4 @@
-"""A recording that is read twice omits the same parts as the transcript of its events."""
+"""A recording that is read twice leaves out the same parts as the transcript of its events."""
 
 from random import Random
 from typing import Any
@@ -43,7 +43,7 @@ def hidden(events: list[Event]) -> HiddenEvents:
 
 
 def shown(events: list[Event]) -> list[str]:
-    """The ids of the events that a second reading leaves."""
+    """Return the ids of the events that remain after the second reading."""
     omitted = hidden(events)
     reader = TranscriptReader(first_reading(events).beginnings)
     return [
@@ -82,7 +82,7 @@ def test_a_rewind_to_what_is_not_there_takes_nothing_back() -> None:
 
 
 def test_a_rewind_to_what_was_taken_back_already_takes_back_all_since() -> None:
-    """ADK counts from the first event of the invocation, also where an earlier rewind took that back."""
+    """ADK counts from the first event of the invocation, even if an earlier rewind removed that event."""
     events = [*turn(1, "e-1"), *turn(2, "e-2"), rewind("e-2"), *turn(3, "e-3"), rewind("e-2"), *turn(4, "e-4")]
     assert shown(events) == transcribed(events) == ["u1", "a1", "u4", "a4"]
 
@@ -125,5 +125,5 @@ def test_a_rewind_leaves_what_adk_leaves_for_the_model(rng: Random) -> None:
         events = anything(rng)
         omitted = hidden(events)
         left = [one.id for number, one in enumerate(events) if not omitted.is_rewound(number)]
-        idle = {one.id for one in events if one.actions.rewind_before_invocation_id}  # found nothing to take back
+        idle = {one.id for one in events if one.actions.rewind_before_invocation_id}  # this rewind removes nothing
         assert [one for one in left if one not in idle] == [one.id for one in rewinds._apply_rewinds(events)]  # noqa: SLF001 - ADK's rule

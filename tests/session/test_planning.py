@@ -1,4 +1,4 @@
-"""The plan of a request, made without a loop, a model or a store."""
+"""The plan of a request, made without an event loop, a model or a store."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -52,7 +52,7 @@ def confirmation(approval_id: str, call_id: str) -> Event:
 
 
 def gated(*pairs: tuple[str, str]) -> list[Event]:
-    """One model response whose calls all wait for approval, in ADK's order."""
+    """Return a model response whose calls all wait for approval, in ADK's order."""
     ids = [call_id for call_id, _ in pairs]
     return [
         event("root", *map(call, ids)),

@@ -1,4 +1,4 @@
-"""The ids and reasons that only a request has, on the events of a recording."""
+"""Message ids and reasons from a recorded request are added to the events of a recording."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Content that a run has shown and that is not stored: the response has it, on request."""
+"""Content that a run has shown and ADK has not stored can be read from the response."""
 
 from collections.abc import Iterable
 from weakref import ref
@@ -12,7 +12,7 @@ from tests.stream.building import code, event, fragment, picture, ran, text, tho
 
 
 def shown(events: Iterable[Event], *, send_reasoning: bool = True) -> RunOutput:
-    """The content that a response of these events has shown."""
+    """Return the shown content of a response with these events."""
     conversion = chunk_conversion((), None, Settings(send_reasoning=send_reasoning))
     output = RunOutput(conversion)
     for each in events:
@@ -21,7 +21,7 @@ def shown(events: Iterable[Event], *, send_reasoning: bool = True) -> RunOutput:
 
 
 def unstored(output: RunOutput) -> list[types.Part]:
-    """The parts of the one event that is to be stored."""
+    """Return the parts of the only event that is to be stored."""
     [added] = output.unstored_events([], [])
     assert added.content is not None
     return added.content.parts or []

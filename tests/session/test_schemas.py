@@ -1,4 +1,5 @@
-"""Answers are checked by schemas of a model: by the standard, and in a bounded number of steps."""
+"""Answers are checked against schemas that a model wrote: as the standard defines it, and in a limited number
+of steps."""
 
 import logging
 import random
@@ -25,7 +26,7 @@ def repeated(value: Any, keyword: str, times: int) -> Any:
 
 
 def chain(keyword: str, length: int = 24) -> dict[str, Any]:
-    """Each schema refers to the next one twice."""
+    """Return a schema in which each part refers to the next part twice."""
     links = {f"a{n}": {keyword: [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(length)}
     return {"$defs": links | {f"a{length}": {"type": "integer"}}, "$ref": "#/$defs/a0"}
 
@@ -55,7 +56,7 @@ TOO_LARGE: Final = "too large"
 
 
 def hostile() -> dict[str, tuple[Any, Any, Any]]:
-    """Schemas, answers, and their errors. They are large, so they are made when they are tried."""
+    """Return schemas, answers, and their errors. They are large, so they are created only when they are used."""
     keys = {"a" * 20 + str(n): n for n in range(N)}
     rows: list[tuple[str, Any, Any, Any]] = [
         ("unique objects", {"uniqueItems": True}, [{"n": n} for n in range(N)], TOO_LARGE),
@@ -201,8 +202,8 @@ def test_one_line_of_the_log_says_why_nothing_was_checked(
     assert len(record.getMessage()) < 300
 
 
-class Asked(BaseHTTPRequestHandler):
-    """A server that has a schema which nothing fits."""
+class SchemaServer(BaseHTTPRequestHandler):
+    """An HTTP server whose schema no value matches."""
 
     def do_GET(self) -> None:
         self.server.asked.append(self.path)  # type: ignore[attr-defined]
@@ -222,12 +223,12 @@ REACHED: Final = [
     lambda uri: {"$id": uri, "properties": {"elsewhere": {"$ref": "other"}}},
     lambda uri: {"$dynamicRef": uri},
 ]
-"""Schemas that refer to other schemas, also if the answer does not need those."""
+"""Schemas that refer to other schemas, even if the answer does not need the other schemas."""
 
 
 @pytest.mark.parametrize("schema", REACHED)
 def test_no_schema_is_fetched(schema: Callable[[str], Any]) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Asked) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), SchemaServer) as server:
         server.asked = []  # type: ignore[attr-defined]
         Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
@@ -239,7 +240,7 @@ def test_no_schema_is_fetched(schema: Callable[[str], Any]) -> None:
 
 @pytest.mark.parametrize("schema", REACHED)
 def test_no_file_is_opened(schema: Callable[[str], Any], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """The files hold schemas. If they were read, nothing would be left to warn of."""
+    """The files contain schemas. If they were read, there would be no warning."""
     for name in ("a", "other"):
         (tmp_path / name).write_text("true")
     whole = schema((tmp_path / "a").as_uri())
@@ -257,13 +258,13 @@ def test_the_answers_of_a_request_share_its_budget() -> None:
 
 
 def test_a_short_answer_is_judged_by_any_schema() -> None:
-    """The costliest schema for one value is one whose every keyword is run."""
+    """Return the costliest schema for a value: every keyword applies to the value."""
     widest = {"allOf": [{"type": "string", "minLength": 1, "maxLength": 3}] * 140, "not": chain("anyOf", 10)}
     for answer in ("a", ["a", "b"], {"a": "b"}):
         first_misfit(widest, answer, Budget())
 
 
-PATTERNS: list[tuple[str, str, str]] = [  # each as ECMAScript reads it, a text that it finds, and one that it does not
+PATTERNS: list[tuple[str, str, str]] = [  # pattern in ECMAScript, a matching text, a text without a match
     (r"^[\u3040-\u30ff\u4e00-\u9fff]+$", "漢字かな", "kanji"),
     (r"^\u{1F600}\x41$", "\U0001f600A", "A"),
     (r"^[\w\s]+$", "a\u3000b\xa0c", "a-b"),

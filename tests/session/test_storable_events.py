@@ -1,4 +1,4 @@
-"""The values of an event before it is stored: plain JSON that each store accepts."""
+"""Before an event is stored, its values become plain JSON that each store accepts."""
 
 import json
 import math
@@ -22,7 +22,7 @@ from tests.batch import batch
 
 
 class Opaque:
-    """Has no JSON form."""
+    """A value without a JSON form."""
 
     def __eq__(self, other: object) -> bool:
         raise RuntimeError("compared")
@@ -44,7 +44,7 @@ class Point:
 
 
 class Offer(BaseModel):
-    """A model with all that ADK's stores drop or rename."""
+    """A model with every kind of field that ADK's stores drop or rename."""
 
     price: float | None = None
     in_stock: bool | None = Field(default=None, alias="inStock")
@@ -64,7 +64,7 @@ def results(*values: Any, **fields: Any) -> Event:
 
 
 def made(event: Event, writers: Mapping[str, set[str]] | None = None) -> tuple[list[Any], list[str]]:
-    """The responses after it, and the problems."""
+    """Return the responses after the conversion, and the problems."""
     problems = make_storable(event, writers or {})
     return [response.response for response in event.get_function_responses()], problems
 

@@ -1,4 +1,4 @@
-"""Words that are posted again in a chat where nothing runs: the stored response, if that came to its end."""
+"""A user message that is posted again in an idle chat gets the stored response if the response is complete."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ def words(**more: Any) -> ChatRequest:
 
 
 def planned(events: Sequence[Event], request: ChatRequest | None = None) -> Any:
-    """The plan for a repeated message. ``events``: the agent's events for it, and later ones."""
+    """Return the plan for a repeated message. ``events``: the agent's events for it, and later events."""
     request = request or words()
     first = said("hi", "e-1", "u1")
     update_metadata(first, idempotency_key=idempotency_key(request))
@@ -48,7 +48,7 @@ ENDED: dict[str, list[Event]] = {
             "root",
             response("A", error="confirm"),
             response("C", "look", ok=1),
-            actions=EventActions(requested_tool_confirmations={"A": {"hint": ""}}),  # type: ignore[dict-item]  # pydantic makes it one
+            actions=EventActions(requested_tool_confirmations={"A": {"hint": ""}}),  # type: ignore[dict-item]  # pydantic converts it
         ),
     ],
     "a result that needs no words": [
@@ -96,7 +96,7 @@ def test_what_was_said_later_is_never_taken_back_by_a_retry(events: list[Event])
 
 
 def test_what_was_answered_later_is_never_taken_back_by_a_retry() -> None:
-    """An error leaves the page's tool open: it was answered."""
+    """An error leaves the client tool open, but its call was answered."""
     failed = [asked("A"), event("root", error_code="503", error_message="hunter2")]
     turn = planned([*failed, answered("A"), spoke("Done.")])
     assert isinstance(turn, NothingToRun)
@@ -108,7 +108,7 @@ def test_what_was_answered_later_is_never_taken_back_by_a_retry() -> None:
     "more", [{"trigger": None}, {"trigger": "regenerate-message"}, {"messageId": "u1"}, {"messageId": "other"}]
 )
 def test_who_does_not_say_that_the_messages_are_new_wants_another_answer(more: dict[str, Any]) -> None:
-    """A transport that sends the last message alone sends the same when the user wants another answer."""
+    """A transport that sends only the last message sends an equal request when the user wants another reply."""
     assert isinstance(planned([spoke("Hello.")], words(**more)), NewUserTurn)
 
 

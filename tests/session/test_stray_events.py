@@ -1,4 +1,4 @@
-"""Events beside the conversation, and events that name no invocation: nothing is cut, lost or empty because of them."""
+"""Events outside the conversation, and events without an invocation id, do not split, remove or empty messages."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -20,13 +20,13 @@ from tests.conformance.fixtures import Fixture, Turn, fixture_names, fixture_opt
 NAMES: Final = [name for name in fixture_names() if not fixture_options(name).get("send_state")]
 AUTHORS: Final = ("system", "monitor", "user")
 PLACES: Final = 3
-"""In how many places of a conversation an update is tried."""
+"""The number of places in a conversation where an update is inserted."""
 
 INVOCATIONS: Final = ("elsewhere", "")
 
 
 def update(author: str, invocation: str) -> Event:
-    """An update of the session's state from outside of the conversation."""
+    """Return an update of the session's state from outside the conversation."""
     return Event(
         id="stray",
         author=author,
@@ -37,7 +37,7 @@ def update(author: str, invocation: str) -> Event:
 
 
 def with_updates(events: Sequence[Event], rng: Random) -> Iterator[list[Event]]:
-    """The events with an update at some places."""
+    """Return the events with an update at some places."""
     places = range(len(events) + 1)
     for place in rng.sample(places, min(PLACES, len(places))):
         yield [*events[:place], update(rng.choice(AUTHORS), rng.choice(INVOCATIONS)), *events[place:]]
@@ -70,7 +70,7 @@ def test_a_state_update_anywhere_changes_no_stream(rng: Random) -> None:
                 assert chunks(turn, events, fixture)[1:] == expected[1:], name
 
 
-# one conversation with all that strays can break
+# one conversation with all affected shapes
 
 
 def said(author: str, *parts: types.Part, invocation: str = "e-1", **fields: Any) -> Event:
@@ -101,7 +101,7 @@ QUESTION: Final = said("root", call("Q", "ask"), long_running_tool_ids={"Q"})
 
 
 def shape(messages: Sequence[Any]) -> list[tuple[str, list[Any]]]:
-    """The assistant's messages: their ids, their texts, and the results of their calls."""
+    """Return the ids and texts of the assistant messages, and the results of their calls."""
     return [
         (one["id"], [part.get("output", part.get("text", part.get("state"))) for part in one["parts"] if len(part) > 1])
         for one in messages
@@ -160,7 +160,7 @@ def test_what_is_beside_a_conversation_cuts_nothing(name: str, tmp_path: Path) -
 
 
 def written(events: Sequence[Event]) -> dict[str, str]:
-    """The events as JSON lines, as a session, as a capture, and as lines that leave empty names out."""
+    """Return the events as JSON lines, as a session, as a capture, and as JSON lines without empty names."""
     values = [json.loads(event.model_dump_json(by_alias=True, exclude_none=True)) for event in events]
     lines = [json.dumps(value) for value in values]
     bare = [json.dumps({k: v for k, v in value.items() if k != "invocationId" or v}) for value in values]

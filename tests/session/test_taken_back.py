@@ -1,4 +1,4 @@
-"""The point at which a client has cut its history, found by the ids of the messages that it still has."""
+"""The ids of the client's messages show the point at which its history was truncated."""
 
 from typing import Any
 
@@ -19,8 +19,10 @@ CHAT = [
 
 
 def rewound(before: Any, events: list[Event], **options: Any) -> str | None:
-    """The invocation that a new message rewinds. ``before``: the ids of the client's messages before them, which are
-    the user's if they begin with a u; or a single ``message``.
+    """Return the invocation that a new message rewinds.
+
+    ``before``: the ids of the client's earlier messages; user messages have ids that begin with a u. ``message``: the
+    only earlier message.
     """
     new = {"id": "new", "role": "user", "parts": [{"type": "text", "text": "instead"}]}
     roles = [(message_id, "user" if message_id.startswith("u") else "assistant") for message_id in before or ()]
@@ -80,7 +82,7 @@ def test_an_answer_that_nobody_was_shown_is_not_cut_off() -> None:
 
 @pytest.mark.parametrize("trigger", ["submit-message", "regenerate-message"])
 def test_a_cut_counts_whatever_the_trigger_says(trigger: str) -> None:
-    """The retry of a message that the server never got has the trigger ``regenerate-message``."""
+    """The retry of a message that the server never received has the trigger ``regenerate-message``."""
     new = {"id": "new", "role": "user", "parts": [{"type": "text", "text": "instead"}]}
     request = parse_chat_request({"id": "c1", "trigger": trigger, "messages": [new]})
     turn = plan(request, Transcript(CHAT), history_cut="rewind")
@@ -90,7 +92,7 @@ def test_a_cut_counts_whatever_the_trigger_says(trigger: str) -> None:
 
 @pytest.mark.parametrize("before", [["u1", "e-1", "u2", "e-2"], ["u1", "e-1", "e-2"], ["u2", "e-2"]])
 def test_messages_after_a_message_that_was_taken_back_are_refused(before: list[str]) -> None:
-    """A page has gone back to a branch which the agent does not know any more."""
+    """A client has gone back to a branch that the agent no longer has."""
     events = [*CHAT[:4], rewind("e-2"), said("b!", "e-4", "u4"), spoke("4", "e-4")]
     with pytest.raises(ChatRequestError, match="was taken back") as refusal:
         rewound(before, events, history_cut="rewind")
@@ -105,7 +107,7 @@ def test_an_edit_and_another_answer_that_a_page_has_are_not_taken_back() -> None
 
 
 def test_a_cut_within_an_invocation_is_refused() -> None:
-    """As an edit is: the agent answers the later question in the run of the earlier one."""
+    """The agent answers the later question in the run of the earlier question."""
     events = [said("a", "e-1", "u1"), spoke("Which day?", "e-1"), said("b", "e-1", "u2"), spoke("2", "e-1")]
     with pytest.raises(ChatRequestError, match="it stays") as refusal:
         rewound(["u1", "e-1"], events, history_cut="rewind")

@@ -1,4 +1,4 @@
-"""The calls of a request that get a thought signature, and the signature."""
+"""The repair adds thought signatures to the calls of a request that need one."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ class Context:
 def signatures(
     *contents: types.Content, stored: Iterable[types.Content] = (), model: str = GEMINI_3
 ) -> list[list[bytes | None]]:
-    """The signatures of the calls, by model response, after the repair."""
+    """Return the signatures of the calls after the repair, by model response."""
     request = LlmRequest(model=model, contents=list(contents))
     context = Context(Session([Event(author="root", content=content) for content in stored]))
     repair_thought_signatures(cast("CallbackContext", context), request)
@@ -109,13 +109,14 @@ def test_a_request_with_signatures_is_left_untouched() -> None:
 
 
 class Model(ScriptedLlm):
-    """A scripted model under a Gemini's name."""
+    """A scripted model with the name of a Gemini model."""
 
     model: str = GEMINI_3
 
 
 async def asked_in_a_run(signature: bytes | None, *, strip: bool = False) -> list[bytes | None]:
-    """The signatures of the second request of a turn, in a live session, and the session's as it stays."""
+    """Return the signatures in the second request of a turn in a live session, and the unchanged signatures in the
+    session."""
     seen: list[bytes | None] = []
 
     def strip_signatures(callback_context: CallbackContext, llm_request: LlmRequest) -> None:

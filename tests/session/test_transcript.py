@@ -1,4 +1,4 @@
-"""A stored session, read once: turns, responses, waiting calls, and rewound turns."""
+"""The transcript of a stored session: turns, responses, waiting calls, and rewound turns."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -43,9 +43,9 @@ def answered(call_id: str, invocation: str = "e-1", **fields: Any) -> Event:
 
 
 def gated(call_id: str, approval_id: str) -> list[Event]:
-    """A call, its confirmation and its placeholder."""
+    """Return a call, its confirmation call and its placeholder response."""
     confirmation = call(approval_id, "adk_request_confirmation", originalFunctionCall={"id": call_id, "name": "ask"})
-    placeholder = EventActions(requested_tool_confirmations={call_id: {"hint": ""}})  # type: ignore[dict-item]  # pydantic makes it one
+    placeholder = EventActions(requested_tool_confirmations={call_id: {"hint": ""}})  # type: ignore[dict-item]  # pydantic converts it
     return [
         event("root", call(call_id)),
         event("root", confirmation, long_running_tool_ids={approval_id}),

@@ -1,4 +1,4 @@
-"""The calls of a stored turn have the ids under which the converter shows them."""
+"""The calls of a stored turn have the ids that the converter gives them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -56,7 +56,7 @@ EVENTS = st.one_of(
 
 
 def shown_ids(events: Sequence[Event], taken: Iterable[str]) -> list[str]:
-    """The ids of all calls that a client is shown, in their order."""
+    """Return the ids of all calls that a client is shown, in order."""
     converter = StreamProtocolConverter(taken_ids=[*taken])
     chunks = [chunk for each in events for chunk in converter.convert(each)]
     parts = reduce_chunks([*chunks, *converter.finish()])["parts"]
@@ -88,7 +88,7 @@ def test_a_call_that_the_page_was_not_shown_takes_no_id() -> None:
 
 
 TWO_WAIT = [*waiting("pay", "0", "C1", {"x": 1}), *waiting("pay", "0", "C2", {"x": 2})]
-"""Two calls under one id, each of which a person is asked to approve."""
+"""Return two calls with the same id that both wait for approval."""
 
 PAID = [results(response("pay", {"paid": number}, "0")) for number in range(2)]
 

@@ -1,4 +1,4 @@
-"""The versions of the user's turns, compared with the events that ADK itself takes to be live."""
+"""The versions of the user's turns, compared with the events that ADK itself considers live."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def rewind(number: int, invocation_id: str) -> Event:
 
 
 def stored(steps: list[tuple[str, int]]) -> list[Event]:
-    """A session in which the user says something, edits something that stands, or chooses an earlier version."""
+    """A session in which the user sends messages, edits current messages, or restores earlier versions."""
     events: list[Event] = []
     for number, (step, pick) in enumerate(steps):
         standing = [event for event in live_events(events) if event.content]

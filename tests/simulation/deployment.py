@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.serving import ChatService, LogBounds, ServiceLimits
 from stream_protocol.serving.base import ServiceTimes
-from stream_protocol.serving.run_logs._run_reader import RunReader
+from stream_protocol.serving.run_logs._readers import RunReader
 from stream_protocol.serving.run_logs._run_store import LeaseTimes
 from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
 from stream_protocol.wire import ChatRequestError
@@ -301,7 +301,7 @@ class Deployment:
         if not acting.done():
             self.seen.problems.append(f"clients wait for ever: {self.clients.waiting()}")
         for worker in self.workers:
-            if not worker.process.is_dead and worker.goes_on:
+            if not worker.process.is_dead and (worker.goes_on or worker.is_retired):
                 self.seen.problems.append(f"{worker.process.name}: something goes on for ever")
         if self.server.holder(self.chat_name) is not None:
             self.seen.problems.append("the chat is taken for ever")
@@ -313,7 +313,7 @@ class Deployment:
         return (
             not self.engine.runs
             and self.server.holder(self.chat_name) is None
-            and not any(worker.goes_on for worker in self.workers if not worker.process.is_dead)
+            and not any(worker.goes_on or worker.is_retired for worker in self.workers if not worker.process.is_dead)
         )
 
     async def _visit(self) -> None:

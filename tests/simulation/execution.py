@@ -50,7 +50,9 @@ class _StoryHandler(logging.Handler):
 
 @contextmanager
 def _no_log() -> Iterator[None]:
-    disabled = logging.root.manager.disable
+    if (disabled := logging.root.manager.disable) >= logging.CRITICAL:
+        yield
+        return
     logging.disable(logging.CRITICAL)
     try:
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import multiprocessing
 import time
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -56,3 +57,4 @@ def execute_all(seeds: Sequence[int], *, processes: int | None, minutes: float) 
 def _begin_process() -> None:
     gc.collect()
     gc.freeze()  # what was imported is never garbage
+    logging.disable(logging.CRITICAL)  # once: it clears the caches of all loggers

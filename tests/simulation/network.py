@@ -122,14 +122,11 @@ class Network:
                 self._note(worker, f"{store}: {name} -> {_short(result)}{' (the reply is lost)' if lost_reply else ''}")
             if lost_reply:
                 done = partial(fail, reply, failure("no reply"))
-            self._later(max(PATIENCE - there, 0.0) if lost_reply else back, done)
+            self.loop.call_after(max(PATIENCE - there, 0.0) if lost_reply else back, done, self._context)
             return None
 
-        self._later(there, arrive)
+        self.loop.call_after(there, arrive, self._context)
         return cast("T", await reply)
-
-    def _later(self, seconds: float, callback: Callable[[], None]) -> None:
-        self._context.run(self.loop.call_later, seconds, callback)
 
 
 def give(reply: asyncio.Future[Any], result: Any) -> None:

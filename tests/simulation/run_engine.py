@@ -9,7 +9,7 @@ import asyncio
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from stream_protocol.serving.engine import (
     Deployment,
@@ -179,7 +179,7 @@ class SimulatedEngine:
             if isinstance(state, ToldEnd):
                 kept.executions[log_id] = state.state
                 kept.told = state
-            else:
+            elif kept.executions.get(log_id, "running") in get_args(LiveState):
                 kept.executions[log_id] = state
 
         told = state.state if isinstance(state, ToldEnd) else state  # the shown events of an end are in no order

@@ -99,13 +99,7 @@ class Case:
     @cached_property
     def said_by_user(self) -> Counter[str]:
         """The messages in the session store."""
-        return Counter(
-            part.text
-            for event in self.kept
-            if event.author == "user" and event.content
-            for part in event.content.parts or ()
-            if part.text
-        )
+        return Counter(text for event in self.kept for text in texts_in(event))
 
     @cached_property
     def answers_stored(self) -> Counter[str]:
@@ -115,6 +109,13 @@ class Case:
             for event in self.kept
             if event.author == "user"
             for reply in event.get_function_responses()
+        )
+
+    def is_stored(self, response: Response) -> bool:
+        """Return True if the message of the request was in the session store when the client got the response."""
+        return any(
+            stored.at <= (response.answered or 0.0) and response.words in texts_in(stored.event)
+            for stored in self.seen.stored
         )
 
     def accepted(self, words: str) -> float | None:
@@ -129,6 +130,12 @@ class Case:
             if response.kind == "words" and response.status == 200 and response.answered is not None:
                 found[response.words] = min(response.answered, found.get(response.words, response.answered))
         return found
+
+
+def texts_in(event: Event) -> list[str]:
+    """The texts of the user in an event."""
+    parts = (event.content.parts or ()) if event.author == "user" and event.content else ()
+    return [part.text for part in parts if part.text]
 
 
 def words_in(text: str) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 from asyncio import events
 from collections import deque
 from contextvars import Context, ContextVar, copy_context
@@ -110,16 +111,27 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Calls back when the clock of the running process says ``when``."""
         process = PROCESS.get()
         due = when if process is None else process.true_time(when)
-        timer = asyncio.TimerHandle(due, callback, arguments, self, context)
-        self._timers += 1
-        heapq.heappush(self._due, (due, self._timers, timer))
-        return timer
+        while process is not None and process.at(due) < when:  # rounded down: the timer would come too early
+            due = math.nextafter(due, math.inf)
+        return self._call_at_true_time(due, callback, arguments, context)
+
+    def call_after(self, seconds: float, callback: Callable[[], object], context: Context) -> None:
+        """Calls back after so many true seconds, in the context of no process."""
+        _ = self._call_at_true_time(self.now + seconds, callback, (), context)
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *arguments: Any, context: Context | None = None
     ) -> asyncio.Handle:
         """There is one thread."""
         return self.call_soon(callback, *arguments, context=context)
+
+    def _call_at_true_time(
+        self, due: float, callback: Callable[..., object], arguments: Any, context: Context | None
+    ) -> asyncio.TimerHandle:
+        timer = asyncio.TimerHandle(due, callback, arguments, self, context)
+        self._timers += 1
+        heapq.heappush(self._due, (due, self._timers, timer))
+        return timer
 
     def start_in(self, process: Process, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Starts a task of this process."""
@@ -171,8 +183,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
             if process is not None and process.is_frozen:
                 process.hold(handle)
             else:
-                handle._run()  # noqa: SLF001 - as a loop does
                 self._callbacks += 1
+                handle._run()  # noqa: SLF001 - as a loop does
         if self._callbacks > MAX_CALLBACKS:
             raise EndlessError(f"More than {MAX_CALLBACKS} callbacks.")
 

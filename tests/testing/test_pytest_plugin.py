@@ -1,4 +1,4 @@
-"""The pytest plugin, in pytest runs of its own."""
+"""The pytest plugin, tested in separate pytest runs."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ def event(invocation: str, *parts: types.Part, author: str = "guide") -> str:
 
 
 def weather(text: str = "It is sunny.", degrees: int = 21) -> str:
-    """A recorded conversation of one tool call, with the ids of a run of its own."""
+    """A recorded conversation with one tool call. The ids differ for each run."""
     invocation, call_id = f"e-{uuid4()}", f"adk-{uuid4()}"
     call = types.FunctionCall(id=call_id, name="get_weather", args={"city": "Oslo"})
     response = types.FunctionResponse(id=call_id, name="get_weather", response={"degrees": degrees})
@@ -46,7 +46,7 @@ def weather(text: str = "It is sunny.", degrees: int = 21) -> str:
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """An empty project outside of CI, where no other plugin is installed."""
+    """An empty project outside CI, without other plugins."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -283,7 +283,7 @@ def test_a_project_without_recordings_notices_nothing(project: pytest.Pytester) 
 def test_pytest_finds_the_plugin_where_the_package_is_installed(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the entry point, and once only if it is asked for as well."""
+    """The plugin is loaded by its entry point, and only once if it is also requested explicitly."""
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     assert {point.value for point in entry_points(group="pytest11", name=PLUGIN)} == {PLUGIN}
     for asked in ([], ["-p", PLUGIN]):

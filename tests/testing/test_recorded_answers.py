@@ -1,4 +1,4 @@
-"""A model that answers as it did when a conversation was recorded."""
+"""A model repeats its recorded responses."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -59,7 +59,7 @@ def record(path: Path, events: list[Event]) -> Recording:
 
 
 def told(events: list[Event], *, fragments: bool = True) -> list[Any]:
-    """Returns the content of each event, without the ids and times that are new in each run."""
+    """Return the content of each event, without ids and times, which differ in each run."""
     return [
         (
             event.author,
@@ -104,7 +104,7 @@ async def test_without_streaming_only_the_whole_answers_are_given(tmp_path: Path
 
 
 async def test_a_changed_tool_is_seen(tmp_path: Path) -> None:
-    """The model's answers come from the recording, the tools' results from the agent of today."""
+    """The model's responses come from the recording, and the tools' results from the present agent."""
     events = await talk(guide(ScriptedLlm(turns=TURNS[:2])), "Weather?")
     model = ScriptedLlm.from_recording(record(tmp_path / "weather.jsonl", events))
 
@@ -140,7 +140,7 @@ async def test_each_agent_gets_its_own_answers(kind: Callable[..., BaseAgent], t
 
 
 async def test_what_adk_makes_itself_is_no_answer_of_the_model(tmp_path: Path) -> None:
-    """A tool beside an output schema: ADK calls ``set_model_response`` and repeats its result as text."""
+    """The agent has a tool and an output schema: ADK calls ``set_model_response`` and repeats its result as text."""
     turns: list[Any] = [Call("look_up", {"city": "Oslo"}), Call("set_model_response", {"celsius": 21}), "Then goodbye."]
     events = await talk(guide(ScriptedLlm(turns=turns[:2]), output_schema=Forecast), "Weather?")
     recording = record(tmp_path / "weather.jsonl", events)
@@ -155,7 +155,7 @@ async def test_a_question_of_adk_is_no_answer_of_the_model() -> None:
 
 
 async def test_a_stopped_run_keeps_its_place_in_the_order(tmp_path: Path) -> None:
-    """The store has the partial answer of the stopped run as an event that ADK did not write."""
+    """The store has the partial response of the stopped run as an event that ADK did not write."""
     store = SqliteSessionService(str(tmp_path / "chats.db"))
     agent = LlmAgent(name="guide", model=ScriptedLlm(turns=[["Half ", Wait(3600), "whole."], "Next."]))
     service = InstrumentedService(agent, session_service=store)

@@ -1,4 +1,4 @@
-"""ScriptedLlm, through ADK's own Runner."""
+"""``ScriptedLlm``, tested with ADK's own Runner."""
 
 import asyncio
 from typing import Any

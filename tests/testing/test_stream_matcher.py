@@ -1,4 +1,4 @@
-"""An unchanged agent passes the test against its recording, in spite of differences between runs."""
+"""An unchanged agent passes the test against its recording, despite differences between runs."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,7 +43,7 @@ SCRIPTS: dict[str, list[Any]] = {
 
 
 async def conversation(script: list[Any], recorder: ChatRecorder | None, mode: StreamingMode) -> list[Any]:
-    """The chunks of two requests."""
+    """Return the chunks of two requests."""
     agent = LlmAgent(name="root", model=ScriptedLlm(turns=script), tools=[look, explode])
     service = ChatService(agent, recorder=recorder, run_config=RunConfig(streaming_mode=mode))
     page = Page(create_app(service))
@@ -53,7 +53,7 @@ async def conversation(script: list[Any], recorder: ChatRecorder | None, mode: S
 
 
 def match(recorded: Path, chunks: Iterable[AnyChunk]) -> None:
-    """Makes an expectation of the recording, and compares these chunks with it."""
+    """Write the expected stream of the recording, and compare these chunks with it."""
     recording = load_recording(recorded)
     StreamMatcher(update=True, on_write=Path.exists)(recording)
     StreamMatcher(update=False, on_write=Path.exists)(recording, chunks=chunks)

@@ -1,4 +1,4 @@
-"""The server of your own: `uvicorn main:app`. It decides who the user is, and where chats are stored."""
+"""The app for your own server: `uvicorn main:app`. It decides who the user is, and where chats are stored."""
 
 from google.adk.agents import LlmAgent
 from google.adk.sessions import BaseSessionService
@@ -10,10 +10,10 @@ from stream_protocol.serving import ChatService, create_app
 
 
 def make_app(agent: LlmAgent, sessions: BaseSessionService | None = None) -> Starlette:
-    """The app. Without `sessions` the chats are in memory.
+    """Return the app. Without `sessions`, chats are stored in memory.
 
-    All visitors are one user until `create_app(…, identify=…)` reads the user from a cookie or a token.
-    `ai_sdk` is the major version of the page's `ai`.
+    All visitors are one user until you pass `create_app(…, identify=…)`, which reads the user from a cookie or a token.
+    `ai_sdk` is the major version of the `ai` package in the page.
     """
     return create_app(ChatService(agent, session_service=sessions, ai_sdk=7))
 

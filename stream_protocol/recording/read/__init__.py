@@ -1,7 +1,7 @@
 """Reads a recording in any form as a sequence of records, without ADK.
 
-The forms: this package's recordings; ADK's SQLite stores, sessions, evalsets, conformance tests and SSE captures;
-events as JSON lines.
+The forms are this package's recordings; ADK's SQLite stores, sessions, evalsets, conformance tests and SSE captures;
+and events as JSON lines.
 """
 
 from stream_protocol.recording.read._lines import PIECE, event_lines, text_lines

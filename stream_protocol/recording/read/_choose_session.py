@@ -1,4 +1,4 @@
-"""Chooses the session in a file that holds several: ``--session``."""
+"""Chooses a session in a file with several sessions: ``--session``."""
 
 from collections.abc import Iterable, Sequence
 from itertools import count
@@ -9,14 +9,14 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
 MAX_NAMES: Final = 20
-"""The most sessions that an error message names: it must stay one readable line."""
+"""The most sessions that an error message lists, to keep it on one readable line."""
 
 
 def choose_session(names: Sequence[str], session: str | None, *, kind: str = "session") -> int:
-    """Returns the index of ``session`` in ``names``; 0 if no session was asked for and there is only one.
+    """Return the index of ``session`` in ``names``; 0 if ``session`` is ``None`` and there is only one name.
 
-    ``kind``: the noun for what is chosen. Raises ``RecordingError`` with the names if the session is not among them, or
-    if one must be chosen.
+    ``kind``: the noun for error messages. Raises ``RecordingError`` with the names if the session does not exist, or if
+    the caller must choose a session.
     """
     if session is None and len(names) == 1:
         return 0
@@ -30,15 +30,15 @@ def choose_session(names: Sequence[str], session: str | None, *, kind: str = "se
 
 
 def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
-    """The names of these values: the first of the fields that is a text.
+    """Return a unique name for each value: the first of the fields with a text.
 
-    A value without a name has its number: ``session-2``. A name that came before gets a number, too: ``name.2``.
+    A value without a name gets its number: ``session-2``. A repeated name gets a number too: ``name.2``.
     """
     names: list[str] = []
     known: set[str] = set()
     for number, value in enumerate(values, 1):
         found = (field(value, name) for name in fields)
-        base = name = next((one for one in found if isinstance(one, str) and one), f"{kind}-{number}")
+        base = name = next((text for text in found if isinstance(text, str) and text), f"{kind}-{number}")
         copies = count(number)
         while name in known:
             name = f"{base}.{next(copies)}"
@@ -48,7 +48,7 @@ def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
 
 
 def refuse_session(session: str | None) -> None:
-    """Raises ``RecordingError`` if a session was asked for. For forms that have no names of sessions."""
+    """Raise ``RecordingError`` if a session is requested, for forms without session names."""
     if session is not None:
         choose_session([], session)
 

@@ -1,8 +1,8 @@
 """Reads ADK's conformance tests (``generated-recordings.yaml``): recorded model responses and tool results.
 
-Source: ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to 1.25 a model request has one ``llm_response``, later
-ones have ``llm_responses``. ADK records a model response before it gives ids to the calls. The
-tool results have the ids, in the order in which the tools started. The user's content is in the model requests.
+Source: ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to 1.25 a model request has one ``llm_response``; later
+versions have ``llm_responses``. ADK records a model response before it gives ids to the calls. The tool results have
+the ids, in the order in which the tools started. The user's content is in the model requests.
 """
 
 from collections import defaultdict, deque
@@ -15,14 +15,14 @@ from stream_protocol.recording.read._parsing import ItemLines, field
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 _TURNS: Final = range(2**31)
-"""The possible numbers of a turn. A text of a much larger number would raise."""
+"""The accepted numbers of a turn. Converting a much larger number to text would raise."""
 
 _CallIds = dict[str, deque[str]]
 """Name of a tool -> the ids of its calls, in order."""
 
 
 class _EntrySource(NamedTuple):
-    """The source of an entry. Tool results that follow each other and have the same source become one event."""
+    """The source of an entry. Consecutive tool results from the same source become one event."""
 
     turn: int
     """Index of the user's message."""
@@ -36,9 +36,9 @@ def is_conformance(document: Any) -> bool:
 
 
 def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[EventRecord]:
-    """The events of all turns. ``lines``: where the recordings are in the file, if that is known.
+    """Yield the events of all turns. ``lines``: the line numbers of the entries in the file, as far as they are known.
 
-    Raises ``RecordingError`` if there are none but the user's messages, and for recordings of another form.
+    Raises ``RecordingError`` if there are only user messages, and for recordings of another form.
     """
     entries = document["recordings"]
     for index, entry in enumerate(entries):
@@ -53,7 +53,8 @@ def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[Eve
 
 
 def _misplaced(entry: Any) -> str | None:
-    """The path of the first field of a recording that should be an object and is not one; ``None`` if all are."""
+    """Return the path of the first field of an entry that is wrongly not an object; ``None`` if all fields are
+    objects."""
     paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
     for name in ("tool_call", "tool_response"):
         paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)
@@ -112,7 +113,7 @@ def _tool_recording(entry: dict[str, Any]) -> Any:
 
 
 def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
-    """Index of the turn -> the ids of its calls."""
+    """Return the ids of the calls, by turn index and tool name."""
     ids: dict[int, _CallIds] = defaultdict(lambda: defaultdict(deque))
     for entry in entries:
         call = field(_tool_recording(entry), "tool_call")
@@ -122,7 +123,8 @@ def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
 
 
 def _content_with_ids(response: dict[str, Any], ids: _CallIds) -> Any:
-    """The response's content with ids for its calls. Removes these from ``ids``, except for a fragment."""
+    """Return the response's content with ids for its calls. The used ids are removed from ``ids``, unless it is a
+    fragment."""
     content = response.get("content")
     if not isinstance(content, dict) or not isinstance(content.get("parts"), list):
         return content
@@ -145,7 +147,7 @@ def _part_with_id(part: Any, ids: _CallIds) -> Any:
 
 
 def _user_content(entry: dict[str, Any]) -> Any:
-    """The user's newest content in a model request. Function responses have the same role and do not count."""
+    """Return the user's newest content in a model request. Function responses have the same role, but do not count."""
     contents = field(field(field(entry, "llm_recording"), "llm_request"), "contents")
     known = contents if isinstance(contents, list) else []
     users = [content for content in known if isinstance(content, dict) and content.get("role") == "user"]

@@ -1,4 +1,4 @@
-"""Reads JSON and YAML: events on lines, a recording of this package, and the documents that ADK's tools write."""
+"""Reads JSON and YAML: events on lines, a recording of this package, and documents written by ADK's tools."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -15,13 +15,13 @@ from stream_protocol.recording.read._parsing import ItemLines, event_time, field
 from stream_protocol.recording.read._records import EventRecord, Record, RecordingError
 
 _SESSION_FIELDS: Final = ("app_name", "user_id", "last_update_time")
-"""Fields of a session that are there without its events, too."""
+"""Fields that a session has even without its events."""
 
 NO_LINES: Final[ItemLines] = MappingProxyType({})
 
 
 def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
-    """The records of JSON text: one document, a recording of this package, or an event on each line.
+    """Return the records of JSON text: one document, a recording of this package, or an event on each line.
 
     The first line decides. If it is a complete JSON object that is not a document, each line is an event.
     """
@@ -43,14 +43,15 @@ def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Rec
 
 
 def read_yaml(lines: Lines, session: str | None) -> Iterator[Record]:
-    """The records of a YAML document."""
+    """Return the records of a YAML document."""
     document, item_lines = parse_yaml_text(lines.rest())
     return read_document(document, session, item_lines)
 
 
 def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINES) -> Iterator[Record]:
-    """The records of a session or one of several, an array of events, an evalset, one eval case, or a conformance
-    test. ``lines``: where its items are in the file, if that is known."""
+    """Return the records of a session, an array of events, an evalset, one eval case, or a conformance test. If the
+    document has several sessions, ``session`` chooses one. ``lines``: the line numbers of its items, as far as they are
+    known."""
     if isinstance(document, str):
         document = parse_json_text(document.encode("utf-8", "surrogatepass"))
     cases = eval_cases(document)
@@ -77,7 +78,7 @@ def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINE
 
 
 def _why_no_events(document: Any) -> str:
-    """Returns an error text: the reason why a document that is not an array has no list of events."""
+    """Return an error text with the reason why a document that is not an array has no list of events."""
     if not isinstance(document, dict):
         return "neither events nor a session"
     if "events" in document:
@@ -91,12 +92,13 @@ def _why_no_events(document: Any) -> str:
 
 
 def _is_without_events(document: dict[str, Any]) -> bool:
-    """True for a session that ADK has written without its events."""
+    """Return True for a session that ADK wrote without its events."""
     return any(field(document, name) is not None for name in _SESSION_FIELDS)
 
 
 def _sessions(document: Any) -> list[Any] | None:
-    """The sessions of a document that is a list of sessions, or that has one or several under a key."""
+    """Return the sessions of a document that is a list of sessions or has sessions under a key; ``None`` for other
+    documents."""
     if isinstance(document, dict) and "events" not in document:
         inner = document.get("sessions", [document["session"]] if "session" in document else None)
     else:

@@ -1,4 +1,4 @@
-"""The turns of an eval case, whatever the form of the case, as records of ADK events."""
+"""Converts the turns of an eval case, in any of its forms, to records of ADK events."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from stream_protocol.recording.read._records import EventRecord
 from stream_protocol.recording.read._restored_marks import mark_questions
 
 AGENT: Final = "agent"
-"""The author of events that have none in the file."""
+"""The author of events without an author in the file."""
 
 
 @dataclass(frozen=True)
@@ -18,14 +18,15 @@ class EvalTurn:
     """One turn of an eval case."""
 
     events: list[dict[str, Any]]
-    """Its events: at least author and content. An empty author stands for an agent."""
+    """The turn's events, with at least author and content. An empty author stands for an agent."""
     invocation_id: str | None = None
     at: Any = None
-    """The time at which the turn began, in seconds since 1970, for events without a time."""
+    """The time when the turn began, in seconds since 1970, for events without a time."""
 
 
 def as_content(value: Any, *, role: str = "model") -> Any:
-    """The content that people write as a content, as a text, or as a list of texts and parts; ``None`` for nothing."""
+    """Return a hand-written value as ADK content: a content, a text, or a list of texts and parts. ``None`` if it is
+    empty."""
     if isinstance(value, dict):
         if isinstance(parts := value.get("parts"), list):
             return {"role": role, **value, "parts": list(map(_as_part, parts))}
@@ -42,7 +43,7 @@ def _as_part(value: Any) -> Any:
 
 
 def eval_records(turns: Iterable[EvalTurn]) -> Iterator[EventRecord]:
-    """The records of a case's turns. An event without an id gets one that says where it stands."""
+    """Yield the records of a case's turns. An event without an id gets an id made of its invocation and number."""
     complete = list(turns)
     mark_questions([event for turn in complete for event in turn.events])
     numbers = count(1)

@@ -1,11 +1,11 @@
-"""Finds the eval cases in the files of ADK's and agents-cli's evaluations, and reads their turns.
+"""Finds the eval cases in evaluation files of ADK and agents-cli, and reads their turns.
 
 Source: ``eval_case.py``, ``evaluation_generator.py`` and ``local_eval_sets_manager.py`` of google-adk 1.18 and 2.13. An
 evalset has no event ids, no fragments and no actions. Its turns have the user's content, the agent's final response,
-and the events before it (``invocation_events``). Evalsets of ADK up to 1.17, and those that people write, have three
-lists in place of these events. The lists hold the calls, the results and the texts said meanwhile, and are shown in
-this sequence. The turns of the oldest evalsets have ``query``, ``expected_tool_use`` and ``reference``. ADK reads them
-as such turns, and so does this module. Traces of agents-cli: ``_traces``.
+and the events in between (``invocation_events``). Evalsets of ADK up to 1.17 and hand-written ones have three lists
+instead: calls, results and intermediate texts, which are shown in this order. The turns of the oldest evalsets have
+``query``, ``expected_tool_use`` and ``reference``. ADK converts them to the later form, and so does this module. For
+traces of agents-cli see ``_traces``.
 """
 
 from collections.abc import Iterator
@@ -19,15 +19,15 @@ from stream_protocol.recording.read._records import EventRecord, RecordingError
 from stream_protocol.recording.read._traces import graded_cases, is_trace, trace_turns
 
 _EVENT_FIELDS: Final = ("author", "content", "grounding_metadata", "usage_metadata", "model_version")
-_TELLING: Final = ("content", "error_code", "errorCode", "error_message", "errorMessage")
-"""Keys of an event by which an agent answers."""
+_RESPONSE_KEYS: Final = ("content", "error_code", "errorCode", "error_message", "errorMessage")
+"""Keys of an event that make it a response of an agent."""
 
 _NO_ANSWER: Final = "no answer of an agent in its turns"
 _NAME_FIELDS: Final = ("eval_id", "eval_case_id", "id", "name")
 
 
 def eval_cases(document: Any) -> list[Any] | None:
-    """The cases of an evalset or of traces, or the one case that the document is; ``None`` for another document."""
+    """Return the cases of an evalset or of traces, or a single case as a list; ``None`` for another document."""
     if isinstance(document, list):
         return _cases_of_list(document)
     cases = field(document, "eval_cases")
@@ -38,7 +38,7 @@ def eval_cases(document: Any) -> list[Any] | None:
 
 
 def _cases_of_list(document: list[Any]) -> list[Any] | None:
-    """The cases of an old evalset, and the one case of a test file of its time."""
+    """Return the cases of an old evalset, or the one case of an old test file."""
     if _are_old_turns(document):
         return [{"conversation": document}]
     if document and all(isinstance(case, dict) and _are_old_turns(case.get("data")) for case in document):
@@ -51,12 +51,12 @@ def _are_old_turns(turns: Any) -> bool:
 
 
 def is_eval_result(document: Any) -> bool:
-    """True for a document that says how evaluations of an evalset went (``*.evalset_result.json``)."""
+    """Return True for a document with the results of an evaluation (``*.evalset_result.json``)."""
     return field(document, "eval_set_result_id") is not None or field(document, "eval_case_results") is not None
 
 
 def read_eval_cases(cases: list[Any], session: str | None) -> Iterator[EventRecord]:
-    """The events of the case that ``session`` names, or of the only one. Raises ``RecordingError``."""
+    """Return the events of the case that ``session`` names, or of the only case. Raises ``RecordingError``."""
     names = distinct_names(cases, *_NAME_FIELDS, kind="case")
     conversations = {name: turns for name, case in zip(names, cases, strict=True) if (turns := _turns(case))}
     if cases and not conversations:
@@ -81,15 +81,15 @@ def _turns(case: Any) -> list[EvalTurn]:
 
 def _is_answered(turns: list[EvalTurn]) -> bool:
     answers = (event for turn in turns for event in turn.events if event["author"] != USER)
-    return any(event.get(key) for event in answers for key in _TELLING)
+    return any(event.get(key) for event in answers for key in _RESPONSE_KEYS)
 
 
 def _as_new_turn(turn: Any) -> Any:
-    """A turn of an old evalset as ADK's later versions write it."""
+    """Return the turn of an old evalset in the form of later ADK versions."""
     if not isinstance(turn, dict) or "query" not in turn:
         return turn
     uses = [use for use in list_field(turn, "expected_tool_use") if isinstance(use, dict)]
-    said = [one for one in list_field(turn, "expected_intermediate_agent_responses") if isinstance(one, dict)]
+    texts = [item for item in list_field(turn, "expected_intermediate_agent_responses") if isinstance(item, dict)]
     return {
         "user_content": as_content(turn["query"], role=USER),
         "intermediate_data": {
@@ -99,7 +99,7 @@ def _as_new_turn(turn: Any) -> Any:
                 for use in uses
                 if "mock_tool_output" in use
             ],
-            "intermediate_responses": [[one.get("author", AGENT), [{"text": one.get("text")}]] for one in said],
+            "intermediate_responses": [[item.get("author", AGENT), [{"text": item.get("text")}]] for item in texts],
         },
         "final_response": as_content(turn.get("reference")),
     }
@@ -126,12 +126,12 @@ def _invocation_events(turn: Any) -> Iterator[dict[str, Any]]:
 
 
 def _unordered(intermediate: Any) -> Iterator[dict[str, Any]]:
-    """The events of a turn that has lists of calls, results, and pairs of an author and what it said."""
+    """Yield the events of a turn with separate lists of calls, results, and pairs of an author and its texts."""
     if calls := list_field(intermediate, "tool_uses"):
         yield {"content": {"role": "model", "parts": [{"function_call": call} for call in calls]}}
     if results := list_field(intermediate, "tool_responses"):
         yield {"content": {"role": "user", "parts": [{"function_response": result} for result in results]}}
-    for said in list_field(intermediate, "intermediate_responses"):
-        match said:
+    for item in list_field(intermediate, "intermediate_responses"):
+        match item:
             case [str(author), list(parts)]:
                 yield {"author": author, "content": {"role": "model", "parts": parts}}

@@ -1,4 +1,4 @@
-"""The numbered lines of a file. Lines and documents have a largest size, so that none fills the memory."""
+"""Reads the numbered lines of a file, with size limits that protect the memory."""
 
 from collections.abc import Iterable, Iterator
 from typing import IO, Final
@@ -7,25 +7,27 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire.client import Line, OverlongLineError, split_lines
 
 MAX_LINE: Final = 64 * 2**20
-"""Characters of a line, or of an SSE event of several lines: 64 Mi. The largest request that Gemini takes with an
-inline image has a third of that. The AI SDK's client has no limit."""
+"""The most characters of a line, or of an SSE event with several lines: 64 Mi. Gemini's largest request with an inline
+image has a third of that. The AI SDK's client has no limit."""
 
 PIECE: Final = 64 * 2**10
-"""Bytes that are read at once: the size of a pipe's buffer on Linux. The first piece must show the form of the file."""
+"""The number of bytes read at once: the size of a pipe's buffer on Linux. The first piece must show the form of the
+file."""
 
 MAX_DOCUMENT: Final = 256 * 2**20
-"""Bytes of a file that must be read as a whole: JSON on several lines, YAML. Parsed, it takes ten times as much."""
+"""The most bytes of a file that must be read as a whole: JSON on several lines, or YAML. The parsed document takes ten
+times as much memory."""
 
 
 class Lines:
-    """The lines of a file, read one after the other. Blank lines are skipped."""
+    """Reader for the lines of a file. Blank lines are skipped."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self.number = 0
         """The number of the newest line, from 1."""
         self.cut_off = False
-        """True if the newest line has no line end: it is the last one of the file, and perhaps incomplete."""
+        """True if the newest line has no line end: it is the last line of the file, and may be incomplete."""
 
     def __iter__(self) -> Iterator[bytes]:
         while line := self._stream.readline(MAX_LINE + 1):
@@ -37,7 +39,7 @@ class Lines:
                 yield line
 
     def rest(self) -> bytes:
-        """Everything after the newest line. Raises ``RecordingError`` for more than ``MAX_DOCUMENT`` bytes."""
+        """Return everything after the newest line. Raises ``RecordingError`` for more than ``MAX_DOCUMENT`` bytes."""
         rest = self._stream.read(MAX_DOCUMENT + 1)
         if len(rest) > MAX_DOCUMENT:
             raise RecordingError(f"it must be read as a whole and is longer than {MAX_DOCUMENT // 2**20} MiB")
@@ -45,7 +47,8 @@ class Lines:
 
 
 def text_lines(pieces: Iterable[bytes]) -> Iterator[Line]:
-    """The lines of a text that is read in pieces, as the AI SDK's client splits them. Bad UTF-8 becomes U+FFFD."""
+    """Yield the lines of a text that is read in pieces, as the AI SDK's client splits them. Bad UTF-8 becomes
+    U+FFFD."""
     try:
         yield from split_lines(pieces, max_length=MAX_LINE)
     except OverlongLineError as error:
@@ -53,7 +56,7 @@ def text_lines(pieces: Iterable[bytes]) -> Iterator[Line]:
 
 
 def event_lines(pieces: Iterable[bytes]) -> Iterator[Line]:
-    """The lines of an SSE stream. Raises ``RecordingError`` for a line or event longer than ``MAX_LINE``."""
+    """Yield the lines of an SSE stream. Raises ``RecordingError`` for a line or event longer than ``MAX_LINE``."""
     length = 0
     for line in text_lines(pieces):
         length = length + len(line.text) if line.text else 0

@@ -1,4 +1,4 @@
-"""Reads the recordings of this package: a header, then on each line a turn, an event, a chunk or an end.
+"""Reads the recordings of this package: a header, then a turn, an event, a chunk or an end on each line.
 
 docs/recording.md describes the format.
 """
@@ -22,10 +22,10 @@ from stream_protocol.stream import ConverterOptions, Settings, options_from_json
 from stream_protocol.wire import StreamProtocolError, short_json
 
 HEADER_KEY: Final = "adk_ui_stream_recording"
-"""The key of the first line by which a recording is known. Its value is the version of the format."""
+"""The key in the first line that identifies a recording. Its value is the version of the format."""
 
 VERSION: Final = 1
-"""The version of the format that is written, and the only one that is read."""
+"""The version of the format that is written, and the only version that is read."""
 
 
 def is_header(value: Any) -> bool:
@@ -34,10 +34,10 @@ def is_header(value: Any) -> bool:
 
 
 def read_native(header: Mapping[str, Any], lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
-    """Returns the records after the header.
+    """Return the records after the header.
 
-    Skips these lines with a warning: a last line that a crash cut off, and lines that this release does not know.
-    Raises ``RecordingError`` for a version of the format that this release does not read, and for invalid lines.
+    An incomplete last line, which a crash can leave, is skipped with a warning. So are lines of unknown kinds. Raises
+    ``RecordingError`` for an unsupported version of the format, and for invalid lines.
     """
     version = header[HEADER_KEY]
     if version is True or version != VERSION:
@@ -88,7 +88,8 @@ def _record(line: dict[str, Any], number: int) -> Record | None:
 
 
 def _options(value: Any, number: int) -> ConverterOptions:
-    """The recorded options that this release knows. Raises ``RecordingError`` if the converter refuses them."""
+    """Return the recorded options that this release supports. Raises ``RecordingError`` if the converter
+    refuses them."""
     options = options_from_json(value if isinstance(value, dict) else {})
     try:
         Settings(**options)

@@ -1,10 +1,10 @@
-"""Reads the events of SQLite stores with schema 0, as ``DatabaseSessionService`` made them up to ADK 1.21.
+"""Reads the events of SQLite stores with schema 0, which ``DatabaseSessionService`` made up to ADK 1.21.
 
-Source: ``schemas/v0.py`` of google-adk 2.13. An event's fields are columns, JSON where they are not plain. Its actions
-are pickled, and unpickling runs what is in the file: they are left out. Only the names of what they held are read.
+Source: ``schemas/v0.py`` of google-adk 2.13. An event's fields are columns; structured fields are JSON. The actions are
+pickled, and unpickling executes code from the file, so they are left out. Only the names of their fields are read.
 
-One fact in the actions can be found without them. While a call waits for approval, it has a placeholder for a result.
-ADK recognizes the placeholder by the actions, but the request for the approval is an event of its own.
+One fact in the actions can be restored without them. While a call waits for approval, it has a placeholder result. ADK
+recognises the placeholder by the actions, but the request for the approval is a separate event.
 """
 
 import pickletools
@@ -54,32 +54,32 @@ _ACTION_FIELDS: Final = frozenset(
     }
 )
 _MAX_PICKLED: Final = 2**20
-"""Bytes of actions whose names are read."""
+"""The most bytes of actions whose field names are read."""
 
 _MEMO: Final = frozenset({"MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 _NOTHING: Final = frozenset({"NONE", "NEWFALSE"})
 
 
 def is_old_store(columns: Iterable[str]) -> bool:
-    """Return True if a table ``events`` with these columns is one of schema 0."""
+    """Return True if a table ``events`` with these columns has schema 0."""
     return {"id", "author", "content", "timestamp", _ACTIONS} <= {*columns}
 
 
 def old_columns(columns: Iterable[str]) -> list[str]:
-    """The columns that are read, of those that the table ``events`` has."""
+    """Return the columns of the table ``events`` that are read."""
     return [name for name in (*_PLAIN, *_FLAGS, *_JSON, _ACTIONS) if name in {*columns}]
 
 
 def read_old_events(names: list[str], rows: Iterable[tuple[Any, ...]], warn: WarnOnce) -> Iterator[EventRecord]:
-    """The events of a session, from the values of these columns. Warns of the actions that are left out."""
+    """Yield the events of a session, from the values of these columns. Warns about actions that are left out."""
     lost: dict[str, None] = {}
     count = 0
     placeholders = _Placeholders()
     for number, row in enumerate(rows, 1):
         values = dict(zip(names, row, strict=True))
-        held = _names_in(values.pop(_ACTIONS))
-        lost |= dict.fromkeys(held)
-        count += bool(held)
+        names_in_actions = _names_in(values.pop(_ACTIONS))
+        lost |= dict.fromkeys(names_in_actions)
+        count += bool(names_in_actions)
         event = _event(values, number)
         placeholders.mark(event)
         yield EventRecord(number, event, event["timestamp"], "event")
@@ -108,23 +108,23 @@ def _json_value(text: object, place: str) -> Any:
 
 
 def _seconds(at: object) -> float:
-    """A point in time as the store has it: in UTC, as text or in seconds since 1970."""
+    """Return a stored time as seconds since 1970. The store has it in UTC, as text or as a number."""
     try:
-        return datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp() if isinstance(at, str) else float(at)  # type: ignore[arg-type]  # what is no number raises
+        return datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp() if isinstance(at, str) else float(at)  # type: ignore[arg-type]  # raises for other types
     except (ValueError, TypeError):
         return 0.0
 
 
 class _Placeholders:
-    """Marks the results that are placeholders: those of calls that a person was asked to approve, and has not yet."""
+    """Marks placeholder results: the results of calls that a person was asked to approve and has not approved yet."""
 
     def __init__(self) -> None:
         self._calls = KnownCalls(CallIds())
         self._asked: dict[KnownCall, Any] = {}
-        """The calls that wait for an approval, with what ADK asks of the person."""
+        """Call that waits for an approval -> ADK's question to the user."""
 
     def mark(self, event: dict[str, Any]) -> None:
-        """Takes the next event, and marks it."""
+        """Read the next event, and mark its placeholders."""
         by_user = event.get("author") == USER
         branch = event.get("branch")
         speaker = str(event.get("author")), branch if isinstance(branch, str) else None, ""
@@ -137,8 +137,8 @@ class _Placeholders:
                 self._add_call(event, speaker, call)
             elif isinstance(call_id := field(response, "id"), str):
                 name = str(field(response, "name") or "")
-                waits = self._add_response(event, None if by_user else speaker, call_id, name)
-                placeholders |= {} if waits is None else {call_id: waits}
+                question = self._add_response(event, None if by_user else speaker, call_id, name)
+                placeholders |= {} if question is None else {call_id: question}
         if placeholders:
             event["actions"] = {"requested_tool_confirmations": placeholders}
 
@@ -153,19 +153,19 @@ class _Placeholders:
             self._calls.add_call(event, speaker, call_id, name, args)
 
     def _add_response(self, event: object, speaker: SpeakerKey | None, call_id: str, name: str) -> Any:
-        """Return ADK's request to the person, if the response is a placeholder; else ``None``."""
+        """Return ADK's question to the user if the response is a placeholder; otherwise ``None``."""
         if speaker is None and (known := self._calls.resolve_approval(call_id)) is not None:
             self._calls.decide(known)
             self._asked.pop(known, None)
             return None
         known = self._calls.find_answered(event, speaker, call_id, name, is_placeholder=False)
-        waits = self._asked.get(known) if known is not None else None
-        self._calls.resolve_response(event, speaker, call_id, name, is_placeholder=waits is not None)
-        return waits
+        question = self._asked.get(known) if known is not None else None
+        self._calls.resolve_response(event, speaker, call_id, name, is_placeholder=question is not None)
+        return question
 
 
 def _names_in(pickled: object) -> list[str]:
-    """The names of the fields that pickled actions hold. The pickle is read as data: nothing of it is run."""
+    """Return the names of the fields in pickled actions. The pickle is read as data: no code in it is executed."""
     if not isinstance(pickled, bytes):
         return []
     if len(pickled) > _MAX_PICKLED:
@@ -173,7 +173,7 @@ def _names_in(pickled: object) -> list[str]:
     names: list[str] = []
     try:
         steps = [(code.name, arg) for code, arg, _ in pickletools.genops(pickled) if code.name not in _MEMO]
-    except Exception:  # noqa: BLE001 - whatever the file has there
+    except Exception:  # noqa: BLE001 - the file may have any bytes
         return ["unreadable ones"]
     for (_, name), (value, _), (code, after) in zip(steps, steps[1:], steps[2:], strict=False):
         has_no_items = value == "EMPTY_DICT" and (code == "SETITEMS" or after in _ACTION_FIELDS)

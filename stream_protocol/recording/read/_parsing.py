@@ -1,4 +1,4 @@
-"""Parses JSON and YAML from files that somebody else may have made, and reads fields of what ADK wrote."""
+"""Parses JSON and YAML from untrusted files, and reads fields of ADK's JSON."""
 
 import json
 import math
@@ -14,38 +14,38 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
 MAX_YAML_DEPTH: Final = 200
-"""Levels of nesting. libyaml's composer recurses in C, where too many levels crash the process."""
+"""The deepest nesting of YAML. libyaml's composer recurses in C, and too many levels crash the process."""
 
 ItemLines: TypeAlias = Mapping[tuple[str, int], int]
-"""Key of a list in a document and index of an item -> the number of the item's first line. The key of a document that
-is a list is empty."""
+"""Maps the key of a list in a document, and the index of an item, to the number of the item's first line. The key is
+empty if the document itself is a list."""
 
 _BAD_VALUES: Final = (ValueError, LookupError, AttributeError)
-"""Errors that PyYAML raises for a text that is not a value of its type. An example is a tag before another text:
-``!!int x``, ``!!float ""``, ``!!bool x``, ``!!timestamp x``."""
+"""Errors that PyYAML raises for a text that is not a value of its tag's type: ``!!int x``, ``!!float ""``, ``!!bool
+x``, ``!!timestamp x``."""
 
 
-# The loader of YAML decides which plain texts are numbers, booleans and null. PyYAML reads YAML 1.1. There `yes`,
-# `12:30:00`, `=` and a date are values of other types: a text that somebody wrote without quotes is lost. A number in
-# base 60 takes time in the square of its length, too. YAML 1.2 reads all these as texts, and so does this loader.
-# Nothing that ADK writes changes: its texts of this kind are in quotes.
+# The YAML loader decides which plain texts are numbers, booleans and null. PyYAML reads YAML 1.1. There `yes`,
+# `12:30:00`, `=` and a date are not texts, so a text without quotes is lost. A number in base 60 also needs quadratic
+# time. YAML 1.2 reads all these as texts, and so does this loader. ADK's own files read the same in both, because ADK
+# writes such texts in quotes.
 
 _TAG: Final = "tag:yaml.org,2002:"
 
 _CORE: Final = re.compile(
-    r"~|null|Null|NULL|"  # also nothing
+    r"~|null|Null|NULL|"  # or an empty text
     r"|true|True|TRUE|false|False|FALSE"
     r"|[-+]?(?:0|[1-9][0-9]*|0x[0-9a-fA-F]+)"
     r"|[-+]?[0-9]*\.[0-9]*(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-"""The values of the core schema of YAML 1.2, as far as they are values in YAML 1.1, too."""
+"""The values of the core schema of YAML 1.2 that are also values in YAML 1.1."""
 
 _BASE: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""PyYAML has no C loader where libyaml was missing when it was built."""
+"""The C loader, or the Python loader if PyYAML was built without libyaml."""
 
 
 def _resolve(loader: Any, kind: type[yaml.Node], value: Any, implicit: Any) -> Any:
-    """The tag of a node without one."""
+    """Return the tag of a node that has no explicit tag."""
     tag = _BASE.resolve(loader, kind, value, implicit)
     is_other = kind is yaml.ScalarNode and implicit[0] and not _CORE.fullmatch(value)
     return _TAG + "str" if is_other else tag
@@ -66,13 +66,13 @@ def _construct_float(loader: Any, node: yaml.Node) -> float:
 
 
 LOADER: Final[Any] = type("Loader", (_BASE,), {"resolve": _resolve})
-"""A safe loader: it makes nothing but plain values."""
+"""A safe loader: it creates only plain values."""
 LOADER.add_constructor(_TAG + "int", _construct_int)
 LOADER.add_constructor(_TAG + "float", _construct_float)
 
 
 def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> Any:
-    """Returns the JSON value of a text. ``first_line`` and ``first_column``: where it begins in the file.
+    """Return the JSON value of a text. ``first_line`` and ``first_column``: the position of the text in the file.
 
     Raises ``RecordingError`` with the line and column of the mistake.
     """
@@ -93,9 +93,9 @@ def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> 
 
 
 def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
-    """Returns the value of a YAML document, and the lines of its events.
+    """Return the value of a YAML document, and the lines of its events.
 
-    Raises ``RecordingError`` with the line and column of the mistake. A key that comes twice is refused: one of its
+    Raises ``RecordingError`` with the line and column of the mistake. A repeated key is refused, because one of its
     values would be lost. Aliases are refused: ADK writes none, and a small document with aliases can fill the memory.
     """
     try:
@@ -115,10 +115,10 @@ def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
 
 
 def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
-    """Returns an error text with the place of the mistake. Describes the mistake unless it is one of syntax."""
+    """Return an error text with the place of the mistake, and a description unless it is a syntax error."""
     place = _place(error.problem_mark or error.context_mark)
     if isinstance(error, yaml.composer.ComposerError):
-        return f"{place} begins a second YAML document"  # aliases were refused before
+        return f"{place} begins a second YAML document"  # the other composer error, an alias, was refused before
     if not isinstance(error, yaml.constructor.ConstructorError):
         return f"{place} is not YAML"
     problem = error.problem or ""
@@ -128,7 +128,7 @@ def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
 
 
 def field(value: Any, name: str) -> Any:
-    """Returns a field of a JSON object. ``name``: in snake_case; camelCase is tried, too. ``None`` if there is none."""
+    """Return a field of a JSON object, or ``None``. ``name``: in snake_case; camelCase is tried too."""
     if not isinstance(value, dict):
         return None
     head, *words = name.split("_")
@@ -136,33 +136,33 @@ def field(value: Any, name: str) -> Any:
 
 
 def list_field(value: Any, name: str) -> list[Any]:
-    """Returns the list in a field of a JSON object, as ``field`` finds it; an empty one if there is none."""
+    """Return the list in a field of a JSON object, found as in ``field``; an empty list if there is none."""
     found = field(value, name)
     return found if isinstance(found, list) else []
 
 
 def event_time(event: Any) -> float | None:
-    """The event's timestamp in seconds since 1970; ``None`` if it has none."""
+    """Return the event's timestamp in seconds since 1970; ``None`` if it has none."""
     return seconds(field(event, "timestamp"))
 
 
 def seconds(value: Any) -> float | None:
-    """Returns a time in a file as a finite number; ``None`` for anything else."""
+    """Return a time in a file as a finite number; ``None`` for any other value."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
         return float(value) if math.isfinite(value) else None
-    except OverflowError:  # an integer beyond all floats
+    except OverflowError:  # an integer that is too large for a float
         return None
 
 
 @dataclass(slots=True)
 class _Collection:
-    """A list or mapping that is being scanned."""
+    """A list or mapping during the scan."""
 
     is_list: bool
     count: int = 0
-    """The nodes in it so far; in a mapping keys and values."""
+    """The number of nodes so far; in a mapping, keys and values both count."""
     key: str = ""
     """The newest key of a mapping."""
     keys: set[str] = field_of_dataclass(default_factory=set)
@@ -170,7 +170,7 @@ class _Collection:
 
 
 def _scan(text: bytes) -> ItemLines:
-    """Refuses aliases, repeated keys and too many levels. Returns the lines of the items of lists in the document."""
+    """Refuse aliases, repeated keys and deep nesting. Return the line numbers of list items in the document."""
     lines: dict[tuple[str, int], int] = {}
     open_collections: list[_Collection] = []
     for event in yaml.parse(text, LOADER):
@@ -203,7 +203,7 @@ def _count_node(event: Any, line: int, parents: list[_Collection], lines: dict[t
 
 
 def _unreadable_value(text: bytes) -> str:
-    """Describe the place of a value in the document that cannot be constructed."""
+    """Return the place of the first value in the document that cannot be constructed."""
     loader = LOADER(text)
     nodes: list[Any] = [loader.get_single_node()]
     while nodes:
@@ -221,7 +221,7 @@ def _unreadable_value(text: bytes) -> str:
 
 
 def place_of_byte(text: bytes, position: int, first_line: int = 1) -> str:
-    """Returns where a byte of a text is in the file, for an error message. ``first_line``: see ``parse_json_text``."""
+    """Return the place of a byte in the file, for an error message. ``first_line``: see ``parse_json_text``."""
     lines = text[:position].split(b"\n")
     return f"line {first_line + len(lines) - 1}, column {len(lines[-1].decode(errors='replace')) + 1}"
 

@@ -1,6 +1,6 @@
-"""Reads a file of recorded ADK events: opens it, detects its form by its first bytes, and reads that form.
+"""Opens a file of recorded ADK events, detects its form by its first bytes, and reads that form.
 
-The file's name does not count. A recording is read more than once, so ``rereadable`` copies a pipe to a file first.
+The file's name does not matter. A recording is read more than once, so ``rereadable`` copies a pipe to a file first.
 """
 
 import re
@@ -23,7 +23,7 @@ from stream_protocol.recording.read._sqlite import read_store
 from stream_protocol.recording.read._sse_captures import read_capture
 
 EXPECTED: Final = ".expected"
-"""The end of the stem of an expectation of the pytest plugin: ``weather.expected.jsonl`` for ``weather.jsonl``."""
+"""The end of the stem of an expected stream of the pytest plugin: ``weather.expected.jsonl`` for ``weather.jsonl``."""
 
 _SQLITE: Final = b"SQLite format 3\0"
 _SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")
@@ -34,30 +34,30 @@ _YAML_KEY: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
-"""The beginnings of files of gzip, zip, bzip2, xz and zstd."""
+"""The first bytes of gzip, zip, bzip2, xz and zstd files."""
 
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
-"""The beginnings of texts as some programs for Windows save them."""
+"""The first bytes of UTF-16 texts, which some Windows programs save."""
 
 _JSON_BEGINNINGS: Final = ("{", "[", '"{')
-"""The last one is JSON in a JSON string, which ADK 1 wrote."""
+"""The first characters of JSON. The last entry is JSON in a JSON string, which ADK 1 wrote."""
 
 
 class Form(Enum):
-    """A way to read a file."""
+    """A form of a recording file."""
 
     STORE = auto()
     """An SQLite file of an ADK session service."""
     CAPTURE = auto()
     """Server-sent events."""
     JSON = auto()
-    """One JSON document, or one on each line."""
+    """One JSON document, or a JSON document on each line."""
     YAML = auto()
 
 
 def detect_form(head: bytes) -> Form | None:
-    """The form of a file by its first ``PIECE`` bytes; ``None`` if it is none of these."""
+    """Return the form of a file by its first ``PIECE`` bytes; ``None`` if it has no known form."""
     text = text_of(head)
     if head.startswith(_SQLITE):
         return Form.STORE
@@ -71,12 +71,12 @@ def detect_form(head: bytes) -> Form | None:
 
 
 def text_of(head: bytes) -> str:
-    """The bytes as text, without leading white space."""
+    """Return the bytes as text, without leading white space."""
     return head.decode("utf-8-sig", "replace").lstrip()
 
 
 def why_unknown(head: bytes) -> str:
-    """Returns an error text: why a file that begins with these bytes has none of the forms."""
+    """Return an error text with the reason why a file that begins with these bytes has no known form."""
     text = text_of(head)
     if not text:
         return "nothing in it but white space" if head else "the file is empty"
@@ -98,7 +98,7 @@ def why_unknown(head: bytes) -> str:
 
 
 def read_records(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:
-    """Yields the records in order. Forms that have events on lines are read line by line.
+    """Yield the records in order. Forms with events on lines are read line by line.
 
     Raises ``RecordingError`` if the file is not a recording.
     """
@@ -129,7 +129,8 @@ def _read_form(stream: IO[bytes], path: Path, session: str | None, warn: WarnOnc
 
 @contextmanager
 def open_recording(path: Path) -> Iterator[IO[bytes]]:
-    """The open file. Raises ``RecordingError`` if it cannot be opened or read, and for a pipe or a device."""
+    """Open the file, and close it at the end of the context. Raises ``RecordingError`` if it cannot be read, or is a
+    pipe or a device."""
     with _os_errors():
         if not _can_be_read_again(path):
             raise RecordingError("a recording is read more than once, which a pipe or device cannot be")
@@ -139,7 +140,7 @@ def open_recording(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def rereadable(path: str) -> Iterator[Path]:
-    """The path itself; for a pipe or a device the path of a temporary copy.
+    """Provide the path itself, or for a pipe or a device the path of a temporary copy.
 
     Raises ``RecordingError`` for a file that cannot be read, and for a pipe whose content is not a recording.
     """
@@ -157,7 +158,7 @@ def rereadable(path: str) -> Iterator[Path]:
 
 @contextmanager
 def copy_of_stream(head: bytes, rest: IO[bytes]) -> Iterator[Path]:
-    """The path of a temporary file with the whole stream: ``head``, which was already read from it, and the rest."""
+    """Provide the path of a temporary file with the whole stream: ``head``, which was already read, and the rest."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
         with path.open("wb") as copy:
@@ -179,9 +180,9 @@ def _can_be_read_again(path: Path) -> bool:
         mode = path.stat().st_mode
     except ValueError:  # a null character in the path
         raise RecordingError("no path of a file") from None
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)  # opening a directory says what is wrong with it
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)  # opening a directory raises an error with the reason
 
 
 def is_expectation(path: Path) -> bool:
-    """Return True for the name of an expectation, which is not a recording."""
+    """Return True for the file name of an expected stream, which is not a recording."""
     return path.stem.endswith(EXPECTED)

@@ -1,4 +1,4 @@
-"""The records that every form of a recording becomes, and the errors for a file that is not a recording."""
+"""The records that are read from every form of a recording, and the errors for a file that is not a recording."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ from stream_protocol.stream import ConverterOptions, Ending
 
 
 class UnreadableError(ValueError):
-    """The file cannot be read as a recording or as a stream. ``str(error)`` is one line that says why."""
+    """Raised if the file cannot be read as a recording or as a stream. ``str(error)`` is one line with the reason."""
 
 
 class RecordingError(UnreadableError):
-    """The file is not a recording. ``str(error)`` is one line with the cause and its place in the file."""
+    """Raised if the file is not a recording. ``str(error)`` is one line with the reason and the place in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,11 @@ class EventRecord:
     """One ADK event."""
 
     number: int
-    """The number of its line, from 1; of the event where events are not on lines of their own."""
+    """The number of its line, from 1, or of the event if events are not on separate lines."""
     value: Any
-    """The event's JSON, not validated. The reader may change it."""
+    """The event's JSON, not validated. The receiver may change it."""
     at: float | None = None
-    """The time of the event, in seconds: since its ``TurnRecord`` if there is one, otherwise since 1970."""
+    """The time of the event in seconds: since its ``TurnRecord`` if there is one, otherwise since 1970."""
     unit: Literal["line", "event"] = "line"
     """The unit that ``number`` counts."""
     line: int | None = None
@@ -38,14 +38,14 @@ class EventRecord:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """A turn begins. In forms without such records, the events say where turns begin."""
+    """The beginning of a turn. In forms without such records, turns are derived from the events."""
 
     message_id: str
-    """The id of the assistant's message; empty if it was not recorded."""
+    """The id of the assistant message; empty if it was not recorded."""
     request: Mapping[str, Any] | None = None
     """The client's request body."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
-    """The converter's options of the turn."""
+    """The converter's options for the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class ChunkRecord:
 
 @dataclass(frozen=True, slots=True)
 class EndRecord:
-    """The response of the turn ended."""
+    """The end of a turn's response."""
 
     end: Ending
     failure: str = ""

@@ -1,7 +1,8 @@
-"""Restores what ADK says beside the content of its events, and what evaluation data do not keep.
+"""Restores event fields that evaluation data leave out: ``partial``, long-running ids and placeholder actions.
 
-They keep who said what. They do not keep which events are fragments, which calls ask the user, and which responses only
-say that a call waits for the answer. The contents show it.
+Evaluation data keep the author and content of each event. They do not keep which events are fragments, which calls ask
+the user, and which responses are placeholders for calls that wait for the user. This module derives these facts from
+the contents.
 """
 
 from collections import defaultdict, deque
@@ -23,20 +24,20 @@ from stream_protocol.adk import (
 from stream_protocol.recording.read._parsing import field, list_field
 
 _QUESTIONS: Final = (REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT)
-"""The calls by which ADK asks the user. It marks each as long-running."""
+"""The calls with which ADK asks the user. ADK marks each of them as long-running."""
 
 _NO_AGENTS: Final = (USER, "tool", "")
-"""Authors that files give to a tool's response."""
+"""Authors in files that a tool's response may have instead of its agent."""
 
 _ANYBODY: Final[SpeakerKey] = ("", None, "")
-"""Files differ in who they say gave a call or a response."""
+"""Placeholder author, because files differ in the author of a call or a response."""
 
 _MIN_FRAGMENTS: Final = 2
-"""An agent may say one text twice. If two texts come again as one, they were streamed."""
+"""The fewest texts that count as fragments of their joined text. A single repeated text may be intended."""
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
-    """Marks texts as fragments if the next event repeats them as one text of the same author."""
+    """Mark texts as fragments if the next event of the same author repeats them as one text."""
     for index, event in enumerate(events):
         if event.get("author") == USER or "partial" in event:
             continue
@@ -56,7 +57,7 @@ def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
 
 
 def _may_be_fragment(piece: dict[str, Any], whole: dict[str, Any]) -> bool:
-    """True for an event of the same author that has nothing but text and is not a fragment of another event."""
+    """Return True if ``piece`` has only text, has the author of ``whole``, and is not marked as a fragment yet."""
     parts = _parts(piece)
     is_text = bool(parts) and all(isinstance(part.get("text"), str) for part in parts)
     return is_text and piece.get("author") == whole.get("author") and "partial" not in piece
@@ -74,10 +75,11 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
-    """Marks the calls by which ADK asks the user, and the responses that only say that a call waits.
+    """Mark the calls with which ADK asks the user, and the placeholder responses of calls that wait.
 
-    Calls and answers without an id get one here: only a call with an id can be marked. Files differ in who they say
-    gave a response. Here an answer to a question is the user's, and a tool's response is that of the agent before it.
+    Calls and answers without an id get an id, because only a call with an id can be marked. Files differ in the author
+    of a response. Here the user is the author of an answer to a question. The author of a tool's response is the agent
+    before it.
     """
     asked = _Questions()
     agent: Any = None
@@ -102,27 +104,27 @@ def mark_questions(events: Sequence[dict[str, Any]]) -> None:
 
 @dataclass(slots=True, eq=False)
 class _Question:
-    """A call by which ADK asks the user."""
+    """A call with which ADK asks the user."""
 
     name: str
     id: str
     config: Any
-    """The auth config that the question is about."""
+    """The auth config in the question."""
     known: KnownCall
 
 
 class _Questions:
-    """The questions of a conversation. ``KnownCalls`` tells which call a response means."""
+    """The questions of a conversation. ``KnownCalls`` finds the call of a response."""
 
     def __init__(self) -> None:
         self._known = KnownCalls(CallIds())
         self._count = 0
         self._questions: dict[KnownCall, _Question] = {}
         self._waiting: dict[KnownCall, deque[_Question]] = defaultdict(deque)
-        """For each call that waits for answers, the questions about it, in their order."""
+        """Call that waits for answers -> the questions about it, in order."""
 
     def add(self, event: dict[str, Any], call: dict[str, Any]) -> None:
-        """Notes a call. Marks it in its event if it is a question."""
+        """Read a call, and mark it in its event if it is a question."""
         name, args = _name(call), call.get("args")
         args = args if isinstance(args, dict) else {}
         if name in _QUESTIONS:
@@ -139,7 +141,7 @@ class _Questions:
             self._waiting[waiting].append(question)
 
     def _asked_about(self, args: dict[str, Any]) -> KnownCall | None:
-        """The call that a question is about. ``None`` if it is about none."""
+        """Return the call that a question is about, or ``None``."""
         original = confirmed_call(args)
         if not original.get("id") and isinstance(credential_for := field(args, "function_call_id"), str):
             original = {"id": credential_for}
@@ -149,17 +151,17 @@ class _Questions:
         return known or self._known.new(original["id"], _ANYBODY, original.get("name", ""))
 
     def is_answer(self, event: dict[str, Any], response: dict[str, Any]) -> bool:
-        """True for a response that may answer a question."""
+        """Return True for a response that may answer a question."""
         return response.get("name") in _QUESTIONS or self._asked(event, response) is not None
 
     def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Takes the user's answer to a question. Names the question in it."""
+        """Read the user's answer to a question, and write the question's id and name into it."""
         if (question := self._asked(event, response)) is not None:
             self._known.resolve_response(event, None, question.id, question.name)
             response["id"], response["name"] = question.id, question.name
 
     def take_result(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Takes a tool's response. Marks it in its event if its call waits for the answer to a question."""
+        """Read a tool's response, and mark it in its event if its call waits for the answer to a question."""
         call_id, name = _id(response), _name(response)
         known = self._known.find_answered(event, None, call_id, name, is_placeholder=False)
         questions = self._waiting[known] if known is not None and call_id else deque[_Question]()
@@ -176,11 +178,11 @@ class _Questions:
             asked.setdefault(call_id, question.config if is_credential else {})
 
     def _asked(self, event: dict[str, Any], response: dict[str, Any]) -> _Question | None:
-        """The question that the response answers: that with its id, or without one that with its name. A file may have
-        the id there."""
+        """Return the question that the response answers, by its id, or by its name if it has no id. Some files have the
+        id in the name field."""
         call_id, name = _id(response), _name(response)
-        for meant in [(call_id, "")] if call_id else [(None, name), (name, "")]:
-            known = self._known.find_answered(event, None, *meant, is_placeholder=False)
+        for id_and_name in [(call_id, "")] if call_id else [(None, name), (name, "")]:
+            known = self._known.find_answered(event, None, *id_and_name, is_placeholder=False)
             question = self._questions.get(known) if known is not None else None
             if question is not None and not question.known.responses:
                 return question
@@ -188,7 +190,7 @@ class _Questions:
 
 
 def _mark_question(event: dict[str, Any], call: dict[str, Any], new_id: str) -> None:
-    """Marks a call as one that waits. A call without an id gets the new one."""
+    """Mark a call as long-running. A call without an id gets ``new_id``."""
     if not _id(call):
         call["id"] = new_id
     marked = field(event, "long_running_tool_ids")

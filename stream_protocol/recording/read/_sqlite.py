@@ -1,11 +1,11 @@
 """Reads the SQLite files of ADK's ``SqliteSessionService`` and ``DatabaseSessionService``.
 
-Source: both services of google-adk 2.13. Both have the same tables ``sessions`` and ``events``; an event is JSON.
-An old store has columns for it: ``_old_stores``.
-Opening a store writes neither to its file nor to a file beside it.
+Source: both services of google-adk 2.13. Both have the same tables ``sessions`` and ``events``, with each event as
+JSON. An old store has a column for each field: see ``_old_stores``. Opening a store writes neither to its file nor to a
+file beside it.
 
-Somebody else may have made the file. Only plain tables are read, since a view or a virtual table may never end. The
-work of SQLite is bounded by the size of the file, since the pages of a broken file may refer to each other.
+The file is untrusted. Only plain tables are read, because a view or a virtual table may never end. The work of SQLite
+is limited by the size of the file, because the pages of a broken file may refer to each other.
 """
 
 import sqlite3
@@ -26,28 +26,28 @@ LOCK_TIMEOUT: Final = 2.0
 """Seconds to wait for a process that writes the store."""
 
 MAX_VALUE: Final = 64 * 2**20
-"""Bytes of one value: of an event with its files."""
+"""The most bytes of one value, such as an event with its files."""
 
 MAX_CODES: Final = 10
-"""Instructions of SQLite that may be run for a byte of the file. The events of a store take less than one."""
+"""The most SQLite instructions for each byte of the file. A valid store needs less than one."""
 
 _CODES_AT_ONCE: Final = 100_000
-"""Instructions that are run in any case, and between two looks at their number."""
+"""The number of SQLite instructions between two checks of the limit. The first check comes after this number."""
 
 _BROKEN: Final = "the store cannot be read: it is broken, and reading it does not end"
 
 _WAL_VERSION: Final = 2
-"""The value of byte 18 in a file that has a write-ahead log beside it."""
+"""The value of byte 18 in a file with a write-ahead log."""
 
 _ORDER: Final = (
     "SELECT rowid FROM events WHERE app_name = ? AND user_id = ? AND session_id = ? ORDER BY timestamp, rowid"
 )
-"""Events with equal timestamps come in the order in which they were written. The services themselves order them by row,
-or by their random ids."""
+"""Query for the rows of a session. Events with equal timestamps are read in the order in which they were written. ADK's
+services sort them by row, or by their random ids."""
 
 
 def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[EventRecord]:
-    """The events of a session. ``session`` is its id, or ``app/user/id`` if several sessions have that id."""
+    """Yield the events of a session. ``session``: its id, or ``app/user/id`` if several sessions have this id."""
     try:
         with closing(sqlite3.connect(_uri(path), uri=True, timeout=LOCK_TIMEOUT)) as store:
             store.text_factory = _text
@@ -65,7 +65,7 @@ def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Even
 
 
 def _uri(path: Path) -> str:
-    """The URI of a read-only connection. Without ``immutable`` SQLite would create a missing write-ahead log."""
+    """Return the URI of a read-only connection. Without ``immutable`` SQLite would create a missing write-ahead log."""
     with path.open("rb") as file:
         uses_log = file.read(19)[18:] == bytes([_WAL_VERSION])
     immutable = "&immutable=1" if uses_log and not _log_size(path) else ""
@@ -73,33 +73,33 @@ def _uri(path: Path) -> str:
 
 
 def _log_size(path: Path) -> int:
-    """Bytes of the write-ahead log; 0 if there is none."""
+    """Return the bytes of the write-ahead log; 0 if there is none."""
     log = path.with_name(f"{path.name}-wal")
     return log.stat().st_size if log.exists() else 0
 
 
 def _size(path: Path) -> int:
-    """Bytes of the store and its log."""
+    """Return the bytes of the store and its log."""
     return path.stat().st_size + _log_size(path)
 
 
 def _bound_work(store: sqlite3.Connection, path: Path) -> None:
-    """Interrupts SQLite when it runs more instructions than the size of the store explains."""
-    looks = iter(range(1 + _size(path) * MAX_CODES // _CODES_AT_ONCE))
-    store.set_progress_handler(lambda: next(looks, None) is None, _CODES_AT_ONCE)
+    """Interrupt SQLite when it runs more instructions than the size of the store allows."""
+    checks = iter(range(1 + _size(path) * MAX_CODES // _CODES_AT_ONCE))
+    store.set_progress_handler(lambda: next(checks, None) is None, _CODES_AT_ONCE)
     store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
 
 
 def _rows(
     store: sqlite3.Connection, names: Iterable[str], key: tuple[str, str, str], path: Path
 ) -> Iterator[tuple[Any, ...]]:
-    """The events of a session in their order, each with the values of these columns.
+    """Yield the events of a session in order, each with the values of these columns.
 
-    They are sorted without their values, and together these are no larger than the store: the rows of a broken file may
-    share their pages. Text of UTF-16 takes up to half as much again in UTF-8.
+    The rows are sorted without their values. All values together may not be larger than the store, because the rows of
+    a broken file may share pages. UTF-16 text is up to half as long again in UTF-8.
     """
     left = 2 * _size(path)
-    query = f"SELECT {', '.join(names)} FROM events WHERE rowid = ?"  # noqa: S608 - names of ours
+    query = f"SELECT {', '.join(names)} FROM events WHERE rowid = ?"  # noqa: S608 - the names come from constants
     for row_id in store.execute(_ORDER, key).fetchall():
         for row in store.execute(query, row_id):
             left -= sum(len(value) for value in row if isinstance(value, str | bytes))
@@ -109,7 +109,7 @@ def _rows(
 
 
 def _event_columns(store: sqlite3.Connection) -> set[str]:
-    """The columns of the table with the events. Raises ``RecordingError`` if the tables are not ADK's."""
+    """Return the columns of the event table. Raises ``RecordingError`` if the tables are not ADK's."""
     tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")}
     if not {"events", "sessions"} <= tables:
         raise RecordingError("an SQLite file, but not ADK's sessions")
@@ -144,12 +144,12 @@ def _record(number: int, data: object) -> EventRecord:
 
 
 def _text(stored: bytes) -> str:
-    """A text of the store. Bad UTF-8 becomes U+FFFD, as in a stream, and spoils one event at most."""
+    """Return a stored text. Bad UTF-8 becomes U+FFFD, as in a stream, and affects only one event."""
     return stored.decode(errors="replace")
 
 
 def _error_text(error: sqlite3.Error) -> str:
-    code = getattr(error, "sqlite_errorcode", None)  # an error of Python's own module has none
+    code = getattr(error, "sqlite_errorcode", None)  # errors of the Python module have no code
     if code == sqlite3.SQLITE_INTERRUPT:
         return _BROKEN
     locked = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

@@ -1,8 +1,8 @@
-"""Reads captures of ADK's ``/run_sse``, of one request or of several.
+"""Reads captures of ADK's ``/run_sse``, with one request or several.
 
-Source: ``api_server.py`` of google-adk 2.13. An event with content and saved artifacts is sent in two frames with one
-id: one with the content, one with the artifacts. All other fields are in both frames. A run that raises ends in a frame
-with ``error``.
+Source: ``api_server.py`` of google-adk 2.13. An event with content and saved artifacts is sent in two frames with the
+same id. The first frame has the content, the second has the artifacts, and both have all other fields. A run that
+raises ends with a frame that has ``error``.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from stream_protocol.wire.client import SseEvent, sse_events
 
 
 def read_capture(stream: IO[bytes], session: str | None) -> Iterator[Record]:
-    """The records of a capture. Raises ``RecordingError``."""
+    """Yield the records of a capture. Raises ``RecordingError``."""
     refuse_session(session)
     pending: EventRecord | None = None
-    """The newest event; its artifacts may be in the next frame."""
+    """The newest event, whose artifacts may follow in the next frame."""
     for frame in sse_events(event_lines(iter(lambda: stream.read(PIECE), b""))):
         record = _record(frame)
         if pending is not None and isinstance(record, EventRecord) and _has_artifacts_of(pending.value, record.value):
@@ -42,7 +42,7 @@ def _record(frame: SseEvent) -> EventRecord | EndRecord:
 
 
 def _has_artifacts_of(event: Any, second: Any) -> bool:
-    """Return True if the second frame is the same event, with its artifacts."""
+    """Return True if the second frame is the same event with its artifacts."""
     return (
         bool(field(event, "content"))
         and not field(event, "partial")

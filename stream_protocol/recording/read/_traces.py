@@ -1,9 +1,9 @@
-"""Reads the traces that agents-cli makes of an agent for evaluation: ``agents-cli eval generate``.
+"""Reads the agent traces that agents-cli makes for evaluation: ``agents-cli eval generate``.
 
 Source: google-agents-cli, and ``EvalCase`` and ``AgentData`` of google-cloud-aiplatform 2.7. A case has the user's
-message in ``prompt``, or in the events of its ``agent_data``. Its events have an author and a content: no id, no
-invocation, no mark for a fragment. People write such files, too: with texts in place of contents, and with ``prompt``
-and ``response`` alone. A result of a grading holds the traces that were graded.
+message in ``prompt``, or in the events of its ``agent_data``. Its events have an author and a content, but no id, no
+invocation, and no mark for fragments. People also write trace files by hand, with texts instead of contents, and with
+only ``prompt`` and ``response``. The result of a grading contains the graded traces.
 """
 
 from collections.abc import Iterator
@@ -24,14 +24,14 @@ _OWN_FIELDS: Final = frozenset(
 
 
 def graded_cases(document: Any) -> list[Any]:
-    """The traced cases in a result of a grading (``artifacts/grade_results``); empty for another document."""
+    """Return the traced cases in the result of a grading (``artifacts/grade_results``); empty for another document."""
     return [
         case for dataset in list_field(document, "evaluation_dataset") for case in list_field(dataset, "eval_cases")
     ]
 
 
 def is_trace(case: Any) -> bool:
-    """True for a case of a trace, or of the dataset from which traces are made."""
+    """Return True for a case of a trace, or of the dataset from which traces are made."""
     if not isinstance(case, dict) or field(case, "conversation") is not None:
         return False
     return isinstance(field(case, "agent_data"), dict) or any(
@@ -40,15 +40,15 @@ def is_trace(case: Any) -> bool:
 
 
 def trace_turns(case: Any) -> Iterator[EvalTurn]:
-    """The turns of a case, each with its events, as far as they are in the trace."""
+    """Yield the turns of a case with the events that the trace contains."""
     turns = [list(map(_event, list_field(turn, "events"))) for turn in list_field(field(case, "agent_data"), "turns")]
     if not any(turns):
         turns = list(_turns_without_data(case))
-    prompt = _said_by_user(field(case, "prompt"))
+    prompt = _user_event(field(case, "prompt"))
     if prompt is not None and not (turns and turns[0] and turns[0][0]["author"] == USER):
         turns[:1] = [[prompt, *chain.from_iterable(turns[:1])]]
     response = next(filter(None, map(as_content, _responses(case))), None)
-    if response is not None and not _is_told(response, list(chain.from_iterable(turns))):
+    if response is not None and not _is_contained(response, list(chain.from_iterable(turns))):
         turns[-1:] = [[*chain.from_iterable(turns[-1:]), {"author": "", "content": response}]]
     for events in filter(None, turns):
         mark_fragments(events)
@@ -56,34 +56,34 @@ def trace_turns(case: Any) -> Iterator[EvalTurn]:
 
 
 def _turns_without_data(case: Any) -> Iterator[list[dict[str, Any]]]:
-    """The turns of a case from before there was ``agent_data``: earlier messages, and events after the prompt."""
+    """Yield the turns of an older case without ``agent_data``: earlier messages, then the prompt and its events."""
     for message in map(_event, list_field(case, "conversation_history")):
         yield [message]
-    prompt = _said_by_user(field(case, "prompt"))
+    prompt = _user_event(field(case, "prompt"))
     events = list(map(_event, list_field(case, "intermediate_events")))
     yield [*([prompt] if prompt is not None else []), *events]
 
 
-def _said_by_user(prompt: Any) -> dict[str, Any] | None:
+def _user_event(prompt: Any) -> dict[str, Any] | None:
     content = as_content(prompt, role=USER)
     return None if content is None else {"author": USER, "content": content}
 
 
 def _responses(case: Any) -> Iterator[Any]:
-    """The final responses: of several candidates, the first one counts."""
+    """Yield the final responses. If there are several candidates, the caller uses the first."""
     for candidate in list_field(case, "responses"):
         yield field(candidate, "response") if isinstance(candidate, dict) and "response" in candidate else candidate
     yield field(case, "response")
 
 
-def _is_told(response: Any, events: list[dict[str, Any]]) -> bool:
-    """True if the events after the user's last message have the response: nearly always it is the last of them."""
+def _is_contained(response: Any, events: list[dict[str, Any]]) -> bool:
+    """Return True if the events after the user's last message contain the response, usually as the last event."""
     answers: list[Any] = []
     for event in events:
         if event["author"] != USER:
             answers.append(event["content"])
         elif any(field(part, "function_response") is None for part in list_field(event["content"], "parts")):
-            answers.clear()  # a message, and not only an answer to a call
+            answers.clear()  # a user message, not only an answer to a call
     text = _text(response)
     return text in "".join(map(_text, answers)) if text else any(answers)
 
@@ -94,7 +94,7 @@ def _text(content: Any) -> str:
 
 
 def _event(traced: Any) -> dict[str, Any]:
-    """The ADK event, as far as the trace tells it. It may also be a whole ADK event."""
+    """Return the ADK event of a traced event, which may also be a complete ADK event."""
     if not isinstance(traced, dict):
         return {"author": "", "content": as_content(traced)}
     event = {key: value for key, value in traced.items() if key not in _OWN_FIELDS and value is not None}
@@ -112,7 +112,7 @@ def _event(traced: Any) -> dict[str, Any]:
 
 
 def _time(text: Any) -> float | None:
-    """Seconds since 1970. A time without a zone is UTC. ``None`` for a value that is not a time."""
+    """Return seconds since 1970. A time without a zone is UTC. ``None`` for a value that is not a time."""
     try:
         at = datetime.fromisoformat(text)
         return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()

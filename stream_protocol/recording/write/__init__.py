@@ -1,9 +1,12 @@
-"""Writes conversations to files: recorders, the format of the file, redaction.
+"""Writes conversations to files: recorders, the file format, redaction.
 
 Where to change what:
 
+- ``_recorder``, ``_record_events``: public ways to record.
+- ``_turn_writer``, ``_recording_lines``, ``_event_json``: the file and its lines.
 - ``_redaction``: decides which parts of a record are searched for secrets.
 - ``_search``: searches keys and texts, and limits that work.
+- ``_text_redaction``: ``redact_texts``, for names and other known texts.
 - ``stream_protocol._secret_names``, ``_secret_texts``: the forms of secrets.
 """
 

@@ -1,8 +1,8 @@
-"""The JSON of an ADK event: camelCase, without nulls, as ADK writes it and ``Event.model_validate`` reads it.
+"""Converts an ADK event to JSON in ADK's own form: camelCase, without nulls, readable by ``Event.model_validate``.
 
-A tool may return any value. ADK's own serialisation refuses some of them (circular ones, objects without a JSON form),
-and removes nulls from the others. The converter shows ``json_value`` of them. So ``json_value`` is written here, and a
-replay gives the same stream as the live event.
+A tool may return any value. ADK's own serialisation refuses some values (circular values, objects without a JSON form),
+and removes nulls from others. The converter shows ``json_value`` of such values, so this module also writes
+``json_value``. A replay then gives the same stream as the live event.
 """
 
 from base64 import b64encode
@@ -17,10 +17,10 @@ from stream_protocol.wire import json_value, to_well_formed
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """The event as plain JSON, which is a deep copy. Never raises: values that JSON does not have become ``null``.
+    """Return the event as plain JSON, a deep copy. Never raises: values without a JSON form become ``null``.
 
-    A long text or file is not encoded and parsed again, as ``json_value`` does with a whole value. A user's message may
-    have many megabytes.
+    A long text or file is not encoded and parsed again, as ``json_value`` would do. A user's message may have many
+    megabytes.
     """
     written = _object(event)
     nested = nested_event(event.custom_metadata or {})
@@ -39,7 +39,7 @@ def _object(model: BaseModel) -> dict[str, Any]:
 
 
 def _member(value: Any, *, is_free: bool) -> Any:
-    kind = type(value)  # nearly all values are of these; `isinstance` of a pydantic model is slow
+    kind = type(value)  # fast checks first: `isinstance` with a pydantic model is slow
     if kind is str:
         return to_well_formed(value)
     if kind is bytes:
@@ -55,7 +55,8 @@ def _member(value: Any, *, is_free: bool) -> Any:
 
 @lru_cache(maxsize=256)
 def _fields(model: type[BaseModel]) -> list[tuple[str, str, bool]]:
-    """Name and JSON key of each field, and whether it takes any value. Nulls inside such a value are kept."""
+    """Return the name and JSON key of each field, and True if the field accepts any value. Nulls in such a value are
+    kept."""
     return [
         (name, field.serialization_alias or name, Any in get_args(field.annotation) or field.annotation is Any)
         for name, field in model.model_fields.items()

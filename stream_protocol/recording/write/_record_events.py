@@ -1,4 +1,4 @@
-"""``record``: writes events from any source to a recording while they are read."""
+"""Provides ``record``, which writes events from any source to a recording while they are read."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Mapping
 from contextlib import aclosing, nullcontext
@@ -25,13 +25,14 @@ def record(
     redact: Redact | None = None,
     **options: Unpack[ConverterOptions],
 ) -> AsyncGenerator[E, None]:
-    """Yields the same events, or dictionaries, and adds them as one turn to the recording at ``path``.
+    """Yield the same events, or dictionaries, and add them as one turn to the recording at ``path``.
 
-    ``past``, ``message_id``, ``taken_ids`` and ``options`` are those of ``StreamProtocolConverter``. Give the same
-    values as to the converter of the events: its chunks are recorded, too. ``request``: the client's request body if
-    there is one. ``redact``: the app's own redaction; see ``Redact``.
+    ``past``, ``message_id``, ``taken_ids`` and ``options``: as for ``StreamProtocolConverter``. Pass the values that
+    you also pass to the converter, because the converter's chunks are recorded too. ``request``: the client's request
+    body, if there is one. ``redact``: the app's own redaction; see ``Redact``.
 
-    If the file cannot be written, that is logged and the events go on. If the reader stops early, ``events`` is closed.
+    If the file cannot be written, the error is logged and the events continue. If the caller stops early, ``events`` is
+    closed.
     """
     check_path("path", path)
     check_mapping("request", request, or_none=True)
@@ -56,7 +57,7 @@ async def _record_each(events: AsyncIterable[E], response: "_ResponseWriter") ->
 
 
 class _ResponseWriter:
-    """Writes events to a recording, with the chunks that they are converted to."""
+    """Writer for events and for the chunks that they are converted to."""
 
     def __init__(self, turn: TurnWriter, conversion: Conversion[bytes]) -> None:
         self._turn = turn
@@ -65,14 +66,14 @@ class _ResponseWriter:
         self._warn = WarnOnce()
 
     def write(self, given: EventOrDict) -> None:
-        with self._turn.stop_on_failure():  # a dictionary may be no event
+        with self._turn.stop_on_failure():  # a dictionary may not be an event
             (event,) = read_events([given], self._warn)
             self._begin(event.invocation_id)
             self._turn.event(event)
             self._convert(lambda conversion: conversion.feed(event))
 
     def end(self, error: BaseException | None) -> None:
-        """Ends the turn. ``error``: the exception that ended the events; ``None`` after the last event."""
+        """End the turn. ``error``: the exception that ended the events; ``None`` after the last event."""
         self._begin(None)
         match error:
             case None:

@@ -1,4 +1,4 @@
-"""Recorders for a ``ChatService``: each chat in a file of its own, or all chats in one file."""
+"""Recorders for a ``ChatService``: one file for each chat, or one file for all chats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 ID_LENGTH: Final = 40
-"""Characters of a chat's id in the name of its file, for people. The digest after it makes the name unique."""
+"""The most characters of a chat's id in its file name, for readability. The digest after them makes the name unique."""
 
 
 class _BaseRecorder:
@@ -25,7 +25,7 @@ class _BaseRecorder:
         check_redact(redact)
         self._redact = redact
         self._failed_files: set[Path] = set()
-        """Files that nothing more is written to. A ``TurnWriter`` adds its file when it fails."""
+        """Files that are not written any more. A ``TurnWriter`` adds its file when writing fails."""
 
     def _write_turn(self, path: Path, request: ChatRequest, options: ConverterOptions) -> TurnWriter:
         return TurnWriter(
@@ -39,12 +39,13 @@ class _BaseRecorder:
 
 
 class ChatRecorder(_BaseRecorder):
-    """Records the chats of a ``ChatService``, each in a file of its own in ``folder``. The folder is made if needed.
+    """Recorder that writes each chat of a ``ChatService`` to a separate file in ``folder``. Creates the folder if
+    needed.
 
-    ``redact``: the app's own redaction of what is written; see ``Redact``.
+    ``redact``: the app's own redaction; see ``Redact``.
 
-    The files can be read by their owner only; ``file_name`` gives their names. Raises ``OSError`` if the folder cannot
-    be made.
+    Only the owner can read the files; ``file_name`` defines their names. Raises ``OSError`` if the folder cannot be
+    created.
     """
 
     def __init__(self, folder: str | Path, *, redact: Redact | None = None) -> None:
@@ -54,13 +55,13 @@ class ChatRecorder(_BaseRecorder):
         make_private_folder(self._folder)
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnWriter:
-        """The recorder of the run that answers this request."""
+        """Return the writer for the run of this request."""
         path = self._folder / file_name(request.id, whose=(app_name, user_id))
         return self._write_turn(path, request, options)
 
 
 class FileRecorder(_BaseRecorder):
-    """Records all turns of a ``ChatService`` at the end of one file. For a service with one chat."""
+    """Recorder that appends all turns of a ``ChatService`` to one file. Use it for a service with one chat."""
 
     def __init__(self, path: str | Path, *, redact: Redact | None = None) -> None:
         super().__init__(redact)
@@ -68,20 +69,21 @@ class FileRecorder(_BaseRecorder):
         self._path = Path(path)
 
     def turn(self, request: ChatRequest, *, options: ConverterOptions, **_whose: str) -> TurnWriter:
-        """The recorder of the run that answers this request."""
+        """Return the writer for the run of this request."""
         return self._write_turn(self._path, request, options)
 
 
 def request_body(request: ChatRequest) -> dict[str, Any]:
-    """The body of the request as the client posted it."""
+    """Return the body of the request as the client posted it."""
     target = {} if request.message_id is None else {"messageId": request.message_id}
     return {"id": request.id, "messages": list(request.messages), "trigger": request.trigger, **target, **request.body}
 
 
 def file_name(chat_id: str, *, whose: tuple[str, str]) -> str:
-    """The name of a chat's file, the same each time. ``whose``: the app's name and the user's id.
+    """Return the name of a chat's file; equal for equal arguments. ``whose``: the app's name and the user's id.
 
-    It has the letters and digits of the chat's id, and a digest of all three: chats of two users may have one id.
+    The name has the letters and digits of the chat's id, and a digest of app, user and chat, because the chats of two
+    users may have equal ids.
     """
     readable = sub(r"[^A-Za-z0-9_]+", "-", chat_id)[:ID_LENGTH].strip("-") or "chat"
     digest = sha256(repr((*whose, chat_id)).encode()).hexdigest()[:16]

@@ -1,19 +1,19 @@
-"""Removes secrets from what is recorded, before anything is written.
+"""Removes secrets from requests, events and chunks before they are written to a recording.
 
-The same rules hold for events, chunks and requests, so that the recorded events still give the recorded chunks:
+The same rules apply to events, chunks and requests, so that the recorded events still give the recorded chunks:
 
-* ADK's auth configs and credentials are found by their keys, wherever they are. Only their kind remains, and the URL
-  where a user signs in, without its query. The credential that a user gave is removed completely.
-* A value whose name means a secret is removed, of whatever type it is: see ``_secret_names``. The name is its key, or
-  stands beside it: ``{"name": "Cookie", "value": …}``, and ``["Cookie", …]`` in a list.
-* A text that shows itself as a credential is removed, and so are credentials in URLs: see ``_secret_texts``. A text
-  that is JSON is cleaned like JSON.
+* ADK's auth configs and credentials are found by their keys, at any place. Only their type remains, and the sign-in
+  URL without its query. A credential that the user gave is removed completely.
+* A value whose name means a secret is removed, whatever its type: see ``_secret_names``. The name is the value's key,
+  or stands beside it: ``{"name": "Cookie", "value": …}``, and ``["Cookie", …]`` in a list.
+* A text with the form of a credential is removed, and so are credentials in URLs: see ``_secret_texts``. A text that
+  is JSON is searched like JSON.
 
-The texts of people and models are not searched. Nor are arguments that a model streams: they come in pieces. The app's
-own function (``Redact``) must remove secrets from these. Attached files are not searched either.
+Texts of users and models are not searched. Streamed arguments are not searched either, because they come in fragments.
+The app's own function (``Redact``) must remove secrets from these. Attached files are not searched.
 
-The search holds up the event loop, and values are as large as clients and tools make them. So its work is bounded: see
-``Search``. A text or a value for which there is no work left is replaced whole, by ``TOO_LARGE``.
+The search blocks the event loop, and clients and tools can send large values. Its work is therefore limited: see
+``Search``. A text or a value beyond the limit is replaced by ``TOO_LARGE``.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,35 +28,34 @@ from stream_protocol.wire import DELTA_KEYS, check_callable, is_nested_message
 RecordedKind: TypeAlias = Literal["request", "event", "chunk"]
 
 Redact: TypeAlias = Callable[[RecordedKind, dict[str, Any]], dict[str, Any] | None]
-"""An app's own redaction. Takes the kind of a value and its JSON, which it may change. Returns the JSON to write, or
-``None`` to write nothing."""
+"""An app's own redaction. It takes the kind of a value and its JSON, which it may change. It returns the JSON to write,
+or ``None`` to write nothing."""
 
 
 def check_redact(redact: object) -> None:
-    """Raises ``InvalidArgumentError`` unless this is an app's own redaction, or ``None``."""
+    """Raise ``InvalidArgumentError`` unless the value is an app's own redaction, or ``None``."""
     check_callable("redact", redact, ("kind", "value"), plain=True, or_none=True)
 
 
 _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
-"""Prefixes of keys of the session's state. The values of our own keys are also in the messages, where the app's
-redaction sees them."""
+"""Prefixes of state keys that are not recorded. The values of our own keys are also in the messages, which the app's
+redaction gets."""
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
-    """An event's JSON (camelCase) without secrets, ``temp:`` state and this package's own metadata and state.
+    """Return an event's JSON (camelCase) without secrets, ``temp:`` state, and this package's own metadata and state.
 
-    These values are searched with a budget of work of their own: the arguments and the result of each call, the output
-    of a node, and the changes of the state. The chunks made of them are searched in the same way: so event and chunks
-    lose the same.
+    Some values have a separate work limit: the arguments and the result of each call, the output of a node, and the
+    state changes. The chunks of these values have the same limit, so event and chunks lose the same parts.
     """
     search = Search(typed=True)
     file = search.object_with(data=_kept)
     part = search.object_with(
         text=_kept,
         inlineData=file,
-        functionCall=search.object_with(args=_searched_apart),
+        functionCall=search.object_with(args=_clean_with_own_limit),
         functionResponse=search.object_with(
-            response=_searched_apart, parts=search.list_of(search.object_with(inlineData=file))
+            response=_clean_with_own_limit, parts=search.list_of(search.object_with(inlineData=file))
         ),
     )
     return _object(
@@ -66,13 +65,13 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
                 "content": search.object_with(parts=search.list_of(part)),
                 "inputTranscription": search.object_with(text=_kept),
                 "outputTranscription": search.object_with(text=_kept),
-                "usageMetadata": _kept,  # a token is a piece of text there
+                "usageMetadata": _kept,  # here a token is a piece of text
                 "logprobsResult": _kept,
                 "customMetadata": partial(_redact_metadata, search),
-                "output": _searched_apart,
+                "output": _clean_with_own_limit,
                 "actions": search.object_with(
-                    artifactDelta=_kept,  # file names, and their versions
-                    stateDelta=lambda delta: _searched_apart(_written_state(delta)),
+                    artifactDelta=_kept,  # file names and versions
+                    stateDelta=lambda delta: _clean_with_own_limit(_written_state(delta)),
                 ),
             },
         )
@@ -80,25 +79,23 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk without secrets. Removes the same as from the event that the chunk was made from."""
-    apart: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "data"), _searched_apart)
-    apart["output"] = lambda output: _redact_output(output, chunk.get("toolCallId"))
-    if keys := DELTA_KEYS.get(str(chunk.get("type"))):
-        apart[keys[1]] = _kept
-    return _object(Search().clean_object(chunk, apart))
+    """Return a chunk without secrets. Removes the same parts as from the chunk's event."""
+    keys = DELTA_KEYS.get(str(chunk.get("type")))
+    return _object(Search().clean_object(chunk, _cleaners(chunk, kept=keys[1] if keys else None)))
 
 
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A client's request body without secrets, in its messages and in the app's own keys.
+    """Return a client's request body without secrets, in its messages and in the app's own keys.
 
-    The newest message is searched first: it is what the client asks for. Clients send the whole chat each time, so the
-    earlier messages are in the turns before.
+    The newest message is searched first, because earlier messages are also in earlier turns: clients send the whole
+    chat each time.
     """
     return _object(Search().clean_object(dict(body), {"messages": _newest_messages}))
 
 
 def _newest_messages(messages: Any) -> Any:
-    """The messages without secrets; without the oldest ones and the last parts for which there is no work left."""
+    """Return the messages without secrets. Beyond the work limit, the oldest messages and the last parts are
+    left out."""
     search = Search()
     if not isinstance(messages, list):
         return search.clean(messages)
@@ -116,7 +113,7 @@ def _newest_messages(messages: Any) -> Any:
 
 
 def _object(cleaned: Any) -> dict[str, Any]:
-    """A cleaned object, which at the top level stays one."""
+    """Assert that a cleaned value is an object. Only nested objects can be replaced by ``TOO_LARGE``."""
     assert isinstance(cleaned, dict)
     return cleaned
 
@@ -125,50 +122,60 @@ def _kept(value: Any) -> Any:
     return value
 
 
-def _searched_apart(value: Any) -> Any:
+def _clean_with_own_limit(value: Any) -> Any:
     cleaned = Search().clean(value)
-    return {"omitted": TOO_LARGE} if isinstance(value, dict) and cleaned == TOO_LARGE else cleaned  # it stays an object
+    return (
+        {"omitted": TOO_LARGE} if isinstance(value, dict) and cleaned == TOO_LARGE else cleaned
+    )  # an object stays an object
 
 
 def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Without ours, except for the id of a steering message: the response has it, too."""
+    """Return the metadata without our key. Only the id of a steering message is kept, because the response has
+    it too."""
     kept = {key: value for key, value in metadata.items() if key != METADATA_KEY}
     message_id = steering_mark_id(metadata)
     return kept if message_id is None else {**kept, METADATA_KEY: {STEERING_KEY: {"id": message_id}}}
 
 
 def _redact_metadata(search: Search, metadata: Any) -> Any:
-    """The metadata of an event without this package's own, except events of nested agents: they are events like it."""
+    """Return the metadata of an event without our own key. Events of nested agents in it are cleaned like
+    other events."""
     if not isinstance(metadata, dict):
         return search.clean(metadata)
     kept = search.object_with(events=search.list_of(_redact_nested))
-    apart: dict[str, Callable[[Any], Any]] = {
+    cleaners: dict[str, Callable[[Any], Any]] = {
         NESTED_EVENT: search.object_with(event=_redact_nested),
         NESTED_EVENTS: lambda calls: search.object_with(**dict.fromkeys(calls, kept))(calls),
     }
-    return search.clean_object(_without_own_metadata(metadata), apart)
+    return search.clean_object(_without_own_metadata(metadata), cleaners)
 
 
 def _redact_nested(event: Any) -> Any:
-    return redact_event(event) if isinstance(event, dict) else _searched_apart(event)
+    return redact_event(event) if isinstance(event, dict) else _clean_with_own_limit(event)
 
 
 def _redact_output(output: Any, call_id: Any) -> Any:
-    """The output of a call. If it is the message of an agent, its parts are searched as chunks are."""
+    """Return the output of a call without secrets. If the output is an agent's message, its parts are searched as
+    chunks are."""
     if not is_nested_message(output, call_id):
-        return _searched_apart(output)
+        return _clean_with_own_limit(output)
     search = Search()
     parts = [_redact_part(part) for part in output["parts"]]
-    return search.clean_object({**output, "parts": parts}, {"parts": _kept, "metadata": _searched_apart})
+    return search.clean_object({**output, "parts": parts}, {"parts": _kept, "metadata": _clean_with_own_limit})
 
 
 def _redact_part(part: Any) -> Any:
     if not isinstance(part, dict):
-        return _searched_apart(part)
-    apart: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "data"), _searched_apart)
-    apart["text"] = _kept
-    apart["output"] = lambda output: _redact_output(output, part.get("toolCallId"))
-    return Search().clean_object(part, apart)
+        return _clean_with_own_limit(part)
+    return Search().clean_object(part, _cleaners(part, kept="text"))
+
+
+def _cleaners(value: dict[str, Any], *, kept: str | None) -> dict[str, Callable[[Any], Any]]:
+    """Return the functions for members of a chunk or a message part. ``kept``: the key of a text that is not
+    searched."""
+    cleaners: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "data"), _clean_with_own_limit)
+    cleaners["output"] = lambda output: _redact_output(output, value.get("toolCallId"))
+    return cleaners if kept is None else {**cleaners, kept: _kept}
 
 
 def _written_state(delta: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``Search``: makes a copy of a JSON value without its secrets, with bounded work."""
+"""Provides ``Search``, which copies a JSON value without its secrets, with limited work."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     Clean = Callable[[Any], Any]
 
 TOO_LARGE: Final = "[too large to be searched for secrets]"
-"""Written in place of a value for which no work is left."""
+"""Placeholder for a value beyond the work limit."""
 
 MAX_WORK: Final = 700_000
-"""Of one search, in tenths of a microsecond: the real work is about half of the estimate. It has room for 15,000
-members, or for 300 KB of prose."""
+"""The work limit of one search, in tenths of a microsecond. The real work is about half of the estimate. The limit is
+enough for 15,000 members, or for 300 KB of prose."""
 
 MAX_LEVELS: Final = 200
-"""Levels of lists and objects, also of those in texts that are JSON: as many as a stored event has. A deeper value is
-too large. Each level takes up to four calls, and Python allows a thousand."""
+"""The deepest nesting of lists and objects, including nesting in texts that are JSON. It equals the limit for stored
+events. Deeper values are replaced by ``TOO_LARGE``. Each level needs up to four calls, and Python allows a thousand."""
 
 MEMBER_WORK: Final = 25
-"""For each member of a list or an object."""
+"""Work for each member of a list or an object, in the unit of ``MAX_WORK``."""
 
 NAME_WORK: Final = 45
-"""For each name that is new to a search, besides."""
+"""Extra work for each name that the search has not seen before, in the unit of ``MAX_WORK``."""
 
 _CONFIG_KEYS: Final = frozenset({"authscheme", "rawauthcredential", "exchangedauthcredential"})
 _CREDENTIAL_KINDS: Final = frozenset({"oauth2", "http", "apikey", "serviceaccount"})
@@ -45,24 +45,24 @@ _SCHEME_KEYS: Final = frozenset(
         *("authorizationendpoint", "tokenendpoint"),
     }
 )
-"""The keys of an auth scheme that are kept: those that ADK needs to read it again, and those that a browser gets."""
+"""The keys of an auth scheme that are kept, because ADK needs them to read it, or because a browser gets them."""
 
 _SIGN_IN: Final = "authuri"
-"""The key of the URL where the user signs in. The key ``state`` beside it binds the sign-in to its session."""
+"""The key of the sign-in URL. The key ``state`` beside it binds the sign-in to its session."""
 
 _NO_SEPARATORS: Final = dict.fromkeys(b"_-")
-"""Characters between the words of a name."""
+"""Characters between the words of a name, to be removed."""
 
 _NAME_KEYS: Final = frozenset({"name", "key", "header", "field", "parameter", "param", "variable", "id", "k", "n"})
 _VALUE_KEYS: Final = frozenset({"value", "values", "val", "v", "content", "data", "stringvalue", "rawvalue"})
-"""Keys of an object that holds a name and its value."""
+"""Keys of the value in an object that holds a name and its value."""
 
 _JSON_BEGINNINGS: Final = frozenset('{["')
 _ENCODED_BEGINNINGS: Final = ("eyJ", "ewo", "ew0", "W3s", "WyJ")
 """``{"``, ``{`` at the end of a line, ``[{`` and ``["`` in Base64."""
 
 _MAX_INDENT: Final = 100
-"""Characters of white space before a JSON text."""
+"""The most characters of white space before a JSON text."""
 
 _SCHEMA_KEYS: Final = frozenset(
     {
@@ -70,26 +70,26 @@ _SCHEMA_KEYS: Final = frozenset(
         *("maximum", "writeOnly", "readOnly", "deprecated", "items", "$ref"),
     }
 )
-"""Keys of a JSON schema that holds no value, as of a form's field for a password."""
+"""If an object under a secret name has only these keys, it is a JSON schema, such as the schema of a password field."""
 
 
 _FILE: Final = re.compile(r"data:[^\s,]{0,255};base64,")
 """The beginning of a file in a text."""
 
 _MIN_FILE: Final = 1000
-"""Characters of a text in Base64 that is taken for a file: no key is so long."""
+"""The fewest characters of a Base64 text that counts as a file. No API key is this long."""
 
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\r\n"
 
 
 class Search:
-    """Copies JSON values without their secrets, as long as there is work left.
+    """Copies JSON values without their secrets, up to a work limit.
 
-    The work of a text or a value is estimated before it begins. If too little is left, a placeholder takes its place,
-    and the search goes on: smaller values may still be searched. Files in Base64 are not searched.
+    The work for a text or a value is estimated first. If the rest of the limit is too small, a placeholder replaces the
+    value, and the search continues, because smaller values may still fit. Files in Base64 are not searched.
 
-    ``typed``: the value has fields of certain types, as an ADK event has. Then the placeholder of a list is an empty
-    list, and that of an object an empty object.
+    ``typed``: True if the value has typed fields, as an ADK event has. The placeholder of a list is then an empty list,
+    and the placeholder of an object is an empty object.
     """
 
     def __init__(self, work: int = MAX_WORK, *, typed: bool = False) -> None:
@@ -97,14 +97,14 @@ class Search:
         self._typed = typed
         self._levels = 0
         self._names: dict[str, tuple[str, Meaning]] = {}
-        """The names that this search knows: without separators, and their meanings."""
+        """Name -> the name without separators, and its meaning."""
 
-    def object_with(self, **apart: Clean) -> Clean:
-        """Return a function that cleans an object: these members by functions of their own."""
-        return lambda value: self.clean_object(value, apart) if isinstance(value, dict) else self.clean(value)
+    def object_with(self, **cleaners: Clean) -> Clean:
+        """Return a function that cleans an object. ``cleaners``: key -> the function that cleans the member."""
+        return lambda value: self.clean_object(value, cleaners) if isinstance(value, dict) else self.clean(value)
 
     def list_of(self, clean: Clean) -> Clean:
-        """Return a function that cleans a list, each item by this function."""
+        """Return a function that cleans a list with ``clean`` for each item."""
 
         def clean_list(value: Any) -> Any:
             if not isinstance(value, list) or not self._enter(value):
@@ -125,8 +125,8 @@ class Search:
                 return self._clean_list(value)
         return value
 
-    def clean_object(self, value: dict[str, Any], apart: Mapping[str, Clean] | None = None) -> Any:
-        """Return a copy of an object without secrets. ``apart``: key -> the function that cleans the member."""
+    def clean_object(self, value: dict[str, Any], cleaners: Mapping[str, Clean] | None = None) -> Any:
+        """Return a copy of an object without secrets. ``cleaners``: key -> the function that cleans the member."""
         if not self._enter(value):
             return self._omitted(value)
         names = {self._known(key)[0] for key in value}
@@ -137,21 +137,21 @@ class Search:
             cleaned = self._clean_credential(value)
         else:
             answer_key = _credential_answer_key(value)
-            held = self._meaning_of_held(value)
-            for key, item in value.items():  # a comprehension would be one more call for each level
+            meaning_of_name = self._meaning_of_name_in(value)
+            for key, item in value.items():  # a comprehension would add a call for each level
                 if key == answer_key:
                     cleaned[key] = CREDENTIAL_PROVIDED
-                elif apart is not None and key in apart:
-                    cleaned[key] = apart[key](item)
-                elif held is not Meaning.PLAIN and self._known(key)[0] in _VALUE_KEYS:
-                    cleaned[key] = self._without(held, item)
+                elif cleaners is not None and key in cleaners:
+                    cleaned[key] = cleaners[key](item)
+                elif meaning_of_name is not Meaning.PLAIN and self._known(key)[0] in _VALUE_KEYS:
+                    cleaned[key] = self._without(meaning_of_name, item)
                 else:
                     cleaned[key] = self._clean_member(key, item, names)
         self._levels -= 1
         return cleaned
 
     def _enter(self, members: dict[str, Any] | list[Any]) -> bool:
-        """Take the work of a list or an object, and go a level down. Returns ``False`` if there is too little left."""
+        """Subtract the work for a list or an object, and go one level down. Returns False if the limit is reached."""
         work = MEMBER_WORK * (1 + len(members))
         if work > self._left or self._levels >= MAX_LEVELS:
             return False
@@ -169,7 +169,7 @@ class Search:
         return type(value)() if self._typed and isinstance(value, dict | list) else TOO_LARGE
 
     def _known(self, name: str) -> tuple[str, Meaning]:
-        """A name without separators, and its meaning. Without work left any new name means a secret."""
+        """Return a name without separators, and its meaning. Beyond the work limit, any new name counts as a secret."""
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
                 return name, Meaning.SECRET
@@ -177,22 +177,27 @@ class Search:
         return known
 
     def _clean_member(self, key: str, value: Any, names: set[str]) -> Any:
-        name, told = self._known(key)
+        name, name_meaning = self._known(key)
         if name == _SIGN_IN and isinstance(value, str):
             return _without_query(value)
         if name == "state" and _SIGN_IN in names:
             return REDACTED
         if name.endswith("headers") and isinstance(value, list):
             return self._clean_header_list(value)
-        return self._without(told, value)
+        return self._without(name_meaning, value)
 
-    def _meaning_of_held(self, value: dict[str, Any]) -> Meaning:
-        """Return the meaning of the name in an object that holds a name and its value."""
-        held = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
-        return next((told for name in held if (told := self._known(name)[1]) is not Meaning.PLAIN), Meaning.PLAIN)
+    def _meaning_of_name_in(self, value: dict[str, Any]) -> Meaning:
+        """Return the meaning of a name in an object that holds a name and its value, such as ``{"name": "Cookie",
+        "value": …}``."""
+        names = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
+        return next(
+            (name_meaning for name in names if (name_meaning := self._known(name)[1]) is not Meaning.PLAIN),
+            Meaning.PLAIN,
+        )
 
     def _clean_list(self, items: list[Any]) -> Any:
-        """A copy of a list. The item after an option of a command line is the option's value: ``--password``."""
+        """Return a copy of a list without secrets. The item after a secret command-line option such as ``--password``
+        is removed."""
         if not self._enter(items):
             return self._omitted(items)
         cleaned = [self._clean_pair(item) if _is_pair(item) else self.clean(item) for item in items]
@@ -203,7 +208,8 @@ class Search:
         return cleaned
 
     def _clean_header_list(self, items: list[Any]) -> Any:
-        """Names and values by turns, as ``rawHeaders`` of Node has them; or lines, each with both."""
+        """Return a header list without secrets. Names and values alternate, as in Node's ``rawHeaders``, or each item
+        is a line."""
         if not self._take(MEMBER_WORK * len(items)):
             return self._omitted(items)
         if not all(isinstance(item, str) for item in items):
@@ -217,11 +223,11 @@ class Search:
     def _clean_pair(self, pair: list[Any]) -> list[Any]:
         return [self.clean(pair[0]), self._without(self._known(pair[0])[1], pair[1])]
 
-    def _without(self, told: Meaning, value: Any) -> Any:
-        """A value without secrets, whose name tells this."""
+    def _without(self, name_meaning: Meaning, value: Any) -> Any:
+        """Return the value without secrets. ``name_meaning``: the meaning of its name."""
         if value in (None, "", [], {}) or isinstance(value, bool):
             return value
-        match told, value:
+        match name_meaning, value:
             case Meaning.SECRET, dict() if _is_schema(value):
                 return self.clean(value)
             case Meaning.SECRET, _:
@@ -231,9 +237,9 @@ class Search:
             case Meaning.SECRET_TEXTS, (dict() | list()) if not self._enter(value):
                 return self._omitted(value)
             case Meaning.SECRET_TEXTS, list():
-                texts: Any = [self._without(told, item) for item in value]
+                texts: Any = [self._without(name_meaning, item) for item in value]
             case Meaning.SECRET_TEXTS, dict():
-                texts = {key: self._without(told, item) for key, item in value.items()}
+                texts = {key: self._without(name_meaning, item) for key, item in value.items()}
             case _:
                 return self.clean(value)
         self._levels -= 1
@@ -257,13 +263,13 @@ class Search:
         return self._searched(text)
 
     def _searched(self, text: str) -> str:
-        is_affordable = self._take(len(text) // 10) and self._take(search_work(text))  # the estimate is work, too
+        is_affordable = self._take(len(text) // 10) and self._take(search_work(text))  # the estimate also costs work
         return without_secrets(text) if is_affordable else TOO_LARGE
 
     def _clean_auth_config(self, config: dict[str, Any]) -> dict[str, Any]:
-        """Keeps the scheme, and the part of the exchanged credential that a browser gets.
+        """Return the scheme, and the part of the exchanged credential that a browser gets.
 
-        ``credentialKey`` is replaced, not removed: without it ADK would compute one.
+        ``credentialKey`` is replaced, not removed, because ADK would otherwise compute a key.
         """
         kept: dict[str, Any] = {}
         for key, value in config.items():
@@ -281,7 +287,7 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """A copy of an auth scheme's own description: names of flows and scopes, which are not names of secrets."""
+        """Return a copy of an auth scheme's content. Names of flows and scopes in it are not names of secrets."""
         match value:
             case str():
                 return self._searched(value)
@@ -317,7 +323,8 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
-    """The key of a user's answer to a credential request, in an event or in a part of a message."""
+    """Return the key of a user's answer to a credential request, in an event or in a message part; ``None`` for other
+    objects."""
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"
     tools = (value.get("toolName"), str(value.get("type")).removeprefix("tool-"))
@@ -334,7 +341,7 @@ def _is_base64(text: str) -> bool:
 
 
 def _decoded(text: str) -> Any:
-    """The JSON value that a text has in Base64; ``None`` if it has none."""
+    """Return the JSON value of a Base64 text; ``None`` if it has no JSON value."""
     try:
         return _parsed(urlsafe_b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)).decode())
     except (Base64Error, UnicodeError):
@@ -342,7 +349,7 @@ def _decoded(text: str) -> Any:
 
 
 def _parsed(text: str) -> Any:
-    """The JSON value of a text; ``None`` if it has none."""
+    """Return the JSON value of a text; ``None`` if it is not JSON."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -351,5 +358,5 @@ def _parsed(text: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def _plain_name(key: str) -> str:
-    """``accesstoken`` for ``access_token``, ``accessToken`` and ``access-token``."""
+    """Return ``accesstoken`` for ``access_token``, ``accessToken`` and ``access-token``."""
     return key.translate(_NO_SEPARATORS).lower()

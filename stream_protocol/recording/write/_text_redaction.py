@@ -1,7 +1,7 @@
-"""``redact_texts``: an app's redaction of names, and of other texts that it knows beforehand.
+"""Provides ``redact_texts``, an app's redaction of names and other known texts.
 
-A text is found in each of its spellings: composed and decomposed, in upper and lower case, and with other white space.
-It is also found with the escapes of JSON (a text can be JSON itself) and of URLs.
+A text is found in each of its spellings: composed and decomposed letters, upper and lower case, and other white space.
+It is also found with JSON escapes, because a text can be JSON itself, and with URL escapes.
 """
 
 import json
@@ -19,12 +19,12 @@ from stream_protocol.recording.write._redaction import RecordedKind, Redact
 from stream_protocol.wire import StreamProtocolError, argument_error, check_text
 
 _ESCAPES: Final = r"\\{1,64}"
-"""The backslashes of an escape in JSON: more of them are in no text. Without a bound, a long row of backslashes takes
-time in the square of its length."""
+"""The backslashes of a JSON escape. More backslashes occur in no real text, and without a limit a long row of them
+would need quadratic time."""
 
 _SPACE: Final = rf"(?:\s|%20|\+|{_ESCAPES}(?:[nrt]|u00a0))+"
 _NO_MARK: Final = "(?![\u0300-\u036f])"
-"""A letter with another mark after it is another letter."""
+"""Prevents a match before a combining mark, because the mark makes a different letter."""
 
 _FREE: Final = frozenset(
     {
@@ -33,30 +33,30 @@ _FREE: Final = frozenset(
         *("requestedAuthConfigs", "providerMetadata", "callProviderMetadata"),
     }
 )
-"""Keys of values in which all keys are the app's, or ids and file names."""
+"""Keys of values in which every key belongs to the app, or is an id or a file name."""
 
-_WORDS: Final = frozenset({"type", "role", "state", "trigger", "finishReason", "mimeType", "mediaType"})
-"""Keys of values that are words of the protocol."""
+_PROTOCOL_WORDS: Final = frozenset({"type", "role", "state", "trigger", "finishReason", "mimeType", "mediaType"})
+"""Keys of values that are fixed words of the protocol."""
 
 _REQUEST_KEYS: Final = frozenset({"id", "messages", "trigger", "messageId"})
-"""The keys of a request's body that are not the app's."""
+"""The keys of a request's body that do not belong to the app."""
 
 _SCHEMA_KEY: Final = re.compile(r"[a-z][A-Za-z0-9]*")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
-"""A file or a signature, in which a short text may stand by accident."""
+"""A file or a signature, which may contain a short text by accident."""
 
 
 def redact_texts(*texts: str) -> Redact:
-    """Returns a ``redact`` that writes ``[redacted]`` in place of these texts, such as names.
+    """Return a ``redact`` function that replaces these texts, such as names, by ``[redacted]``.
 
-    Each occurrence counts, also within a word, in values and in keys. So does each spelling: upper and lower case,
-    composed and decomposed letters, any white space. Files and signatures stay as they are.
+    Each occurrence is replaced, also within a word, in values and in keys. All spellings are found: upper and lower
+    case, composed and decomposed letters, any white space. Files and signatures are not changed.
 
-    Streamed fragments are left out: a name may lie across two of them. The complete event repeats the text. So such a
-    recording replays without the typing, and without text that was only streamed, as the partial text of a run that was
-    stopped.
+    Streamed fragments are left out, because a name may be split across two fragments. The complete event repeats the
+    text. A replay of such a recording therefore shows no typing. It also lacks text that was only streamed, such as the
+    partial text of a stopped run.
 
-    Raises ``StreamProtocolError`` for a text that is empty, or for a value that is not text.
+    Raises ``StreamProtocolError`` for an empty text, and for a value that is not text.
     """
     return _TextRedaction(re.compile("|".join(map(_pattern, _longest_first(texts))), re.IGNORECASE))
 
@@ -72,7 +72,7 @@ def _longest_first(texts: tuple[str, ...]) -> list[str]:
 
 
 class _TextRedaction:
-    """A ``Redact`` that replaces what a pattern finds."""
+    """A ``Redact`` function that replaces the matches of a pattern."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
@@ -97,7 +97,8 @@ class _TextRedaction:
         return value
 
     def _with_joined_texts(self, items: list[Any]) -> Iterator[Any]:
-        """The items of a list. A text may lie across parts that follow each other: the first of them gets the mark."""
+        """Yield the items of a list after redaction. A text may be split across consecutive parts: the first part gets
+        the placeholder."""
         for is_text, group in groupby(items, _kind_of_text):
             parts = list(group)
             if not is_text or len(parts) == 1:
@@ -128,7 +129,7 @@ class _TextRedaction:
         for key, item in value.items():
             is_schema = not is_free and _SCHEMA_KEY.fullmatch(key) is not None
             is_file = key in encoded and isinstance(item, str) and _BASE64.fullmatch(item)
-            stays = is_file or (is_schema and key in _WORDS)
+            stays = is_file or (is_schema and key in _PROTOCOL_WORDS)
             written = key if is_schema else _free_key(self._text(key), cleaned, numbers)
             cleaned[written] = item if stays else self._value(item, is_free=is_free or key in _FREE)
         return cleaned
@@ -138,13 +139,13 @@ class _TextRedaction:
 
 
 def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
-    """The kind of a part that has a text; ``None`` for another item."""
+    """Return the kind of a part with a text; ``None`` for any other item."""
     is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
     return (item.get("type"), bool(item.get("thought"))) if is_text else None
 
 
 def _free_key(key: str, taken: dict[str, Any], numbers: Counter[str]) -> str:
-    """The key; with a number if another key has become the same. ``numbers``: the last one that each key was given."""
+    """Return the key, with a number if another key became equal. ``numbers``: the last number used for each key."""
     free = key
     while free in taken:
         numbers[key] += 1
@@ -153,13 +154,13 @@ def _free_key(key: str, taken: dict[str, Any], numbers: Counter[str]) -> str:
 
 
 def _pattern(text: str) -> str:
-    """A pattern of all spellings of a text."""
+    """Return a pattern for all spellings of a text."""
     parts = (_SPACE if letter.isspace() else _spellings(letter) for letter in _letters(normalize("NFD", text.strip())))
     return re.sub(f"(?:{re.escape(_SPACE)})+", lambda _: _SPACE, "".join(parts)) + _NO_MARK
 
 
 def _letters(text: str) -> Iterator[str]:
-    """The letters of a decomposed text, each with its marks."""
+    """Yield the letters of a decomposed text, each with its combining marks."""
     letter = ""
     for character in text:
         if letter and not combining(character):
@@ -171,10 +172,10 @@ def _letters(text: str) -> Iterator[str]:
 
 def _spellings(letter: str) -> str:
     cases = {letter, letter.lower(), letter.upper(), letter.casefold()}
-    plain = {normalize(form, one) for one in cases for form in ("NFC", "NFD")}
-    spellings = {re.escape(one) for one in plain}
-    for one in plain:
-        if not one.isascii():
-            spellings.add(re.escape(json.dumps(one)[1:-1]).replace(r"\\", _ESCAPES))
-        spellings.add(re.escape(quote(one, safe="", errors="surrogatepass")))
-    return "(?:" + "|".join(sorted(spellings, key=lambda one: (-len(one), one))) + ")"
+    plain = {normalize(form, case) for case in cases for form in ("NFC", "NFD")}
+    spellings = {re.escape(text) for text in plain}
+    for text in plain:
+        if not text.isascii():
+            spellings.add(re.escape(json.dumps(text)[1:-1]).replace(r"\\", _ESCAPES))
+        spellings.add(re.escape(quote(text, safe="", errors="surrogatepass")))
+    return "(?:" + "|".join(sorted(spellings, key=lambda text: (-len(text), text))) + ")"

@@ -1,17 +1,16 @@
-"""Writes one turn to the file of its chat. One turn at a time opens it and appends lines.
+"""Writes one turn to the file of its chat. Only one turn at a time opens the file and appends lines.
 
-Each line is one ``write`` call of the operating system. A killed process leaves whole lines, and at most one line that
-is cut off, which the next turn removes. Nothing is synced: a power failure can lose the last lines.
+Each line is one ``write`` call of the operating system. A killed process leaves complete lines and at most one
+incomplete line, which the next turn removes. Nothing is synced: a power failure can lose the last lines.
 
-If something fails (the disk, or an app's own redaction), the failure is logged once and nothing more is written to that
-file. A recording with a gap would replay something that did not happen. The run itself goes on.
+If the disk or an app's own redaction fails, the failure is logged once and the file is not written any more. A
+recording with a gap would replay a conversation that did not happen. The run itself continues.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
-from stream_protocol._private_files import make_private_folder, open_private
+from stream_protocol._private_files import lock_file, make_private_folder, open_private
 from stream_protocol.recording.write._event_json import event_json
 from stream_protocol.recording.write._recording_lines import FIRST_BYTES, end_line, header_line, turn_line, value_line
 from stream_protocol.recording.write._redaction import Redact, redact_chunk, redact_event, redact_request
@@ -35,13 +34,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_FILES: Final = 16
-"""The most files of one chat. There is a second one only if several processes write the chat at the same time."""
+"""The most files of one chat. A second file exists only if several processes write the chat at the same time."""
 
 _BLOCK: Final = 2**16
 
 
 class TurnWriter:
-    """Writes one turn. Its methods never raise. After a failure they do nothing."""
+    """Writer for one turn. Its methods never raise. After a failure they do nothing."""
 
     def __init__(
         self,
@@ -59,7 +58,7 @@ class TurnWriter:
         self._options = options
         self._redact = redact
         self._failed_files = failed_files
-        """Shared by the turns of a recorder: files that nothing more is written to."""
+        """Files that are not written any more. All turns of a recorder share this set."""
         self._file: ChatFile | None = None
         """Open from ``begin`` to ``end``."""
         self._begun_at = 0.0
@@ -70,7 +69,7 @@ class TurnWriter:
         return self._file is not None
 
     def begin(self, message_id: str | None) -> None:
-        """Opens the file and writes the turn's first line."""
+        """Open the file and write the turn's first line."""
         if self._path in self._failed_files:
             return
         with self.stop_on_failure():
@@ -80,20 +79,20 @@ class TurnWriter:
             self._begun_at = monotonic()
 
     def event(self, event: Event) -> None:
-        """Writes an event as it is now."""
+        """Write an event in its present state."""
         if self._file is not None:
             with self.stop_on_failure():
                 self._write("event", redact_event(event_json(event)))
 
     def written(self, sse: Iterable[bytes]) -> None:
-        """Writes what was sent: SSE events, one chunk each."""
+        """Write the chunks that were sent, given as SSE events."""
         if self._file is not None:
             with self.stop_on_failure():
                 for item in sse:
                     self._write("chunk", redact_chunk(orjson.loads(item.removeprefix(b"data: "))))
 
     def end(self, outcome: Ending | None) -> None:
-        """Writes how the response ended, unless that is ``None``, and closes the file."""
+        """Write the ending of the response, unless it is ``None``, and close the file."""
         if self._file is not None:
             with self.stop_on_failure():
                 if outcome is not None:
@@ -103,7 +102,7 @@ class TurnWriter:
 
     @contextmanager
     def stop_on_failure(self) -> Iterator[None]:
-        """Logs any exception in this context. It ends the recording, not the run."""
+        """Log any exception in this context. It ends the recording, not the run."""
         try:
             yield
         except Exception:
@@ -127,35 +126,35 @@ class TurnWriter:
 
 
 class ChatFileError(OSError):
-    """The file cannot be written. ``str(error)`` is one line that says why."""
+    """Raised if the file cannot be written. ``str(error)`` is one line with the reason."""
 
 
 class ChatFile:
-    """An open recording. This process has its lock until ``close``."""
+    """An open recording, locked by this process until ``close``."""
 
     def __init__(self, stream: FileIO) -> None:
         self._stream = stream
 
     def append(self, line: bytes) -> None:
-        """Writes a line at once. Raises ``OSError``, also if only a part of the line could be written."""
+        """Write a line at once. Raises ``OSError``, also if only a part of the line was written."""
         if self._stream.write(line) != len(line):
             raise ChatFileError("the disk took only a part of a line")
 
     def close(self) -> None:
-        """Closes the file, which releases its lock."""
+        """Close the file and release its lock."""
         self._stream.close()
 
 
 def open_chat_file(path: Path, header: bytes) -> ChatFile:
-    """Opens the file at ``path`` to append a turn. If another process has its lock, opens the next file beside it.
+    """Open the file at ``path`` to append a turn. If another process has locked it, open the next free file beside it.
 
-    Writes the header to a new file. Removes a last line that was cut off. Raises ``OSError``.
+    Writes the header to a new file. Removes an incomplete last line. Raises ``OSError``.
     """
     make_private_folder(path.parent)
     for candidate in _candidates(path):
         stream = FileIO(candidate, "a+", opener=open_private)
         try:
-            if _lock(stream):
+            if lock_file(stream):
                 _prepare(stream, header)
                 return ChatFile(stream)
         except BaseException:
@@ -182,7 +181,7 @@ def _prepare(stream: FileIO, header: bytes) -> None:
 
 
 def _end_of_lines(stream: FileIO) -> int:
-    """The offset of the end of the last whole line."""
+    """Return the offset of the end of the last complete line."""
     end = stream.seek(0, os.SEEK_END)
     while end:
         start = max(0, end - _BLOCK)
@@ -192,20 +191,3 @@ def _end_of_lines(stream: FileIO) -> int:
             return start + newline + 1
         end = start
     return 0
-
-
-if sys.platform == "win32":
-
-    def _lock(_stream: FileIO) -> bool:
-        """Takes no lock: on Windows one process serves."""
-        return True
-else:
-    import fcntl
-
-    def _lock(stream: FileIO) -> bool:
-        """Takes the lock; ``False`` if another process has it. It ends when the file is closed or the process ends."""
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

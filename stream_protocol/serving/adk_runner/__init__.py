@@ -1,26 +1,26 @@
-"""Makes an ADK ``Runner`` of an agent or app that is given or named, and the session service of a URI.
+"""Creates an ADK ``Runner`` for the served agent, and a session service for a URI.
 
 Where to change what:
 
-- ``_runner``: whom ADK resumes; what ADK reports to OpenTelemetry.
-- ``_run_plugin``: our plugin in each run.
-- ``_steering_inbox``: messages of the user that a run takes in.
-- ``_nested_runs``: agents that run inside tool calls; ``_whole_streams``: which of them may stream.
-- ``_load_target``: loads an agent by name.
-- ``_target_advice``: suggestions for a wrong name.
-- ``_source_targets``: reads source for these, and runs none.
-- ``_session_services``: session stores by URI.
-- ``_session_uris``: errors of a wrong URI.
-- ``_database_pools``: connections, and the check for a pooler.
+- ``_runner``: runners, the default run config, the tree of agents.
+- ``_run_plugin``: our plugin, which ADK calls during a run.
+- ``_steering_inbox``: messages that the user sends to a running agent.
+- ``_nested_runs``: agents that run inside tool calls.
+- ``_load_target``: loads the agent that a command line names.
+- ``_target_advice``: error messages and suggestions for a wrong name.
+- ``_source_targets``: finds agents in source files, without running the files.
+- ``_session_services``: creates session services from URIs.
+- ``_session_uris``: error messages for wrong URIs.
+- ``_database_pools``: database connections, and the check for a pooler.
 - ``_memory_sessions``: long sessions in memory.
 - ``_threaded_reads``: long sessions in a database.
-- ``_models``: missing keys.
+- ``_agent_details``: models, missing API keys and tools of an agent.
 """
 
+from stream_protocol.serving.adk_runner._agent_details import ToolInfo, model_names, tool_infos, used_models
 from stream_protocol.serving.adk_runner._delegating_sessions import DelegatingSessions, ObservedSessions
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target, target_version
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
-from stream_protocol.serving.adk_runner._models import model_names, used_models
 from stream_protocol.serving.adk_runner._nested_runs import NestedCall, current_nested_call
 from stream_protocol.serving.adk_runner._run_plugin import RunPlugin, with_plugin
 from stream_protocol.serving.adk_runner._runner import (
@@ -43,4 +43,3 @@ from stream_protocol.serving.adk_runner._session_services import (
 from stream_protocol.serving.adk_runner._session_uris import is_in_memory, without_password
 from stream_protocol.serving.adk_runner._steering_inbox import Receipt, SteeringInbox
 from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads, check_writable
-from stream_protocol.serving.adk_runner._tool_infos import ToolInfo, tool_infos

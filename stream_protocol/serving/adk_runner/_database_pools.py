@@ -1,4 +1,4 @@
-"""The connections of ADK's ``DatabaseSessionService``: how many, and how a dead one is noticed."""
+"""The database connections of ADK's ``DatabaseSessionService``: their number, and the check for dead connections."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 CONNECTIONS: Final = 5
-"""Of one service. A statement that finds all of them in use waits for one. ``serve`` has two services of a database:
-one reads."""
+"""The most connections of one service. If all are in use, a statement waits. ``serve`` has two services for a database,
+one of them for reads."""
 
 CONNECT_SECONDS: Final = 5.0
-"""Seconds that the server may take to accept a connection, unless the URI has a ``timeout``."""
+"""The most seconds that connecting may take, unless the URI has a ``timeout``."""
 
 PING_SECONDS: Final = 1.0
-"""Seconds that a connection may take to answer before it is used. A proxy may have forgotten the connection without
+"""The most seconds for the check of a connection before its use. A proxy may have dropped the connection without
 closing it."""
 
 REFUSED_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
-"""The pauses between attempts to connect to a server that is full or starts, in seconds."""
+"""The pauses, in seconds, between attempts to connect to a database server that is full or starting."""
 
 NOTIFY_SECONDS: Final = 6.0
-"""Seconds that a message may take from one connection to another. A busy machine needs some of it. It is shorter than
-the timeout of the probe of the whole store, whose error says only that nothing answers. A server that starts waits for
-it once."""
+"""The most seconds that a ``NOTIFY`` message may take; a busy machine needs long. The check of the whole store has a
+longer timeout and a less precise error, so this timeout must end first. A server waits for the message once, at its
+start."""
 
 MIXED_UP: Final = ("42P05", "26000")
-"""The codes of a prepared statement that is there already, or is not there."""
+"""SQLSTATE codes of two errors: a prepared statement already exists, or does not exist."""
 
 READ_ONLY: Final = "25006"
 
@@ -48,13 +48,16 @@ POOLER_TEXT: Final = (
 
 
 class PoolerError(Exception):
-    """A pooler gives each transaction another connection."""
+    """A pooler between gives each transaction a different connection."""
 
 
 def database_sessions(uri: str) -> DatabaseSessionService:
-    """Makes the session service of an SQLAlchemy URI, with a pool that is bounded and waits."""
+    """Creates the session service for an SQLAlchemy URI, with a bounded pool.
+
+    A statement waits for a free connection.
+    """
     url = make_url(uri)
-    if url.get_backend_name() == "sqlite":  # a file, which has no limit of connections
+    if url.get_backend_name() == "sqlite":  # a file has no limit of connections
         return DatabaseSessionService(uri)
     bounds: dict[str, Any] = {"pool_size": CONNECTIONS, "max_overflow": 0}
     if url.get_driver_name() != "asyncpg":
@@ -66,9 +69,9 @@ def database_sessions(uri: str) -> DatabaseSessionService:
 
 
 async def check_pooler(service: DatabaseSessionService) -> None:
-    """Raises ``PoolerError`` if what one connection has set does not stay with it: prepared statements would get lost.
+    """Raises ``PoolerError`` if settings of a connection do not last: prepared statements would get lost.
 
-    A server that refuses ``LISTEN``, such as a standby, is not checked.
+    A database server that refuses ``LISTEN``, such as a standby, is not checked.
     """
     if service.db_engine.dialect.driver != "asyncpg":
         return
@@ -110,7 +113,7 @@ def _connect_arguments(url: URL) -> dict[str, Any]:
 
 
 async def _connect(*arguments: Any, **options: Any) -> Any:
-    """Connects. Waits for a server that is full, or that starts: a run that has begun shall not end because of that."""
+    """Connects. Retries while the database server is full or starting, so that a running agent does not fail."""
     for seconds in REFUSED_PAUSES:
         with suppress(asyncpg.TooManyConnectionsError, asyncpg.CannotConnectNowError):
             return await asyncpg.connect(*arguments, **options)
@@ -119,10 +122,13 @@ async def _connect(*arguments: Any, **options: Any) -> Any:
 
 
 def _ping(connection: Any, _record: object, _proxy: object) -> None:
-    """Called when a connection is taken from the pool. Raises ``DisconnectionError``: then the pool makes another."""
+    """Checks a connection that is taken from the pool.
+
+    Raises ``DisconnectionError`` for a dead connection. The pool then makes a new one.
+    """
     driver = connection.driver_connection
     try:
         await_only(driver.execute("SELECT 1", timeout=PING_SECONDS))
     except Exception as error:
-        driver.terminate()  # to close it would be to wait for an answer
+        driver.terminate()  # `close` would wait for a reply
         raise DisconnectionError from error

@@ -1,4 +1,4 @@
-"""Session services that stand before another one: their base, and one that reports what it stores."""
+"""Session services that wrap another session service: a base class, and a service that reports stored events."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class DelegatingSessions(BaseSessionService):
-    """``sessions``, of which a subclass changes some methods.
+    """Wraps ``sessions``. Subclasses override some of the methods.
 
-    Other attributes are those of ``sessions``: a tool may use methods that only its own service has.
+    Other attributes are looked up on ``sessions``: a tool may use methods that only the app's service has.
     """
 
     def __init__(self, sessions: BaseSessionService) -> None:
@@ -28,13 +28,13 @@ class DelegatingSessions(BaseSessionService):
         return getattr(self._sessions, name)
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Delegates to the session service."""
+        """Calls the wrapped service."""
         return await self._sessions.append_event(session, event)
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Delegates to the session service."""
+        """Calls the wrapped service."""
         return await self._sessions.get_session(
             app_name=app_name, user_id=user_id, session_id=session_id, config=config
         )
@@ -42,34 +42,34 @@ class DelegatingSessions(BaseSessionService):
     async def create_session(
         self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
     ) -> Session:
-        """Delegates to the session service."""
+        """Calls the wrapped service."""
         return await self._sessions.create_session(
             app_name=app_name, user_id=user_id, state=state, session_id=session_id
         )
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """Delegates to the session service."""
+        """Calls the wrapped service."""
         return await self._sessions.list_sessions(app_name=app_name, user_id=user_id)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Delegates to the session service."""
+        """Calls the wrapped service."""
         await self._sessions.delete_session(app_name=app_name, user_id=user_id, session_id=session_id)
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
-        """Delegates to the session service."""
+        """Calls the wrapped service."""
         return await self._sessions.get_user_state(app_name=app_name, user_id=user_id)
 
     async def flush(self) -> None:
-        """Delegates to the session service."""
+        """Calls the wrapped service."""
         await self._sessions.flush()
 
 
 class ObservedSessions(DelegatingSessions):
-    """``sessions``, which stores one event at a time, and reports each complete one before and after that.
+    """Wraps ``sessions``. Stores one event at a time, and reports each complete event before and after it is stored.
 
-    ADK and a steering message append to one ``Session`` at the same time. A session service would take the second
-    append for one to an outdated session.
-    ``before_storing``: may raise; the event is not stored then.
+    ADK and a steering message may append to one ``Session`` at the same time. Without the lock, a session service would
+    refuse the second event because the session is outdated.
+    ``before_storing``: if it raises, the event is not stored.
     """
 
     def __init__(

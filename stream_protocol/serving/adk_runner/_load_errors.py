@@ -1,46 +1,43 @@
-"""Sentences for what an agent's code raises while it is loaded."""
+"""Formats the exceptions that an agent's code raises while it is loaded."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from stream_protocol.serving.errors import MAX_PROBLEMS, located_text, own_line, problem_text, said
+from stream_protocol.serving.errors import app_line, exception_text, listed_problems, located_text, problem_text
 from stream_protocol.wire import whole_words
 
 _ADK_PREFIX: Final = re.compile(r"Fail to load '([^']*)' (module|config)\. ?")
-"""ADK puts it before the text of each error of an agent."""
+"""The text that ADK puts before the message of each error in an agent."""
 
 _CLOSENESS: Final = 0.7
-"""The similarity, as ``difflib`` counts it, of two words that are easily mistaken for each other."""
+"""The least similarity, by ``difflib``, at which a word counts as a misspelling of another word."""
 
 _NAME_LENGTH: Final = 60
-"""Characters of a name that are shown."""
+"""The most characters of an invalid name that are shown."""
 
 
 def load_problem(error: BaseException) -> str:
-    """Return one line that says what an agent's code has raised, with its file and line if known."""
-    prefix = _ADK_PREFIX.search(said(error))
+    """Return one line with the exception that an agent's code raised, and its file and line if known."""
+    prefix = _ADK_PREFIX.search(exception_text(error))
     if type(error).__name__ == "_AgentLoadError" and error.__cause__ is not None:  # ADK wraps each ValueError
         error = error.__cause__
     if not isinstance(error, ValidationError):
         return _ADK_PREFIX.sub("", located_text(error))
-    place = own_line(error)
+    place = app_line(error)
     if place is None and prefix is not None and prefix[2] == "config":
         place = Path(prefix[1]).name
     return _construction_problem(error) + (f" ({place})" if place else "")
 
 
 def _construction_problem(error: ValidationError) -> str:
-    problems = error.errors()
-    fields = _fields(error)
-    told = [_problem(problem, fields) for problem in problems[:MAX_PROBLEMS]]
-    more = len(problems) - len(told)
-    told += [f"{more} more problem{'s' * (more > 1)}"] if more else []
-    return f"{error.title} cannot be created: {'; '.join(told)}"
+    problems = listed_problems(error.errors(), partial(_problem, fields=_fields(error)))
+    return f"{error.title} cannot be created: {problems}"
 
 
 def _problem(problem: Mapping[str, Any], fields: Collection[str]) -> str:
@@ -56,7 +53,7 @@ def _problem(problem: Mapping[str, Any], fields: Collection[str]) -> str:
 
 
 def _fields(error: BaseException) -> Collection[str]:
-    """Return the fields of the object that was being created."""
+    """Return the field names of the pydantic object that was being created."""
     trace = error.__traceback__
     fields: Collection[str] = ()
     while trace is not None:
@@ -68,7 +65,7 @@ def _fields(error: BaseException) -> Collection[str]:
 
 
 def closest(word: str, words: Iterable[str]) -> str | None:
-    """Return the word that was probably meant; ``None`` if none is close."""
+    """Return the most similar of the words; ``None`` if no word is similar."""
     words = [*words]
     same_letters = [each for each in words if sorted(each.lower()) == sorted(word.lower())]
     return next(iter(same_letters or get_close_matches(word, words, 1, _CLOSENESS)), None)

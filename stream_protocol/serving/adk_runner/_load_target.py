@@ -1,4 +1,4 @@
-"""Loads what a command line names: ``module:attr``, or an ADK agent folder."""
+"""Loads the target that a command line names: ``module:attr``, or an ADK agent folder."""
 
 import importlib
 import inspect
@@ -27,18 +27,18 @@ from stream_protocol.serving.adk_runner._target_advice import (
 )
 
 ADK_LOADER: Final = "google_adk.google.adk.cli.utils.agent_loader"
-"""The logger of ADK's loader, which warns of what it also raises."""
+"""The logger of ADK's agent loader. Its warnings repeat the errors that it raises."""
 
 
 VERSION: Final = "agent_version"
-"""The name in an agent's module that says which version of the agent it is: see ``DbosEngine``."""
+"""The name of the variable with an agent's version in its module: see ``DbosEngine``."""
 
 
 class TargetError(ValueError):
-    """The target cannot be loaded. ``str(error)`` is one line that says why.
+    """The target cannot be loaded. ``str(error)`` is one line with the reason.
 
-    ``example``: a target that could be named instead.
-    ``can_be_mended``: the target exists, and a change of its files can make it work.
+    ``example``: a valid target to name instead.
+    ``can_be_mended``: True if the target exists and a change of its files can make it valid.
     """
 
     def __init__(self, text: str, *, example: str | None = None, can_be_mended: bool = True) -> None:
@@ -50,11 +50,12 @@ class TargetError(ValueError):
 def load_target(name: str) -> Target:
     """Loads an agent, ``App`` or ``Runner``.
 
-    ``module:attr``: the module is imported with the working directory on ``sys.path``. A callable is called, and must
-    return the target. Any other name is an agent folder as ``adk web`` knows it. Its ``.env`` is read, and an agent in
-    it becomes an ``App`` of the folder's name.
+    ``module:attr``: the module is imported with the working directory on ``sys.path``. If the attribute is a callable,
+    it is called without arguments, and must return the target. Any other name is an agent folder as for ``adk web``.
+    The ``.env`` file of the folder is read, and an agent in it becomes an ``App`` with the folder's name.
 
-    Raises ``TargetError``. This includes all that the imported code raises, and agents whose models only do live runs.
+    Raises ``TargetError``, also for all exceptions of the imported code, and for agents whose models support only live
+    runs.
     """
     try:
         is_module = ":" in name and not Path(name).exists()
@@ -85,10 +86,10 @@ class _NotATargetError(Exception):
 
 
 def target_version(name: str) -> str:
-    """Return ``agent_version`` of the module that a loaded target names; ``""`` if the module does not define it.
+    """Return ``agent_version`` of the module of a loaded target; ``""`` if the module does not define it.
 
-    The module of an agent folder is its ``agent.py`` or its ``__init__.py``. Raises ``TargetError`` for a version that
-    is not a text.
+    The module of an agent folder is its ``agent.py`` or ``__init__.py``. Raises ``TargetError`` for a version that is
+    not a string.
     """
     module_name, is_module, _ = name.partition(":")
     folder = Path(name).resolve().name
@@ -132,7 +133,7 @@ def _from_module(name: str) -> Target:
 
 
 def _made(name: str, found: object) -> Target:
-    """The target, or what a callable returns."""
+    """Return ``found`` if it is a target; otherwise call it and return its result."""
     if isinstance(found, TARGETS):
         return found
     is_function = inspect.isroutine(found)
@@ -151,10 +152,10 @@ def _made(name: str, found: object) -> Target:
 
 
 def _required_parameters(function: Callable[..., object]) -> list[str]:
-    """The names of the parameters without which it cannot be called."""
+    """Return the names of the required parameters of a function."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # of some built-in functions
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return []
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [each.name for each in parameters if each.default is each.empty and each.kind not in optional]
@@ -185,7 +186,7 @@ def _from_folder(name: str) -> Target:
 
 
 def _is_raised_by_loader(error: BaseException) -> bool:
-    """Return True if ADK's loader itself has raised the error, and not the code that it has loaded."""
+    """Return True if ADK's loader raised the error, and not the code that it loaded."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -193,6 +194,6 @@ def _is_raised_by_loader(error: BaseException) -> bool:
 
 
 def _may_be_agent(folder: Path) -> bool:
-    """Return True if ADK's loader may find an agent in the folder. It takes the module ``agent`` in any form."""
+    """Return True if ADK's loader may find an agent in the folder. ADK accepts ``agent`` as a file and as a package."""
     inner = ("root_agent.yaml", "__init__.py", "agent.py", "agent")
     return any((folder / file).exists() for file in inner) or (folder.parent / f"{folder.name}.py").is_file()

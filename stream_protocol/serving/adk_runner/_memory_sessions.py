@@ -1,8 +1,9 @@
-"""ADK's session service in memory, with reads that let other chats go on meanwhile.
+"""ADK's in-memory session service, with reads that do not block the event loop.
 
-ADK copies all that it returns. 5,000 events, or the sessions of a user with 5,000 chats, hold the event loop for
-hundreds of milliseconds (ADK 2.13). Here they are copied in pieces, and large events in a thread: a stored event never
-changes. The state cannot be copied in a thread, because it may change meanwhile.
+ADK copies everything that it returns. Copying 5,000 events, or the sessions of a user with 5,000 chats, blocks the
+event loop for hundreds of milliseconds (ADK 2.13). Here events are copied in batches, and large events in a thread,
+which is safe because a stored event never changes. The state may change during the copy, so it is copied on the event
+loop.
 """
 
 from __future__ import annotations
@@ -24,54 +25,54 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
 AT_ONCE: Final = 25
-"""Events or sessions that are copied before others have their turn: one to two milliseconds."""
+"""The events or sessions that are copied before other tasks run: one to two milliseconds of work."""
 
 _WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
 
 class MemorySessionService(InMemorySessionService):
-    """Sessions in the memory of this process, as ``InMemorySessionService`` of ADK has them.
+    """Keeps sessions in the memory of this process, as ADK's ``InMemorySessionService`` does.
 
-    A session is as it was when the reading began. The sessions of a list are each as they were at some moment of it.
+    A session is returned with its content at the start of the call. The sessions of a list may have been read at
+    different moments during the call.
     """
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Returns a copy of the session; ``None`` if there is none."""
+        """Returns a copy of the session; ``None`` if it does not exist."""
         key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
-        stored = self.sessions.get(app_name, {}).get(user_id, {}).get((session_id or "").strip())
-        if config is not None or stored is None:
+        if config is not None:
             return await super().get_session(**key, config=config)
-        events = list(stored.events)  # below nothing waits before the state is copied, too
-        session = await super().get_session(**key, config=_WITHOUT_EVENTS)
+        session = await self.read_session(**key)
         if session is not None:
-            session.events = await _copied(events)
+            session.events = await _copied(session.events)
         return session
 
     async def read_session(self, *, app_name: str, user_id: str, session_id: str) -> Session | None:
-        """Returns a copy of the session with the stored events themselves; ``None`` if there is none.
+        """Returns a copy of the session with the stored event objects, not copies; ``None`` if it does not exist.
 
-        For callers that change no event: to copy thousands of events takes longer than to read them.
+        For callers that change no event: copying thousands of events takes longer than reading them.
         """
         key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
-        stored = self.sessions.get(app_name, {}).get(user_id, {}).get(session_id.strip())
-        events = list(stored.events) if stored is not None else []  # below nothing waits before the state is copied
+        stored = self.sessions.get(app_name, {}).get(user_id, {}).get((session_id or "").strip())
+        # No other task runs until `super()` has copied the state, so events and state are of the same moment.
+        events = list(stored.events) if stored is not None else []
         session = await super().get_session(**key, config=_WITHOUT_EVENTS)
         if session is not None:
             session.events = events
         return session
 
     def set_history(self, session: Session, events: Sequence[Event]) -> None:
-        """Gives a new session the events of its history, which change no state.
+        """Sets the events of a new session to a history whose events change no state.
 
-        ADK compares an event that it appends with all before it: 25,000 would take twelve seconds.
+        ADK's ``append_event`` compares the event with all earlier ones: for 25,000 events that takes twelve seconds.
         """
-        for one in (session, self.sessions[session.app_name][session.user_id][session.id]):
-            one.events = list(events)
+        for copy in (session, self.sessions[session.app_name][session.user_id][session.id]):
+            copy.events = list(events)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """Returns copies of the sessions, without events, by the time of their last change."""
+        """Returns copies of the sessions, without events, sorted by their last update."""
         if user_id is None:
             return await super().list_sessions(app_name=app_name)
         sessions: list[Session] = []
@@ -80,9 +81,9 @@ class MemorySessionService(InMemorySessionService):
                 await asyncio.sleep(0)
             key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
             session = await super().get_session(**key, config=_WITHOUT_EVENTS)
-            if session is not None:  # it may be deleted meanwhile
+            if session is not None:  # the session may have been deleted meanwhile
                 sessions.append(session)
-        return ListSessionsResponse(sessions=sorted(sessions, key=lambda one: (one.last_update_time, one.id)))
+        return ListSessionsResponse(sessions=sorted(sessions, key=lambda each: (each.last_update_time, each.id)))
 
 
 async def _copied(events: list[Event]) -> list[Event]:
@@ -90,6 +91,6 @@ async def _copied(events: list[Event]) -> list[Event]:
     for begin in range(0, len(events), AT_ONCE):
         if len(events) > AT_ONCE:
             await asyncio.sleep(0)
-        some = events[begin : begin + AT_ONCE]
-        copies += await run_off_loop(partial(deepcopy, some), events=some)
+        batch = events[begin : begin + AT_ONCE]
+        copies += await run_off_loop(partial(deepcopy, batch), events=batch)
     return copies

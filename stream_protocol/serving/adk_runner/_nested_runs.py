@@ -1,9 +1,9 @@
-"""Agents that ``AgentTool`` runs inside tool calls.
+"""Shows the agents that ``AgentTool`` runs inside tool calls.
 
-Their events are posted to the run, and kept with the tool's response.
+The events of such a nested agent are posted to the run, and stored with the response of the tool.
 
-``AgentTool`` gives the plugins of its runner to the runner inside, so our plugin is called there, too. A context
-variable, the channel of the run, says in which call that is.
+``AgentTool`` gives the plugins of its own runner to the nested runner, so ADK calls our plugin for the nested run, too.
+A context variable, the channel of the run, identifies the tool call.
 """
 
 from __future__ import annotations
@@ -13,34 +13,49 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from google.adk.agents import LlmAgent, LoopAgent, ParallelAgent, SequentialAgent
 from google.adk.agents.run_config import StreamingMode
 from google.adk.events import Event
+from google.adk.plugins import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
 
 from stream_protocol.adk import METADATA_KEY, NESTED_EVENT, NESTED_EVENTS, POSTED_KEY, POSTED_NESTED
 from stream_protocol.agents import RunChannel, run_channel, set_channel
-from stream_protocol.serving.adk_runner._whole_streams import ends_streams_whole
+from stream_protocol.serving.adk_runner._runner import agent_tree
 from stream_protocol.session import storable_json
+from stream_protocol.wire import is_instance
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.tools import BaseTool, ToolContext
 
 MAX_KEPT: Final = 2**19
-"""The most bytes of nested events that are kept with one response: 512 KiB of JSON."""
+"""The most bytes of nested events that are stored with one tool response: 512 KiB of JSON."""
 
 MAX_DEPTH: Final = 8
-"""The most agents inside each other. Deeper ones are only shown by their calls and outputs."""
+"""The most nested agents inside each other. Of deeper agents only the calls and outputs are shown."""
+
+_MODELS: Final = (
+    ("google.adk.models.google_llm", "Gemini"),
+    ("google.adk.models.lite_llm", "LiteLlm"),
+    ("google.adk.models.anthropic_llm", "AnthropicLlm"),
+    ("stream_protocol.testing._scripted_llm", "ScriptedLlm"),
+)
+"""Models whose streams end with an event that has the whole content. Nothing is known about models of an app's own
+class."""
+
+_KNOWN: Final = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 
 _NOT_KEPT: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("avg_logprobs", "logprobs_result", "cache_metadata", "live_session_resumption_update"), True),
     "actions": {"state_delta": True, "agent_state": True, "end_of_agent": True},
 }
-"""Fields of a nested event that a page is not shown. ``AgentTool`` passes the state on to the outer session."""
+"""Fields that are removed from a nested event: pages do not need them. ``AgentTool`` copies the state to the outer
+session."""
 
 
 class NestedCall:
-    """One call of an ``AgentTool``, and the channel of all code that runs inside: the agent's message takes it."""
+    """One call of an ``AgentTool``, and the channel of all code that runs inside the call."""
 
     def __init__(self, call_id: str, context: ToolContext, outer: RunChannel) -> None:
         self._call_id = call_id
@@ -52,25 +67,28 @@ class NestedCall:
         self.outer = outer
         self.depth: int = outer.depth + 1 if isinstance(outer, NestedCall) else 1
         self._has_begun = False
-        """True if our plugin is called inside: an ``AgentTool`` may run without the plugins."""
+        """True if our plugin was called inside the call: an ``AgentTool`` may run without plugins."""
         self._events: list[Any] = []
         self._size = 0
         self._omitted = 0
 
     def begin(self) -> None:
-        """A runner begins inside, with our plugin."""
+        """Notes that a runner with our plugin starts inside the call."""
         self._has_begun = True
 
     def post(self, event: Event) -> None:
-        """Posts an event from inside the call."""
+        """Posts an event from inside the call to the run."""
         self.outer.post(self._inside(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Posts an event of which only the newest counts."""
+        """Posts an event that replaces earlier events with the same ``key``."""
         self.outer.post_newest(f"{self._call_id} {key}", lambda: self._inside(make()))
 
     def add(self, event: Event) -> None:
-        """Takes an event of the agent, as the app's plugins leave it: posts it, and keeps it if it is complete."""
+        """Posts an event of the nested agent, and keeps it if it is complete.
+
+        The app's plugins have changed the event already.
+        """
         if event.partial:
             self.post(event.model_copy())
             return
@@ -86,23 +104,23 @@ class NestedCall:
 
     @property
     def kept(self) -> dict[str, Any] | None:
-        """The agent's events as they are kept, as JSON; ``None`` if our plugin is not called inside."""
+        """The nested agent's events as JSON, for the store; ``None`` if our plugin was not called inside the call."""
         return {"events": self._events, "omitted": self._omitted} if self._has_begun else None
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Takes the events of an earlier execution of the call, whose agent does not run again."""
+        """Takes the events of an earlier execution of the call. The nested agent does not run again then."""
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 
     def keep_with(self, response: Event) -> None:
-        """Keeps the agent's events on the event with the tool's response, which is not stored yet."""
+        """Adds the nested agent's events to the event with the tool's response, before that event is stored."""
         if (kept := self.kept) is not None:
             metadata = response.custom_metadata or {}
             nested = {**metadata.get(NESTED_EVENTS, {}), self._call_id: kept}
             response.custom_metadata = {**metadata, NESTED_EVENTS: nested}
 
     def _inside(self, event: Event | dict[str, Any]) -> Event:
-        """The event that carries one from inside the call."""
+        """Wrap an event from inside the call in an event of the outer agent."""
         carried = {"call_id": self._call_id, "event": event}
         return Event(
             author=self._author,
@@ -113,23 +131,26 @@ class NestedCall:
 
 
 def current_nested_call() -> NestedCall | None:
-    """Return the call inside which this code runs; ``None`` outside such a call."""
+    """Return the tool call inside which this code runs; ``None`` outside such a call."""
     channel = run_channel()
     return channel if isinstance(channel, NestedCall) else None
 
 
 class NestedRuns:
-    """The calls of ``AgentTool`` in one run. ``nests``: whether the agent that this tool runs is shown in its call."""
+    """The calls of ``AgentTool`` in one run.
+
+    ``nests``: returns True for the name of a tool whose agent is shown inside its call.
+    """
 
     def __init__(self, nests: Callable[[str], bool]) -> None:
         self._nests = nests
         self._calls: dict[tuple[str, str], NestedCall] = {}
-        """By the invocation and the id of the call."""
+        """(Invocation id, id of the call) -> the call."""
 
     def begin_call(self, tool: BaseTool, context: ToolContext) -> None:
-        """A tool is about to run, in the task of its call."""
+        """Called in the task of a tool call, before the tool runs."""
         channel, call_id = run_channel(), context.function_call_id
-        # The agents of its subclasses run in the outer session.
+        # Subclasses of `AgentTool` run their agent in the outer session.
         if type(tool) is not AgentTool or not tool.include_plugins or not self._nests(tool.name):
             return
         if channel is None or not call_id:
@@ -140,22 +161,22 @@ class NestedRuns:
             set_channel(call)
 
     def end_call(self, context: ToolContext) -> None:
-        """The tool has ended, or has raised."""
+        """Called when the tool has returned or raised."""
         call = self._calls.get((context.invocation_id, context.function_call_id or ""))
         if call is not None and run_channel() is call:
             set_channel(call.outer)
 
     def begin_run(self, context: InvocationContext) -> None:
-        """A runner begins: that of the outer agent, or one inside a call."""
+        """Called when the runner of the outer agent or of a nested agent starts."""
         call = current_nested_call()
         if call is not None:
             call.begin()
             _observe(context, call)
-            if call.streams and context.run_config is not None and ends_streams_whole(context):
+            if call.streams and context.run_config is not None and _ends_streams_whole(context):
                 context.run_config = context.run_config.model_copy(update={"streaming_mode": StreamingMode.SSE})
 
     def keep_events(self, event: Event) -> None:
-        """Keeps the events of nested agents on an event with the responses of their calls."""
+        """Adds the events of nested agents to an event with the responses of their calls."""
         for response in event.get_function_responses():
             call = self._calls.pop((event.invocation_id, response.id or ""), None)
             if call is not None:
@@ -163,9 +184,9 @@ class NestedRuns:
 
 
 def _observe(context: InvocationContext, call: NestedCall) -> None:
-    """Gives the events of this invocation to the call, as all plugins leave them: an app's plugin may redact them.
+    """Give the events of this invocation to the call, as the plugins of the app have changed them: a plugin may redact.
 
-    ``AgentTool`` has made the runner, and with it the plugin manager, for this call alone.
+    ``AgentTool`` creates the nested runner, and with it the plugin manager, for this call alone.
     """
     manager = copy(context.plugin_manager)
     run_callbacks = manager.run_on_event_callback
@@ -175,19 +196,46 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
         call.add(event if changed is None else _with_changes(event, changed))
         return changed
 
-    manager.run_on_event_callback = run_on_event_callback  # type: ignore[method-assign]  # of the copy alone
+    manager.run_on_event_callback = run_on_event_callback  # type: ignore[method-assign]  # only on the copy
     context.plugin_manager = manager
 
 
 def _with_changes(event: Event, changed: Event) -> Event:
-    """The event that ADK makes of one for which a plugin has returned another: it has the fields that are set there."""
-    own = {"id", "invocation_id", "timestamp"}
-    return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - own})
+    """Return the event with the fields that are set on ``changed``, the replacement that a plugin returned.
+
+    ADK merges the two events in the same way.
+    """
+    kept = {"id", "invocation_id", "timestamp"}
+    return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - kept})
 
 
 def _to_json(event: Event) -> Any:
-    """The event as JSON that every store can keep; ``None`` if it is too deep."""
+    """Return the event as JSON that every store can keep; ``None`` if it is nested too deeply."""
     metadata = {key: value for key, value in (event.custom_metadata or {}).items() if key != METADATA_KEY}
-    own = event.model_copy(update={"custom_metadata": metadata or None})
+    plain = event.model_copy(update={"custom_metadata": metadata or None})
     excluded: Any = _NOT_KEPT
-    return storable_json(own.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=excluded, fallback=str))
+    return storable_json(
+        plain.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=excluded, fallback=str)
+    )
+
+
+def _ends_streams_whole(context: InvocationContext) -> bool:
+    """Return True if the agent of this invocation gives the same result with streaming as without it.
+
+    ``AgentTool`` takes the content of the last event as its result, and therefore runs its agent without streaming. The
+    result is the same if the last event of a stream has the whole content.
+    """
+    plugins: list[BasePlugin] = context.plugin_manager.plugins
+    if any(type(plugin).after_model_callback is not BasePlugin.after_model_callback for plugin in plugins):
+        return False
+    root = context.agent
+    return root is not None and all(type(agent) in _KNOWN and _streams_whole(agent) for agent in agent_tree(root))
+
+
+def _streams_whole(agent: Any) -> bool:
+    """Return True unless a part of the agent reads each chunk of the stream, or its model is unknown."""
+    if not isinstance(agent, LlmAgent):
+        return True
+    if agent.canonical_after_model_callbacks or agent.planner is not None or agent.code_executor is not None:
+        return False
+    return any(is_instance(agent.canonical_model, module, name) for module, name in _MODELS)

@@ -1,6 +1,6 @@
-"""Our plugin in one run of an agent: it makes events storable, and notes the calls whose tools raised.
+"""Our ADK plugin for one run. It makes events storable, and notes the calls whose tools raised an exception.
 
-It also takes in the steering messages, and takes up state that the page has written.
+It also adds steering messages to model calls, and applies state that the page has written.
 """
 
 from __future__ import annotations
@@ -37,23 +37,25 @@ PLUGIN_NAME: Final = "adk_ui_stream"
 
 
 class StateWrites(Protocol):
-    """State that somebody writes while a run goes on: see ``PageWrites``."""
+    """Changes of the session state that other requests make during a run: see ``PageWrites``."""
 
     def are_of(self, session: Session) -> bool:
-        """Return True if they are for this session."""
+        """Return True if the writes belong to this session."""
 
     async def take(self) -> dict[str, Any]:
-        """Return those that are not applied yet."""
+        """Return the writes that are not applied yet."""
 
     async def settle(self) -> None:
-        """Note that what was taken is applied."""
+        """Note that the writes returned by ``take`` are applied."""
 
 
 class RunPlugin(BasePlugin):
-    """Watches one run. ADK gives it to the agents of an ``AgentTool``, too: these have invocations of their own.
+    """Watches one run.
 
-    ``session``: that of the run. ``inbox``: its steering messages. ``writes``: state to be taken up between two steps;
-    ``None`` if there can be none. ``nests``: as for ``NestedRuns``.
+    ADK also calls this plugin for agents of an ``AgentTool``, which have their own invocations and sessions.
+
+    ``session``: the session of the run. ``inbox``: the steering messages for the run. ``writes``: state to apply
+    between two steps; ``None`` if the page cannot write state. ``nests``: as for ``NestedRuns``.
     """
 
     def __init__(
@@ -65,26 +67,27 @@ class RunPlugin(BasePlugin):
         self._writes = writes
         self._nested = NestedRuns(nests)
         self._raised: set[tuple[str, str]] = set()
-        """Invocation and id of each call whose tool raised. An app's callback may have answered it since."""
+        """(Invocation id, call id) of each call whose tool raised. A callback of the app may have set a result for the
+        call."""
         self._state_writers: dict[str, set[str]] = {}
         """State key -> the ids of the calls that wrote it."""
         self._titles: dict[str, str] = {}
-        """Tool -> its title for users."""
+        """Tool name -> the tool's title for users."""
         self._approvals: dict[str, dict[str, Any]] = {}
-        """Id of a call that has begun -> the note about its approval."""
+        """Id of a started call -> the note about its approval."""
 
     def raised_in(self, invocation_id: str) -> frozenset[str]:
-        """Return the ids of the calls of this invocation whose tools raised."""
+        """Return the ids of the calls of this invocation whose tools raised an exception."""
         return frozenset(call_id for invocation, call_id in self._raised if invocation == invocation_id)
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """Lets steering messages in, and begins to watch a run inside a tool call."""
+        """Opens the inbox for steering messages, and starts to watch a nested run."""
         if invocation_context.session.id == self._session_id:
             await self._inbox.enter(invocation_context)
         self._nested.begin_run(invocation_context)
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Notes the titles of the tools that the model may call, and adds the steering messages that wait."""
+        """Notes the titles of the tools that the model may call, and adds the waiting steering messages."""
         for name, tool in llm_request.tools_dict.items():
             if (title := declared_title(tool)) is not None:
                 self._titles[name] = title
@@ -93,7 +96,7 @@ class RunPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> None:
-        """Notes that the call begins: for what the tool sends while it runs, and for what it says if it asks first."""
+        """Notes the start of the call, and the text for the user if the call needs an approval."""
         enter_call(tool_context)
         if tool_context.function_call_id and (note := approval_note(tool, tool_args).to_json()):
             self._approvals[tool_context.function_call_id] = note
@@ -102,7 +105,10 @@ class RunPlugin(BasePlugin):
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
-        """Notes the call. ADK calls this also for a call that is cancelled because another one raised."""
+        """Notes the call of a tool that raised.
+
+        ADK also calls this for a call that is cancelled because a parallel call raised.
+        """
         self._nested.end_call(tool_context)
         if isinstance(error, Exception) and tool_context.function_call_id:
             self._raised.add((tool_context.invocation_id, tool_context.function_call_id))
@@ -110,13 +116,16 @@ class RunPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
-        """Notes which state the call wrote: ADK merges the events of parallel calls."""
+        """Notes the state keys that the call wrote: later, ADK merges the events of parallel calls into one."""
         self._nested.end_call(tool_context)
         for key in tool_context.actions.state_delta:
             self._state_writers.setdefault(key, set()).add(tool_context.function_call_id or "")
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
-        """Notes on the event what its cards need. Makes a complete event storable, before ADK stores and yields it."""
+        """Adds titles and approval notes to the event, and makes a complete event storable.
+
+        ADK stores and yields the event afterwards.
+        """
         if (self._titles or self._approvals) and (cards := self._cards(event)):
             event.custom_metadata = {**(event.custom_metadata or {}), CARDS_KEY: cards}
         if event.partial:
@@ -128,8 +137,10 @@ class RunPlugin(BasePlugin):
             await self._take_up_writes(invocation_context)
 
     async def _take_up_writes(self, invocation_context: InvocationContext) -> None:
-        """Stores the state that was written since, before the next call of a model. If it cannot be read, the next step
-        or the next run takes it up."""
+        """Stores the state that the page has written, before the next model call.
+
+        If the writes cannot be read, the next step or the next run applies them.
+        """
         session = invocation_context.session
         if self._writes is None or not self._writes.are_of(session):
             return
@@ -156,15 +167,18 @@ class RunPlugin(BasePlugin):
                 name, call_id = asking.get("name"), asking.get("id")
                 if call_id in self._approvals:
                     approvals[call_id] = self._approvals[call_id]
-                if name in self._titles:  # the call may never have been shown before
+                if name in self._titles:  # the page may not have shown the call before
                     titles[name] = self._titles[name]
         cards: dict[str, dict[str, Any]] = {"titles": titles, "approvals": approvals}
         return {key: notes for key, notes in cards.items() if notes}
 
 
 def with_plugin(runner: Runner, plugin: BasePlugin) -> Runner:
-    """Return a copy of the runner whose plugins begin with this one: the others get the events as it leaves them."""
-    own = copy(runner)
-    own.plugin_manager = copy(runner.plugin_manager)
-    own.plugin_manager.plugins = [plugin, *runner.plugin_manager.plugins]
-    return own
+    """Return a copy of the runner with this plugin before its other plugins.
+
+    The other plugins get the events as this plugin has changed them.
+    """
+    extended = copy(runner)
+    extended.plugin_manager = copy(runner.plugin_manager)
+    extended.plugin_manager.plugins = [plugin, *runner.plugin_manager.plugins]
+    return extended

@@ -1,4 +1,4 @@
-"""Makes an ADK ``Runner`` of an agent or app, with a default ``RunConfig``, and reads the tree of its agents."""
+"""Creates an ADK ``Runner`` for an agent or app, with a default ``RunConfig``, and walks the tree of agents."""
 
 import re
 from collections.abc import Iterator
@@ -18,26 +18,29 @@ from google.adk.utils.model_name_utils import extract_model_name
 from google.adk.workflow import BaseNode, Workflow
 
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
-from stream_protocol.serving.telemetry import somebody_records
+from stream_protocol.serving.telemetry import is_recorded
 from stream_protocol.wire import StreamProtocolError, check_instance
 
 Target: TypeAlias = BaseNode | App | Runner
-"""An agent (or a workflow: any ADK node), an ``App``, or a ``Runner`` with services of the app's own choice."""
+"""An agent (or a workflow: any ADK node), an ``App``, or a ``Runner`` with the app's own services."""
 
 _LIVE_MODEL: Final = re.compile(r"gemini-(?:.*-)?(?:live|native-audio)(?:-.*)?")
 
 TOOL_THREADS: Final = 32
-"""Threads for plain ``def`` tools, of all chats together. With ADK's default of 4, four slow tools stall all."""
+"""Threads for plain ``def`` tools, shared by all chats. With ADK's default of 4, four slow tools block all chats."""
 
 
 _RUN_FOR_EACH: Final = ("_node", "_inner_node")
-"""Attributes in which ADK's parallel workers have the node that they run for each item."""
+"""Attributes in which ADK's parallel workers keep the node that they run for each item."""
 
 _DELEGATED_MODES: Final = frozenset({"task", "single_turn"})
 
 
 def default_run_config() -> RunConfig:
-    """Streams token by token, and runs plain ``def`` tools in threads, since one would block every chat otherwise."""
+    """Return a config that streams token by token, and runs plain ``def`` tools in threads.
+
+    On the event loop, a slow tool would block every chat.
+    """
     return RunConfig(
         streaming_mode=StreamingMode.SSE,
         tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS),
@@ -45,15 +48,16 @@ def default_run_config() -> RunConfig:
 
 
 def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
-    """The config of a run, with the telemetry that costs least, unless the config says which.
+    """Return the config with the cheapest telemetry, unless it sets ``telemetry`` itself.
 
-    Without one ADK reads the environment anew for each chunk of a model, which is a fifth of what a chunk costs. One
-    that is read once says the same. If nobody records, the older conventions do: the newer ones keep each chunk until
-    the model has ended. And the config says what is off, which ADK otherwise looks up elsewhere, several times a chunk.
+    Without ``telemetry``, ADK reads the environment again for each chunk of a model, which takes a fifth of the time
+    per chunk. A ``TelemetryConfig`` that is created once has the same values. If no telemetry is recorded, the older
+    semantic conventions of OpenTelemetry are selected: with the newer ones, ADK keeps each chunk until the model has
+    ended. Each option is set to off explicitly, because ADK would otherwise look it up several times per chunk.
     """
     if run_config.telemetry is not None:
         return run_config
-    if somebody_records():
+    if is_recorded():
         telemetry = TelemetryConfig()
     else:
         telemetry = TelemetryConfig(
@@ -65,9 +69,10 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
 
 
 def as_runner(target: Target, session_service: BaseSessionService | None = None) -> Runner:
-    """Returns a runner for the target. A ``Runner`` stays as it is; others get services in memory, unless one is given.
+    """Return a runner for the target. A ``Runner`` is returned unchanged.
 
-    Raises ``StreamProtocolError`` for another type, and for a ``Runner`` together with a session service.
+    Other targets get services in memory, or ``session_service`` if it is given. Raises ``StreamProtocolError`` for any
+    other type, and for a ``Runner`` together with a session service.
     """
     hint = f"give {target.__name__}.root_agent" if isinstance(target, ModuleType) else ""
     check_instance("target", target, (BaseNode, App, Runner), "an ADK agent, App or Runner", hint=hint)
@@ -83,7 +88,10 @@ def as_runner(target: Target, session_service: BaseSessionService | None = None)
 
 
 def check_session_service(service: object) -> None:
-    """Raises ``InvalidArgumentError`` unless this is a session service or ``None``: a URI needs the class for it."""
+    """Raise ``InvalidArgumentError`` unless this is a session service or ``None``.
+
+    For a URI, the error names the class to use.
+    """
     hint = ""
     if isinstance(service, str):
         scheme, _, rest = service.partition("://")
@@ -109,7 +117,10 @@ def _runner(
 
 
 def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
-    """Makes a runner of this agent with the services and plugins of ``runner``; for its own agent ``runner`` itself."""
+    """Create a runner for this agent with the services and plugins of ``runner``.
+
+    Returns ``runner`` itself for its own agent, and for ``None``.
+    """
     if agent is None or agent is runner.agent:
         return runner
     return Runner(
@@ -123,26 +134,27 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
 
 
 def task_agent_tools(root: BaseNode) -> frozenset[str]:
-    """The tool names under which agents call their task-mode sub-agents.
+    """Return the tool names under which agents call their task-mode sub-agents.
 
     Give them as ``hidden_tools`` to a converter of a live run: such a call gets its result some turns later, in another
     message. ``ChatService`` does this by itself.
     """
     check_instance("root", root, BaseNode, "an agent of ADK")
     parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
-    # Any class of agent may have a mode, as remote agents do; ADK looks for the attribute, too.
+    # Agents of any class may have a mode, for example remote agents, so look for the attribute, as ADK does.
     return frozenset(sub.name for agent in parents for sub in agent.sub_agents if getattr(sub, "mode", None) == "task")
 
 
 def agent_names(root: BaseNode) -> frozenset[str]:
-    """The names of all agents and nodes of the tree."""
+    """Return the names of all agents and nodes in the tree."""
     return frozenset(node.name for node in agent_tree(root))
 
 
 def live_model(root: BaseNode) -> tuple[str, str] | None:
-    """The name of an agent of the tree, and of its model if that can only be talked to in live (bidirectional) runs.
+    """Return the names of an agent and its model, if the model supports only live (bidirectional) runs.
 
-    Neither ADK nor Gemini says so before the first request: the model's name does, by Google's names for such models.
+    Returns ``None`` if no agent has such a model. Neither ADK nor Gemini reports this before the first request, so the
+    model's name is matched.
     """
     for agent in agent_tree(root):
         model = agent.model if isinstance(agent, LlmAgent) else ""
@@ -153,18 +165,18 @@ def live_model(root: BaseNode) -> tuple[str, str] | None:
 
 
 def announces_user_message(root: BaseNode) -> bool:
-    """Return True if ADK yields the user's event before the model speaks.
+    """Return True if ADK yields the user's event before the first event of the model.
 
-    It does not for workflow agents (``SequentialAgent``) and agents of an app's own class.
+    ADK does not yield it for workflow agents (``SequentialAgent``) and agents of an app's own class.
     """
     return isinstance(root, LlmAgent) or not isinstance(root, BaseAgent)
 
 
 def resumed_agent(runner: Runner, author: str) -> str:
-    """The name of the agent that ADK resumes when a call of ``author`` is answered.
+    """Return the name of the agent that ADK resumes when the user answers a call of the agent ``author``.
 
-    That is the root where it finds its way by itself, as a workflow does, or a resumable app. Else it is the caller, or
-    who called it like a function.
+    A workflow and a resumable app resume at the root. Otherwise ADK resumes ``author``, or the agent that delegated to
+    it.
     """
     root = runner.agent
     resumable = runner.resumability_config
@@ -180,7 +192,7 @@ def resumed_agent(runner: Runner, author: str) -> str:
 
 
 def agent_tree(root: BaseNode) -> Iterator[BaseNode]:
-    """Yields the root, and the agents and nodes below it, each once."""
+    """Yield the root, and each agent and node below it once."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:

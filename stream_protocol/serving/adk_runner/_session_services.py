@@ -1,4 +1,4 @@
-"""Makes the ADK session service of a URI, and checks that it answers."""
+"""Creates the ADK session service for a URI, and checks that it works."""
 
 from __future__ import annotations
 
@@ -36,17 +36,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ADK_DATABASES: Final = "google_adk.google.adk.sessions.database_session_service"
-"""The logger of ADK that tells of a database that cannot be used, at each attempt."""
+"""The logger of ADK that reports an unusable database at each attempt."""
 
 PROBE_SECONDS: Final = 10.0
-"""Seconds that a service may take to answer."""
+"""The most seconds that one check of a service may take."""
 
 BETWEEN_PROBES: Final = (0.1, 0.2, 0.4, 0.8)
-"""The pauses between attempts, in seconds. Workers that start together on an empty database all create its tables, and
-only one succeeds. So the others try again."""
+"""The pauses, in seconds, between checks of a service. Workers that start together on an empty database all create its
+tables. Only one succeeds, and the others try again."""
 
 WHILE_FILLED: Final = (1.6, 3.2)
-"""Further pauses while the tables are still empty (ADK raises ``ValueError``): a busy worker fills them late."""
+"""Further pauses, in seconds, while the tables exist and are empty (ADK then raises ``ValueError``). A busy worker may
+fill the tables late."""
 
 
 class _UnknownSchemeError(Exception):
@@ -54,14 +55,14 @@ class _UnknownSchemeError(Exception):
 
 
 class SessionServiceError(Exception):
-    """The service cannot be used. ``str(error)`` is one line, without the URI's password."""
+    """The session service cannot be used. ``str(error)`` is one line, without the URI's password."""
 
 
 def load_session_service(uri: str) -> BaseSessionService:
-    """Makes the service of ``memory://``, ``sqlite:///chat.db``, ``postgresql://user@host/db``, or another ADK scheme.
+    """Creates the session service of a URI, such as ``sqlite:///chat.db`` or ``postgresql://user@host/db``.
 
-    The service is probed first, so that a server whose store does not work does not start. An SQLite file that is not
-    there yet is made for its owner alone. To be called where no event loop runs. Raises ``SessionServiceError``.
+    ADK's other schemes work, too. The service is checked first, so a server whose store does not work does not start. A
+    new SQLite file is readable by its owner alone. Call this where no event loop runs. Raises ``SessionServiceError``.
     """
     if (problem := wrong_form(uri)) is not None:
         raise _refusal(uri, problem)
@@ -70,7 +71,7 @@ def load_session_service(uri: str) -> BaseSessionService:
     try:
         with silenced(ADK_DATABASES):
             asyncio.run(_prepare(address))
-        # A new service: connections belong to the loop that made them.
+        # Create a second service, since connections belong to the loop that opened them.
         return ThreadedReads(partial(_make, address)) if _is_shared_database(address) else _make(address)
     except _UnknownSchemeError as error:
         raise _refusal(uri, unknown_scheme(uri)) from error
@@ -84,7 +85,7 @@ def _refusal(uri: str, reason: str) -> SessionServiceError:
 
 @contextmanager
 def silenced(name: str) -> Iterator[None]:
-    """Keeps this logger silent: what it tells is raised, too."""
+    """Disable the logger with this name in the block: its messages repeat raised errors."""
     logger = logging.getLogger(name)
     was, logger.disabled = logger.disabled, True
     try:
@@ -94,7 +95,7 @@ def silenced(name: str) -> Iterator[None]:
 
 
 def make_private_file(uri: str) -> None:
-    """Make the file of an SQLite store private: see ``make_private_store``. Does nothing for any other URI."""
+    """Make the file of an SQLite store private: see ``make_private_store``. Does nothing for other URIs."""
     if (path := sqlite_file(uri)) is not None:
         make_private_store(path)
 
@@ -122,8 +123,11 @@ async def _prepare(uri: str) -> None:
 
 
 async def _complete_tables(uri: str) -> None:
-    """Write the version of tables that have none, as ADK does in a transaction of its own after it has made them. A
-    worker that dies in between leaves tables with which no other one starts."""
+    """Write the schema version to tables that lack it.
+
+    ADK writes the version in a separate transaction after it has created the tables. If a worker dies between the two,
+    no other worker can start with these tables.
+    """
     from google.adk.sessions import DatabaseSessionService
     from google.adk.sessions.migration._schema_check_utils import LATEST_SCHEMA_VERSION, SCHEMA_VERSION_KEY
     from sqlalchemy import column, insert, select, table
@@ -140,7 +144,7 @@ async def _complete_tables(uri: str) -> None:
                 text = "The session store's tables had no version: a worker died while it made them. It is written now."
                 logger.warning(text)
     except DBAPIError:
-        pass  # there is no such table, or another worker has just done it: the next probe tells
+        pass  # the table does not exist, or another worker has just written the version: the next probe decides
     finally:
         await service.close()
 
@@ -186,6 +190,9 @@ def _make(uri: str) -> BaseSessionService:
 
 
 def _is_shared_database(uri: str) -> bool:
-    """Return True if two services of this URI have the same rows. An SQLite database in memory is the service's own."""
+    """Return True if two services of this URI read the same rows.
+
+    An SQLite database in memory belongs to one service.
+    """
     is_sqlite = urlsplit(uri).scheme.startswith("sqlite")
     return not is_in_memory(uri) if is_sqlite else names_driver(uri)

@@ -1,4 +1,4 @@
-"""URIs of session services: what they mean, and sentences for those that name no usable service."""
+"""Parses URIs of session services, and builds error messages for URIs that name no usable service."""
 
 import re
 import socket
@@ -17,7 +17,7 @@ _FORMS: Final = {
     "mysql": "mysql://user@host/db",
     "agentengine": "agentengine://ID",
 }
-"""The schemes that ADK has session services for, each in a URI."""
+"""The schemes of ADK's session services -> an example URI."""
 
 _DRIVERS: Final = {
     "postgres": "postgresql+asyncpg",
@@ -25,7 +25,7 @@ _DRIVERS: Final = {
     "mysql": "mysql+aiomysql",
     "mariadb": "mariadb+asyncmy",
 }
-"""The usual schemes -> the same with an asynchronous driver, which ADK needs."""
+"""Common schemes -> the same scheme with an asynchronous driver, which ADK needs."""
 
 _ASYNC_DRIVERS: Final = {
     "asyncpg": "'adk-ui-stream[postgres]'",
@@ -38,14 +38,14 @@ _ASYNC_DRIVERS: Final = {
     "oracledb": "'sqlalchemy[asyncio]' oracledb",
     "oracledb_async": "'sqlalchemy[asyncio]' oracledb",
 }
-"""The asynchronous drivers of SQLAlchemy -> what pip installs for them."""
+"""SQLAlchemy's asynchronous drivers -> the packages to install with pip."""
 
 _OTHER_DATABASES: Final = ("mssql", "oracle")
-"""Schemes that are close to another one, and are not meant to be that."""
+"""Schemes of unsupported databases. They resemble a supported scheme, and must not be corrected to it."""
 
 _PORTS: Final = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306}
 _CLASS: Final = re.compile(r"^<class '[^']*'>: ")
-"""SQLAlchemy writes it before the text of some errors."""
+"""The class name that SQLAlchemy puts before the text of some errors."""
 
 _UNKNOWN_OPTION: Final = re.compile(r"unexpected keyword argument '([^']*)'")
 
@@ -53,18 +53,18 @@ _SQLITE_BEGINNING: Final = b"SQLite format 3\0"
 
 
 def with_driver(uri: str) -> str:
-    """Return the URI with the asynchronous driver that ADK needs, if it names a database without one."""
+    """Return the URI with the asynchronous driver that ADK needs, if the URI names a database without a driver."""
     scheme, separator, rest = uri.partition(":")
     return f"{_DRIVERS.get(scheme.lower(), scheme)}{separator}{rest}"
 
 
 def names_driver(uri: str) -> bool:
-    """Return True if the URI names a driver of SQLAlchemy, which is an extra."""
+    """Return True if the URI names a driver of SQLAlchemy, which is an optional dependency."""
     return "+" in urlsplit(uri).scheme
 
 
 def is_in_memory(uri: str) -> bool:
-    """Return True if processes share nothing in the store of this URI: ``memory://``, or SQLite without a file."""
+    """Return True if each process has its own store under this URI: ``memory://``, or SQLite without a file."""
     address = urlsplit(uri)
     if not address.scheme.startswith("sqlite"):
         return address.scheme == "memory"
@@ -72,7 +72,7 @@ def is_in_memory(uri: str) -> bool:
 
 
 def sqlite_file(uri: str) -> str | None:
-    """Return the path of the SQLite store that the URI names; ``None`` if it does not name a file."""
+    """Return the path of the SQLite file in the URI; ``None`` if the URI names no file."""
     address = urlsplit(uri)
     if address.scheme.partition("+")[0] != "sqlite" or is_in_memory(uri):
         return None
@@ -80,20 +80,20 @@ def sqlite_file(uri: str) -> str | None:
 
 
 def without_password(uri: str) -> str:
-    """The URI without its user, password and query."""
+    """Return the URI without user, password and query."""
     scheme, separator, rest = uri.partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}".partition("?")[0]
 
 
 def wrong_form(uri: str) -> str | None:
-    """Return a sentence for a URI that names no store, or not the one that was meant; ``None`` for any other."""
+    """Return an error message for a URI that names no store or is probably mistyped; ``None`` for a correct URI."""
     if not uri.strip():
         return f"it is empty: write {_any_form()}"
     try:
         address = urlsplit(uri)
     except ValueError as error:
         return f"it is not a URI ({error}): write {_any_form()}"
-    if len(address.scheme) < 2:  # no scheme, or the drive of Windows
+    if len(address.scheme) < 2:  # no scheme, or a drive letter of Windows
         return _no_uri(uri)
     backend, _, driver = address.scheme.partition("+")
     if backend != "sqlite":
@@ -106,7 +106,7 @@ def wrong_form(uri: str) -> str | None:
 
 
 def unknown_scheme(uri: str) -> str:
-    """Return a sentence for a URI whose scheme ADK has no session service for."""
+    """Return an error message for a URI with a scheme for which ADK has no session service."""
     scheme = urlsplit(uri).scheme
     text = f"ADK has no session service for {scheme}"
     if scheme == "file":
@@ -120,7 +120,7 @@ def unknown_scheme(uri: str) -> str:
 
 
 def failure(uri: str, error: Exception) -> str:
-    """Return a sentence for what the store, or the library of its driver, has raised."""
+    """Return an error message for an exception of the store or its driver."""
     address = urlsplit(uri)
     backend, _, driver = address.scheme.partition("+")
     causes = [*_causes(error)]
@@ -171,7 +171,7 @@ def _has_valid_port(address: SplitResult) -> bool:
 
 
 def _no_uri(text: str) -> str:
-    """For a text without a scheme: the name of a kind of store, or the path of a file."""
+    """Return an error message for a text without a scheme: the name of a kind of store, or the path of a file."""
     name = text.strip(":/").lower()
     form = _FORMS.get(_DRIVERS.get(name, name).partition("+")[0])
     if form is not None:
@@ -180,7 +180,7 @@ def _no_uri(text: str) -> str:
 
 
 def _sqlite_offer(path: str) -> str:
-    """Offer the URI of an SQLite file, if it can be opened."""
+    """Return a sentence with the URI for an SQLite file, if the file can be opened; otherwise with an example."""
     file = Path(path).expanduser()
     if _wrong_file(str(file)) is None:
         return f" Did you mean `sqlite:///{file}`?"
@@ -188,7 +188,7 @@ def _sqlite_offer(path: str) -> str:
 
 
 def _wrong_file(path: str | None) -> str | None:
-    """Return a sentence for a path where there can be no SQLite store; ``None`` if it can be opened."""
+    """Return an error message for a path that cannot be an SQLite store; ``None`` if it can."""
     file = Path(path or "")
     try:
         if path is None or (file.is_file() and file.stat().st_size == 0):

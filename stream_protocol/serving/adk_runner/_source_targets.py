@@ -1,4 +1,7 @@
-"""Finds the agents that Python files define by reading their source. Code that nobody named does not run for advice."""
+"""Finds the agents that Python files define, by parsing the source.
+
+Suggestions must not run code that the user did not name.
+"""
 
 import ast
 import importlib
@@ -22,33 +25,34 @@ TARGETS: Final = (BaseNode, App, Runner)
 """The classes of targets."""
 
 AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
-"""For ``adk web``, a folder with one of these is an agent. So is a package with ``root_agent`` in ``__init__.py``."""
+"""Files that make a folder an agent for ``adk web``. A package with ``root_agent`` in ``__init__.py`` is also an
+agent."""
 
 USUAL_NAMES: Final = ("root_agent", "app")
-"""The names under which ADK looks for an agent and for an App."""
+"""The names under which ADK looks for an agent and for an ``App``."""
 
 FOLDER_NAME: Final = re.compile(r"(?!user$)[A-Za-z][A-Za-z0-9_]*")
-"""The names of folders that ADK loads as an agent, and takes as the name of an app."""
+"""The folder names that ADK accepts as an agent and as the name of an app."""
 
 _IGNORED: Final = frozenset({"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv"})
 _MAX_FOLDERS: Final = 300
-"""Folders, and files, that are looked at for one piece of advice."""
+"""The most folders, and the most files, that are searched for one suggestion."""
 
 _BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 _PLAIN_VALUES: Final = (ast.Constant, ast.Dict, ast.List, ast.Set, ast.Tuple, ast.Lambda, ast.JoinedStr, ast.ListComp)
 
 Binding = ast.expr | ast.stmt | str
-"""The value of a name, its definition, or the dotted name of what is imported."""
+"""The value of a name, its definition, or the dotted name of an imported object."""
 
 
 class SourceError(ValueError):
-    """The file cannot be imported. ``str(error)`` says why."""
+    """The file cannot be imported. ``str(error)`` is the reason."""
 
 
 def source_targets(file: Path, root: Path) -> dict[str, type]:
-    """Return the names in a Python file that would be targets, each with its kind: one of ``TARGETS``.
+    """Return the names in a Python file that would be targets, each with its class: one of ``TARGETS``.
 
-    ``root_agent`` comes first, then ``app``. A file that cannot be imported has none.
+    ``root_agent`` comes first, then ``app``. The result is empty for a file that cannot be imported.
     ``root``: the folder from which its modules are imported.
     """
     try:
@@ -64,7 +68,7 @@ def read_targets(file: Path, root: Path) -> dict[str, type]:
 
 
 def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
-    """Read a file. ``importing``: the files that import it, to end in a circle."""
+    """Parse a file. ``importing``: the files that import this file, to detect circular imports."""
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(file.read_bytes(), file)
@@ -80,7 +84,7 @@ def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
 
 
 def is_agent_folder(folder: Path) -> bool:
-    """Return True for a folder that would be loaded as an agent, as far as its source says."""
+    """Return True if ADK would load the folder as an agent. Only the source is checked."""
     if not FOLDER_NAME.fullmatch(folder.name) or other_module(folder.name, folder) is not None:
         return False
     for file in (folder / "__init__.py", folder / "agent.py"):
@@ -95,7 +99,7 @@ def is_agent_folder(folder: Path) -> bool:
 
 
 def other_module(name: str, place: Path) -> str | None:
-    """Return the place of a module that Python has loaded under this name, if it is not this file or folder."""
+    """Return the path of a loaded Python module with this name, if it is not in ``place``; ``None`` otherwise."""
     module = sys.modules.get(name)
     if module is None:
         return None
@@ -104,14 +108,14 @@ def other_module(name: str, place: Path) -> str | None:
 
 
 def agent_folders(folder: Path) -> list[Path]:
-    """Return the folders in this one, at most three levels below it, that look like agents. Some may be broken."""
+    """Return the folders below this folder, down to three levels, that look like agents. Some of them may not load."""
     return [path for path in _folders(folder, levels=3) if _looks_like_agent(path)]
 
 
 def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
-    """Return the targets, as ``module:attribute``, of the Python files in this working directory and its packages.
+    """Return the targets of the Python files in this working directory and its packages, as ``module:attribute``.
 
-    ``of_agents``: also those in folders that are agents themselves.
+    ``of_agents``: also search packages that are agent folders.
     """
     packages = [path for path in _folders(folder, levels=1) if of_agents or not _looks_like_agent(path)]
     files = (file for path in (folder, *packages) for file in sorted(path.glob("*.py")))
@@ -124,7 +128,7 @@ def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
 
 
 def module_name(file: Path, root: Path) -> str | None:
-    """Return the name by which Python imports the file from this folder; ``None`` if it cannot."""
+    """Return the name by which Python imports the file from the folder ``root``; ``None`` if it cannot."""
     try:
         parts = file.resolve().relative_to(root.resolve()).with_suffix("").parts
     except ValueError:
@@ -138,7 +142,10 @@ def module_name(file: Path, root: Path) -> str | None:
 
 
 def source_of(module: str, root: Path) -> Path | None:
-    """Return the file of a module, in this folder or installed, without importing it; ``None`` if there is none."""
+    """Return the file of a module, without importing it; ``None`` if it does not exist.
+
+    The module is in the folder ``root`` or installed.
+    """
     first, *others = module.split(".")
     places = [root / first]
     try:
@@ -157,7 +164,7 @@ def source_of(module: str, root: Path) -> Path | None:
 
 
 def _files_of_module(path: Path) -> tuple[Path, Path]:
-    """Return where the module of this path is: in a file, or in a package."""
+    """Return the two possible files of a module: ``NAME.py``, and ``NAME/__init__.py``."""
     return path.with_name(f"{path.name}.py"), path / "__init__.py"
 
 
@@ -189,7 +196,7 @@ def _is_agent_config(file: Path) -> bool:
 
 
 def _imported_modules(tree: ast.Module) -> Iterator[str]:
-    """The modules without which the file cannot be imported; relative ones begin with dots."""
+    """Yield the modules that the file imports at its top level. Relative imports begin with dots."""
     for statement in tree.body:
         if isinstance(statement, ast.Import):
             yield from (alias.name for alias in statement.names)
@@ -206,7 +213,7 @@ def _is_installed(module: str, file: Path, root: Path) -> bool:
         return True
     try:
         return not level and find_spec(first) is not None
-    except (ImportError, ValueError):  # a module without a specification is loaded
+    except (ImportError, ValueError):  # a loaded module may have no `__spec__`
         return first in sys.modules
 
 
@@ -222,7 +229,7 @@ class _Scope:
             self._read(statement)
 
     def targets(self) -> dict[str, type]:
-        """Return the targets by name, in the order of the source. Of those that it imports only the usual names."""
+        """Return the targets by name, in the order of the source. An imported target counts only under a usual name."""
         own = [name for name, binding in self._bindings.items() if not isinstance(binding, str) or name in USUAL_NAMES]
         kinds = {name: self.kind(name) for name in own}
         return {name: kind for name, kind in kinds.items() if kind is not None}
@@ -247,7 +254,10 @@ class _Scope:
                     self._bindings.pop(target.id if isinstance(target, ast.Name) else "", None)
 
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
-        """The kind of target that the name is. If the source does not tell, ``root_agent`` counts as one."""
+        """Return the class of the target with this name; ``None`` if the name is not a target.
+
+        A ``root_agent`` counts as an agent if the source does not show its class.
+        """
         binding = self._bindings.get(name)
         match binding:
             case ast.Call(func=function) if (made := self._class_of(function)) is not None:
@@ -264,7 +274,7 @@ class _Scope:
         return BaseNode if name == "root_agent" and is_open else None
 
     def _own_file(self, dotted: str) -> Path | None:
-        """Return the file of the module from which this name is imported, unless it is an installed one."""
+        """Return the file in the app from which this dotted name is imported; ``None`` for an installed module."""
         module = dotted.rpartition(".")[0]
         name = module.lstrip(".")
         level = len(module) - len(name)
@@ -273,7 +283,10 @@ class _Scope:
         return next((file.resolve() for file in files if file.is_file()), None)
 
     def _class_of(self, function: ast.expr) -> object:
-        """The class that the expression names: an ADK class or a definition in this file; ``None`` if unknown."""
+        """Return the class that the expression names; ``None`` if unknown.
+
+        The class is an ADK class, or a class definition in this file.
+        """
         match function:
             case ast.Name(id=name):
                 binding = self._bindings.get(name)
@@ -294,7 +307,10 @@ class _Scope:
 
 
 def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
-    """The statements of a module, also those in ``if``, ``try`` and ``with``; not those of functions and classes."""
+    """Yield the statements of a module, including those in ``if``, ``try`` and ``with``.
+
+    Bodies of functions and classes are left out.
+    """
     for node in body:
         if isinstance(node, ast.stmt):
             yield node
@@ -304,7 +320,10 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
 
 
 def _adk_object(dotted: str) -> Any:
-    """Return the object of this name in ADK, which is imported anyway; ``None`` for other names."""
+    """Return the ADK object with this dotted name; ``None`` for other names.
+
+    Importing a module of ADK is safe, because ADK is loaded anyway.
+    """
     module, _, attribute = dotted.rpartition(".")
     if not module.startswith("google.adk"):
         return None
@@ -315,7 +334,7 @@ def _adk_object(dotted: str) -> Any:
 
 
 def _is_complete(call: ast.Call, made: object) -> bool:
-    """Return True if the call gives all that the class requires, and an agent a name that ADK takes."""
+    """Return True if the call passes all required arguments, and a valid name for an agent."""
     given = {keyword.arg: keyword.value for keyword in call.keywords}
     if not isinstance(made, type) or issubclass(made, Runner) or None in given:
         return True

@@ -1,6 +1,7 @@
-"""``SteeringInbox``: the steering messages of one run, from when they are accepted until a model call reads them.
+"""``SteeringInbox``: the steering messages of one run, from their acceptance until a model call reads them.
 
-Only the run's own worker appends to its session: see ``docs/decisions/steering.md``. So every message comes here first.
+Only the worker of the run appends to its session: see ``docs/decisions/steering.md``. So every message goes through the
+inbox.
 """
 
 from __future__ import annotations
@@ -31,26 +32,29 @@ MAX_WAITING: Final = 16
 """The most messages that wait for a run: a user types a few between two model calls."""
 
 Refusal: TypeAlias = Literal["finished", "aborted", "left"]
-"""``finished``: the run takes in no more. ``aborted``: it is being stopped. ``left``: another worker is to go on with
-it."""
+"""``finished``: the run takes no more messages. ``aborted``: the run is being stopped. ``left``: another worker is
+going to continue the run."""
 
 Receipt: TypeAlias = Literal["delivered", "full"] | Refusal
-"""``delivered``: the session has the message. ``full``: too many wait."""
+"""``delivered``: the message is in the session. ``full``: too many messages wait."""
 
 
 class SteeringInbox:
-    """Keeps the messages that wait for the run, and stores each of them twice: accepted, then taken in."""
+    """Keeps the waiting messages of the run.
+
+    Each message is stored twice: when it is accepted, and when a model call reads it.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[str, AcceptedMessage] = {}
         self._delivered: set[str] = set()
-        """The ids of all messages that this run has accepted or taken in."""
+        """The ids of all messages that this run has accepted or read."""
         self._again: defaultdict[str, list[Event]] = defaultdict(list)
-        """Model call -> the events with the messages that it has read in an earlier execution of the run."""
+        """Model call -> events with the messages that it read in an earlier execution of the run."""
         self._calls = Counter[str]()
-        """Agent and branch -> how many model calls have begun."""
+        """Agent and branch -> the number of started model calls."""
         self._invocation: InvocationContext | None = None
-        """Of the run that goes on: it has the session to which ADK appends."""
+        """The invocation of the run while ADK appends to its session."""
         self._storing = asyncio.Lock()
         self._changed = asyncio.Condition()
         self._refusal: Refusal | None = None
@@ -60,9 +64,11 @@ class SteeringInbox:
     def begin(
         self, waiting: Iterable[AcceptedMessage], *, delivered: Iterable[str] = (), taken_in: Iterable[Event] = ()
     ) -> None:
-        """Called before the run. ``waiting``: messages that wait in the session. ``delivered``: the ids of those that
-        earlier runs have taken in. ``taken_in``: events with messages, which an earlier execution of this run has
-        stored."""
+        """Adds the messages of earlier runs and executions. Call it before the run starts.
+
+        ``waiting``: messages that wait in the session. ``delivered``: the ids of messages that earlier runs have read.
+        ``taken_in``: events with messages that an earlier execution of this run has read and stored.
+        """
         self._delivered.update(delivered)
         for event in taken_in:
             if (steering := TakenInMessage.of(event)) is not None:
@@ -77,22 +83,22 @@ class SteeringInbox:
         return tuple(self._waiting.values())
 
     async def enter(self, invocation: InvocationContext) -> None:
-        """ADK begins to append to the invocation's session."""
+        """Called when ADK starts to append to the invocation's session."""
         async with self._changed:
             self._invocation = invocation
             self._changed.notify_all()
 
     async def leave(self) -> None:
-        """ADK appends no more to that session. Waits for a message that is being stored."""
+        """Called when ADK appends no more to the invocation's session. Waits for a message that is being stored."""
         async with self._storing:
             self._invocation = None
 
     def refuse(self, refusal: Refusal) -> None:
-        """Accepts no more messages, for this reason. The first reason counts."""
+        """Refuses all further messages for this reason. The first reason counts."""
         self._refusal = self._refusal or refusal
 
     async def close(self) -> tuple[AcceptedMessage, ...]:
-        """Takes no more messages. Returns those that wait."""
+        """Refuses all further messages, and returns those that no model call has read."""
         self.refuse("finished")
         async with self._changed:
             self._closed = True
@@ -101,8 +107,10 @@ class SteeringInbox:
             return self.waiting
 
     async def receive(self, message: UIMessage) -> Receipt:
-        """Stores a message as accepted, once, and keeps it for the next model call. It is stored to the end even if the
-        request that brought it is cancelled."""
+        """Stores a message as accepted, once, and keeps it for the next model call.
+
+        The message is stored even if the request that brought it is cancelled meanwhile.
+        """
         return await asyncio.shield(self._tasks.start(self._receive(message)))
 
     async def _receive(self, message: UIMessage) -> Receipt:
@@ -124,25 +132,25 @@ class SteeringInbox:
             return "delivered"
 
     async def wait_until_taken_in(self, message_id: str) -> bool:
-        """Waits until a model call reads the message. Returns ``False`` if the run ends before."""
+        """Waits until a model call reads the message. Returns ``False`` if the run ends first."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._closed or message_id not in self._waiting)
         return message_id in self._delivered and message_id not in self._waiting
 
     async def take_in(self, context: CallbackContext, request: LlmRequest) -> None:
-        """Adds the messages that wait to the request of a model call, stores them, and writes them to the response."""
-        invocation = context._invocation_context  # noqa: SLF001 - the public one has a copy of the session
-        own = self._invocation
-        if own is None or invocation.session.id != own.session.id:
-            return  # of an agent inside an `AgentTool`, which has a session of its own
-        speaker = f"{context.agent_name}/{invocation.branch or ''}"
-        self._calls[speaker] += 1
-        call = f"{speaker}/{self._calls[speaker]}"
+        """Adds the waiting messages to the request of a model call, and to the session and the response."""
+        invocation = context._invocation_context  # noqa: SLF001 - the public attribute has a copy of the session
+        run = self._invocation
+        if run is None or invocation.session.id != run.session.id:
+            return  # the model call of an agent inside an `AgentTool`, which has its own session
+        agent = f"{context.agent_name}/{invocation.branch or ''}"
+        self._calls[agent] += 1
+        call = f"{agent}/{self._calls[agent]}"
         begun = self._calls.total()
         async with self._storing:
             for event in self._again.pop(call, ()):
                 await self._take_in(invocation, request, event.content, TakenInMessage.of(event))
-            for message in [one for one in self.waiting if one.model_calls < begun]:
+            for message in [each for each in self.waiting if each.model_calls < begun]:
                 content = await self._seen_by_plugins(invocation, steering_content(message.message))
                 await self._take_in(invocation, request, content, TakenInMessage(id=message.id, model_call=call))
                 del self._waiting[message.id]
@@ -150,7 +158,7 @@ class SteeringInbox:
             self._changed.notify_all()
 
     async def _seen_by_plugins(self, invocation: InvocationContext, content: types.Content) -> types.Content:
-        """The content as the app's plugins leave it: ADK shows them each message of the user."""
+        """Return the content as the app's plugins change it: ADK passes each user message to them."""
         changed = await invocation.plugin_manager.run_on_user_message_callback(
             user_message=content, invocation_context=invocation
         )

@@ -1,6 +1,6 @@
-"""Sentences for a name that is not a target: what is wrong with it, and which names here are targets.
+"""Error messages for a name that is not a target, with suggestions of valid targets.
 
-Each suggestion exists, and would be loaded as far as its source says.
+Each suggested target exists, and by its source it can be loaded.
 """
 
 import inspect
@@ -35,14 +35,15 @@ _KINDS: Final = "an agent, App or Runner"
 _FORMS: Final = "Name the folder of an agent, or an attribute of a module, such as my_package.agent:root_agent."
 
 _LISTED: Final = 10
-"""The most names that are listed."""
+"""The most names in a list."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """``text``: what is wrong. ``example``: a target to name instead, if ``text`` does not offer one.
+    """The error message for a wrong name.
 
-    ``can_be_mended``: a change of the agent's files can make the name a target.
+    ``text``: the problem. ``example``: a target to name instead, unless ``text`` suggests one.
+    ``can_be_mended``: True if a change of the agent's files can make the name a target.
     """
 
     text: str
@@ -51,7 +52,7 @@ class Advice:
 
 
 def not_a_folder(name: str) -> Advice:
-    """For a name without a colon that is not a folder."""
+    """Return advice for a name without a colon that is not a folder."""
     if not name:
         return _nothing_there("the name is empty", name)
     path = Path(name)
@@ -65,7 +66,7 @@ def not_a_folder(name: str) -> Advice:
 
 
 def not_a_module(name: str) -> Advice:
-    """For ``module:attribute`` where there is no such module."""
+    """Return advice for ``module:attribute`` if the module does not exist."""
     module, _, attribute = name.partition(":")
     if not module:
         return _nothing_there("it names no module", module)
@@ -85,7 +86,7 @@ def not_a_module(name: str) -> Advice:
 
 
 def no_attribute(name: str, owner: object) -> Advice:
-    """For ``module:attribute`` where the module, or the object ``owner`` in it, has no such attribute."""
+    """Return advice for ``module:attribute`` if the module, or the object ``owner`` in it, has no such attribute."""
     module, _, path = name.partition(":")
     outer, _, missing = path.rpartition(".")
     label = f"`{outer}` in module `{module}`" if outer else f"module `{module}`"
@@ -98,7 +99,10 @@ def no_attribute(name: str, owner: object) -> Advice:
 
 
 def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
-    """For ``module:attribute`` that is something else, or a function that has ``returned`` something else."""
+    """Return advice for ``module:attribute`` if its value is not a target.
+
+    ``returned``: True if the attribute is a function, and ``value`` its result.
+    """
     module = name.partition(":")[0]
     others = [f"{module}:{each}" for each in _targets_in(sys.modules[module]) if f"{module}:{each}" != name]
     text = f"it returned {_kind(value)}" if returned else f"it is {_kind(value)}".replace("a value of", "of")
@@ -110,7 +114,7 @@ def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
 
 
 def not_an_agent(name: str, folder: Path) -> Advice:
-    """For a folder that ADK does not load, or in which it finds no agent."""
+    """Return advice for a folder that ADK does not load, or in which it finds no agent."""
     own = [file for file in (*AGENT_FILES, "__init__.py") if (folder / file).is_file()]
     inner = agent_folders(folder)
     if inner and not {*own} & {*AGENT_FILES}:
@@ -131,7 +135,7 @@ def not_an_agent(name: str, folder: Path) -> Advice:
 
 
 def _no_root_agent(name: str, folder: Path, file: str) -> Advice:
-    """For a folder whose modules are loaded, and have no usable agent."""
+    """Return advice for a folder whose modules are loaded and define no usable agent."""
     loaded = [sys.modules.get(module) for module in (f"{folder.name}.agent", folder.name)]
     modules = [module for module in loaded if module is not None]
     for module in modules:
@@ -165,7 +169,7 @@ def _has_agents(name: str, folder: Path, inner: Sequence[Path]) -> Advice:
 
 
 def _is_file(file: Path) -> Advice:
-    """For a file that is named in place of a folder or a module."""
+    """Return advice for the name of a file."""
     if file.name in (*AGENT_FILES, "__init__.py", ".env") and _is_agent_path(file.parent):
         return Advice(f"it is a file; the target is its folder.{_did_you_mean([str(file.parent)])}")
     if file.suffix != ".py":
@@ -182,7 +186,7 @@ def _is_file(file: Path) -> Advice:
 
 
 def _meant_by_dots(name: str) -> list[str]:
-    """The targets that a name without a colon may mean: ``module.attribute``, or a module."""
+    """Return the targets that a name without a colon may mean: ``module.attribute``, or a module."""
     module, _, attribute = name.rpartition(".")
     if module and (file := source_of(module, Path())) is not None and attribute in source_targets(file, Path()):
         return [f"{module}:{attribute}"]
@@ -194,7 +198,10 @@ def _meant_by_dots(name: str) -> list[str]:
 
 
 def _nothing_there(text: str, name: str) -> Advice:
-    """For a name that means nothing here. It offers the agents of the folder in which the name would be."""
+    """Return advice for a name for which no file or module exists.
+
+    The advice suggests agents near the name's folder.
+    """
     path = Path(name)
     parent = path.parent if path.parent.is_dir() else Path()
     if parent != Path() and _is_agent_path(parent):
@@ -212,23 +219,23 @@ def _is_agent_path(folder: Path) -> bool:
 
 
 def _targets_in(owner: object) -> list[str]:
-    """The names of the attributes that are targets."""
+    """Return the names of the attributes that are targets."""
     return [name for name, value in getattr(owner, "__dict__", {}).items() if isinstance(value, TARGETS)]
 
 
 def _targets_of(file: Path) -> list[str]:
-    """The targets in a Python file, as they are named from the working directory."""
+    """Return the targets in a Python file, named from the working directory."""
     module = module_name(file, Path())
     return [f"{module}:{name}" for name in source_targets(file, Path())] if module is not None else []
 
 
 def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
-    """The targets, those with this attribute first."""
+    """Return the targets, sorted so that those with this attribute come first."""
     return sorted(targets, key=lambda target: target.partition(":")[2] != attribute)
 
 
 def _below(module: str, attribute: str) -> list[str]:
-    """The targets of a package: its folder, or those of the module ``agent`` in it."""
+    """Return the targets of a package: its folder, or the targets in its module ``agent``."""
     folder = Path(*module.split("."))
     if _is_agent_path(folder):
         return [str(folder)]

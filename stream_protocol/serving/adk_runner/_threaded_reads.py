@@ -1,9 +1,9 @@
-"""Reads of a session store in a thread, with an event loop of their own.
+"""Reads a session store in a thread with its own event loop.
 
-ADK makes events and sessions of the rows on the event loop that asks for them. 5,000 events of a chat, or 5,000 chats
-of a user, hold the loop for about 200 ms (ADK 2.13), and every other chat with it. Objects that are read are new and
-the caller's own, so a thread may make them. Writes are different: ``append_event`` changes the session that the run
-has.
+ADK converts rows to events and sessions on the event loop of the caller. 5,000 events of a chat, or 5,000 chats of a
+user, block that loop for about 200 ms (ADK 2.13), and with it every other chat. Objects that a read returns are new and
+belong to the caller, so a thread may create them. Writes stay on the caller's loop: ``append_event`` changes the
+session object of the run.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ class Closable(Protocol):
 
 
 class ThreadedReads(DelegatingSessions):
-    """A session service whose sessions are read by a second service, in a thread.
+    """A session service that reads sessions through a second service, in a thread.
 
-    ``make``: makes a service of the store. Both see the same sessions: no store in the memory of one service will do.
+    ``make``: creates a service for the store. Both services must see the same sessions, so a store in the memory of one
+    service does not work.
     """
 
     def __init__(self, make: Callable[[], BaseSessionService]) -> None:
@@ -45,14 +46,14 @@ class ThreadedReads(DelegatingSessions):
         super().__init__(self.service)
 
         self.reader = make()
-        """The service that reads, in the thread alone."""
+        """The service that reads. Only the thread uses it."""
 
         self._thread: tuple[threading.Thread, asyncio.AbstractEventLoop] | None = None
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Reads a session; ``None`` if there is none."""
+        """Reads a session; ``None`` if it does not exist."""
         return await self._read(
             self.reader.get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
         )
@@ -86,17 +87,17 @@ DELETING_MODULES: Final = (
     "google.adk.sessions.database_session_service",
     "google.adk.sessions.sqlite_session_service",
 )
-"""The modules of ADK in which to delete a session that is not there is one statement, and no error."""
+"""Modules of ADK session services that delete a session in one statement, without an error if it does not exist."""
 
 NO_CHAT: Final = "readyz/nothing"
-"""The id of no chat: it has a slash."""
+"""An id that no chat has, because it contains a slash."""
 
 
 async def check_writable(sessions: BaseSessionService, app_name: str) -> None:
-    """Raises the store's error if it cannot be written to: a standby, or a file that is read-only.
+    """Raise the store's error if it cannot be written to, for example a standby or a read-only file.
 
-    Only the databases of ADK's own session services are asked. A service of the app may do anything at a deletion, and
-    one at a remote API takes it for an error.
+    Only the databases of ADK's own session services are checked, by deleting a session that does not exist. An app's
+    service may react to that in any way, and services of a remote API raise an error.
     """
     service = sessions.service if isinstance(sessions, ThreadedReads) else sessions
     if type(service).delete_session.__module__ in DELETING_MODULES:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 
+from stream_protocol.adk import is_user_event
 from stream_protocol.serving.adk_runner import MemorySessionService, agent_names
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
 from stream_protocol.session import Transcript, completing_events, restore_client_history
+from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -95,7 +97,8 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
 class Completion:
     """Stores the output that the page has and ADK has not stored, and the interruption of the run if there was one.
 
-    ``before``: the session when the run began. ``agent``: the name of its root agent.
+    ``before``: the session when the run began. ``agent``: the name of its root agent. ``idempotency_key``: of the run's
+    request.
     ``holds_lease``: returns True if the run still has the chat. It is called after the session was read. Events that
     another worker stores from then on make this session outdated, and the store refuses to append to it.
     """
@@ -108,6 +111,7 @@ class Completion:
         outcome: Ending,
         *,
         agent: str,
+        idempotency_key: str,
         holds_lease: Callable[[], Awaitable[bool]],
     ) -> None:
         self._runner = runner
@@ -115,6 +119,7 @@ class Completion:
         self._output = output
         self._outcome: Ending = outcome
         self._agent = agent
+        self._idempotency_key = idempotency_key
         self._holds_lease = holds_lease
         self._events: list[Event] | None = None
         """The events to store. They are made once, so that a second attempt knows what the first one has stored."""
@@ -122,7 +127,7 @@ class Completion:
     async def store(self) -> None:
         """Stores it. Can be called again after a failure: nothing is stored twice."""
         session = await find_session(self._runner, self._before.user_id, self._before.id)
-        if session is None or not await self._holds_lease():
+        if session is None or not await self._holds_lease() or self._is_overtaken(session.events):
             return
         if self._events is None:
             self._events = await run_off_loop(lambda: self._missing(session.events), events=session.events)
@@ -130,6 +135,14 @@ class Completion:
         for event in self._events:
             if event.id not in stored:
                 await self._runner.session_service.append_event(session, event)
+
+    def _is_overtaken(self, events: Sequence[Event]) -> bool:
+        """Return True if a later request has stored something. A fail-over of the run log can forget the lease of this
+        run, and this worker learns of that at its next renewal."""
+        return any(
+            is_user_event(event) and EventMetadata.of(event).idempotency_key not in (None, self._idempotency_key)
+            for event in events[len(self._before.events) :]
+        )
 
     def _missing(self, events: Sequence[Event]) -> list[Event]:
         return completing_events(

@@ -83,7 +83,7 @@ class RunRecord:
     refusal: str | None = None
     """Why the run cannot be executed again, in a sentence for the page; ``None`` if it can."""
     words: list[dict[str, Any]] | None = None
-    """Texts and files of the user's message: see ``recorded_words``. ``None`` for answers."""
+    """Texts and files of the user's message: see ``record_content``. ``None`` for answers."""
     trace: str | None = None
     """The span of the first execution, as the header ``traceparent`` names it; ``None`` if nobody traces."""
     deployment: dict[str, str] | None = None
@@ -206,7 +206,10 @@ class Engine(Protocol):
         """
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
-        """Keeps what is known of one execution. Does nothing if nothing is kept of the run any more."""
+        """Keeps the state of one execution. Does nothing if nothing is kept of the run any more.
+
+        An end stays, whatever live state is marked later: another worker may stop a run whose own worker leaves it.
+        """
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
         """The deployment's runs that have not ended and are not executed by this process; ``chat`` (user id, chat id):

@@ -125,9 +125,11 @@ class LocalRuns:
             _ = self._tasks.start(self._mark(local, "left"))
 
     async def aclose(self) -> None:
-        """Tells the engine no more."""
+        """Tells the engine no more. Calls of the engine that have begun get ``ServiceTimes.engine`` seconds."""
         self._closed.set()
-        tasks = [*self._tasks]
+        if not (tasks := [*self._tasks]):
+            return
+        await asyncio.wait(tasks, timeout=self._times.engine)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -144,9 +146,9 @@ class LocalRuns:
             del self._local[record.id]
             local.is_over.set()
             if run.was_left:
-                await asyncio.shield(self._mark(local, "left"))
+                await asyncio.shield(self._tasks.start(self._mark(local, "left")))
             elif local.is_kept or run.log.closed:
-                await asyncio.shield(self.forget(record, has_ended=True))
+                await asyncio.shield(self._tasks.start(self.forget(record, has_ended=True)))
             else:  # the request is refused, and the engine may have the record all the same
                 _ = self._tasks.start(self._until_done(record, partial(self._forget_refused, local)))
 

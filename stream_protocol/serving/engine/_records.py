@@ -20,9 +20,9 @@ from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
     Transcript,
+    content_from_record,
     plan,
-    recorded_words,
-    words_from_record,
+    record_content,
 )
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 
@@ -61,7 +61,7 @@ def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
         state_delta=to_jsonable_python({**job.page_state, **job.overrides.state_delta}, fallback=str),
         artifact_base=job.overrides.artifact_base,
         refusal=OVERRIDDEN_TEXT if _is_overridden(job.overrides) else None,
-        words=recorded_words(job.request_plan.texts_and_files) if isinstance(job.request_plan, NewUserTurn) else None,
+        words=record_content(job.request_plan.texts_and_files) if isinstance(job.request_plan, NewUserTurn) else None,
         trace=traceparent(run.observer.span_context),
         deployment=asdict(deployment),
     )
@@ -112,7 +112,7 @@ def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tu
         resumed_agent=partial(resumed_agent, runner),
         chat_was_busy=record.chat_was_busy,
         known_key=record.idempotency_key,
-        said=None if record.words is None else words_from_record(record.words, request.target, events),
+        texts_and_files=None if record.words is None else content_from_record(record.words, request.target, events),
     )
     return request, request_plan
 

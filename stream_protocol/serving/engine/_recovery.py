@@ -22,7 +22,7 @@ from stream_protocol.serving.engine._shown import (
     unfinished_text,
 )
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
-from stream_protocol.session import for_page_alone
+from stream_protocol.session import for_client_only
 from stream_protocol.stream import RunLimitError
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ async def _ending(
     unfinished = unfinished_text(log, [*run.log.events()], author=author, invocation_id=invocation_id)
     if unfinished is not None:
         # The model reads the whole text, if that is stored.
-        await sessions.append_shown(unfinished if len(shown) == len(sessions.earlier) else for_page_alone(unfinished))
+        await sessions.append_shown(unfinished if len(shown) == len(sessions.earlier) else for_client_only(unfinished))
         yield unfinished
     match end:
         case ToldEnd(state="stopped"):

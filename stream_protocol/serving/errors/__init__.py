@@ -1,14 +1,17 @@
-"""Explains a failure in one plain sentence: for the log, for the terminal, and for a page that may show it.
+"""Explains an exception in one plain sentence, for the log, the terminal, and a page that may show it.
 
 Where to change what:
 
-- ``_sentences``: one sentence for each failure.
-- ``_text``: texts of exceptions.
-- ``_log``: one line in log and terminal.
+- ``_sentences``: the sentence for each kind of failure.
+- ``_text``: the text of an exception, on one line and without secrets.
+- ``_log``: the log line of an error.
+- ``_origin``: the tool, model or agent that raised an exception.
+- ``_provider_response``: the HTTP response in an exception of a model's client.
+- ``_store_errors``: errors of a store after which a retry may succeed.
 """
 
-from stream_protocol.serving.errors._log import LEFT_OUT, Quoting, log_error
-from stream_protocol.serving.errors._origin import is_of_session_store, own_line
+from stream_protocol.serving.errors._log import OMITTED, Quoting, log_error
+from stream_protocol.serving.errors._origin import app_line, is_of_session_store
 from stream_protocol.serving.errors._sentences import explain_error, located_text
 from stream_protocol.serving.errors._store_errors import is_unreachable
-from stream_protocol.serving.errors._text import MAX_PROBLEMS, error_text, one_line, problem_text, said
+from stream_protocol.serving.errors._text import error_text, exception_text, listed_problems, one_line, problem_text

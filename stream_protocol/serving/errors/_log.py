@@ -1,20 +1,23 @@
-"""Errors in logs: one line each, the traceback at debug level."""
+"""Writes an error to the log in one line, with the traceback at debug level."""
 
 import logging
 from typing import Final
 
 from stream_protocol.serving.errors._sentences import explain_error
 
-LEFT_OUT: Final = "…"
-"""Stands for text that may quote a chat."""
+OMITTED: Final = "…"
+"""Replaces text that may quote a chat."""
 
 
 class Quoting:
-    """An argument of a log record: a text that may quote a chat, and one that does not, for the log in JSON."""
+    """Argument of a log record whose text may quote a chat.
 
-    def __init__(self, text: str, without_words: str = LEFT_OUT) -> None:
+    ``redacted``: the text for the log in JSON, which must not quote a chat.
+    """
+
+    def __init__(self, text: str, redacted: str = OMITTED) -> None:
         self._text = text
-        self.without_words = without_words
+        self.redacted = redacted
 
     def __str__(self) -> str:
         return self._text

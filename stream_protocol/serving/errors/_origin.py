@@ -1,4 +1,4 @@
-"""The origin of an exception: the tool, the model or the agent that raised it, and the line of the app's code."""
+"""Finds the tool, model or agent that raised an exception, and the line of the app's code where it was raised."""
 
 import sysconfig
 from collections.abc import Iterator
@@ -21,15 +21,16 @@ _PACKAGE: Final = str(Path(__file__).parents[2])
 
 
 def find_origin(error: BaseException) -> Origin | None:
-    """The innermost tool, model or agent whose method was running, or tool whose call was: its callbacks, its result.
+    """Return the innermost tool, model or agent in whose method the exception was raised; ``None`` if there is none.
 
-    A tool that asks another agent is not the origin of what fails in that agent.
+    A tool also counts while ADK runs its callbacks or reads its result. A tool that runs another agent does not count
+    for an exception of that agent.
     """
     found: Origin | None = None
     for frame, _ in _frames(error):
-        known = frame.f_locals
-        running = [known.get("self"), known.get("tool") if "tool_context" in known else None]
-        found = next((one for one in running if isinstance(one, Origin)), found)
+        names = frame.f_locals
+        objects = [names.get("self"), names.get("tool") if "tool_context" in names else None]
+        found = next((found for found in objects if isinstance(found, Origin)), found)
     return found
 
 
@@ -38,8 +39,8 @@ def is_of_session_store(error: BaseException) -> bool:
     return any(isinstance(frame.f_locals.get("self"), BaseSessionService) for frame, _ in _frames(error))
 
 
-def own_line(error: BaseException) -> str | None:
-    """The innermost line of the app's own code: ``agent.py, line 8``."""
+def app_line(error: BaseException) -> str | None:
+    """Return the innermost line of the app's own code in the traceback, such as ``agent.py, line 8``."""
     found: str | None = None
     for frame, line in _frames(error):
         file = frame.f_code.co_filename
@@ -49,7 +50,7 @@ def own_line(error: BaseException) -> str | None:
 
 
 def stated_problem(error: BaseException) -> tuple[str, str] | None:
-    """Return what is wrong with a file, and the place, of an error that states them apart: not Python, not YAML."""
+    """Return the message and the place of a Python or YAML syntax error; ``None`` for other errors."""
     match error:
         case SyntaxError(msg=str() as problem, filename=str() as file, lineno=int() as line) if file[:1] != "<":
             return problem, _place(file, line)
@@ -59,7 +60,7 @@ def stated_problem(error: BaseException) -> tuple[str, str] | None:
 
 
 def _place(file: str, line: int) -> str:
-    """Return the file's name and the line; of a package's ``__init__.py`` also the package's name."""
+    """Return the name of the file and the line. For an ``__init__.py``, the name includes its folder."""
     path = Path(file)
     name = f"{path.parent.name}/{path.name}" if path.name == "__init__.py" else path.name
     return f"{name}, line {line}"

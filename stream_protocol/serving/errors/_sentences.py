@@ -1,8 +1,8 @@
-"""One plain sentence for each reason that ended a run: the cause, and what to do about it.
+"""Builds one plain sentence for each error that ends a run: the cause, and what to do about it.
 
-An exception is known by the tool, model or agent that raised it, by its class, and by the fields with the provider's
-response. Its text is searched only where the library that raised it gives nothing else. No provider's library is
-imported: classes are known by their names.
+The kind of an error is found by the tool, model or agent that raised it, by its class, and by the provider's response
+in it. Its text is searched only if the library gives no other information. No provider's library is imported: classes
+are compared by name.
 """
 
 import re
@@ -13,9 +13,9 @@ from google.adk.tools.base_tool import BaseTool
 from pydantic import ValidationError
 
 from stream_protocol.adk import FINISH_REASONS, NO_CONTENT, UNEXPLAINED
-from stream_protocol.serving.errors._origin import find_origin, own_line, stated_problem
-from stream_protocol.serving.errors._provider_answer import ProviderAnswer, read_answer, words_of
-from stream_protocol.serving.errors._text import error_text, one_line, said
+from stream_protocol.serving.errors._origin import app_line, find_origin, stated_problem
+from stream_protocol.serving.errors._provider_response import ProviderResponse, message_of, read_response
+from stream_protocol.serving.errors._text import error_text, exception_text, one_line
 from stream_protocol.stream import AgentRunError, RunLimitError
 from stream_protocol.wire import check_flag, check_instance, shown
 
@@ -27,7 +27,7 @@ _BROKEN_OFF: Final = frozenset(
     {"ReadError", "WriteError", "ProtocolError", "ClientConnectionError", "ClientPayloadError", "ConnectionError"}
 )
 _NO_RESPONSE: Final = frozenset({"TransportError", "APIConnectionError"})
-"""Names of exceptions whose only information is that there was no response."""
+"""Names of exceptions that say only that no response came."""
 _UNREADABLE: Final = frozenset(
     {
         "UnknownApiResponseError",
@@ -38,8 +38,8 @@ _UNREADABLE: Final = frozenset(
     }
 )
 _PROVIDER_LIBRARIES: Final = frozenset({"litellm", "openai", "anthropic"})
-"""Packages whose exceptions count as a model's, too, where the exception has no traceback. google-genai's are under
-``google``."""
+"""Packages whose exceptions count as errors of a model even without a traceback. google-genai is in the package
+``google``, and is matched separately."""
 
 _NO_KEY: Final = re.compile(
     r"no api key|missing credentials|missing \w+ api key|no \w+ credential|api[_ ]key[^.]{0,40} must be set"
@@ -56,17 +56,17 @@ _BLOCKED: Final = frozenset({"content_filter", "content_policy_violation", "MODE
     reason for reason, finish in FINISH_REASONS.items() if finish == "content-filter"
 }
 _NAME: Final = re.compile(r"[A-Z][A-Za-z_]{0,60}|\d{3}")
-"""A code that is no text: ``MALFORMED_FUNCTION_CALL``, ``ValueError``, ``503``."""
+"""A code that cannot quote a chat: ``MALFORMED_FUNCTION_CALL``, ``ValueError``, ``503``."""
 
 _UNREADABLE_CALL: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"})
 
 
 def explain_error(error: BaseException, *, quoting: bool = True) -> str:
-    """Returns one plain sentence that says why a run failed, and what to do: for a developer, on one line.
+    """Returns one plain sentence, on one line, that tells a developer why a run failed and what to do.
 
-    Keys, and the queries and passwords of URLs, are removed from what it quotes. It may still hold words of a provider,
-    a tool or a user: give it to ``ChatService(on_error=explain_error)`` only where who chats may read them.
-    ``quoting=False``: it quotes nothing, and names errors by their classes and statuses.
+    Keys, and the queries and passwords of URLs, are removed from quoted texts. The sentence may still quote a provider,
+    a tool or a user. So use ``ChatService(on_error=explain_error)`` only if the users of the chat may read such texts.
+    ``quoting=False``: quotes nothing, and names errors by their classes and HTTP statuses.
     """
     check_instance("error", error, BaseException, "an exception")
     check_flag("quoting", quoting)
@@ -78,14 +78,14 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
     if isinstance(origin, BaseTool):
         if (problem := _key_problem(error, quoting=quoting)) is not None:
             return f"The result of the tool {origin.name} is not JSON. {problem} Return plain values."
-        return f"The tool {origin.name} raised {_told(error, quoting=quoting)}."
+        return f"The tool {origin.name} raised {_description(error, quoting=quoting)}."
     if isinstance(origin, BaseLlm) or _is_of_provider(error):
         sentence = _explain_model(error, origin if isinstance(origin, BaseLlm) else None, quoting=quoting)
         if sentence is not None:
             return sentence
     if isinstance(error, ImportError) and error.name:
         return f"The package {error.name} is not installed here ({_text(error, quoting=quoting)}): install it with pip."
-    if quoting and (unknown := _UNKNOWN_MODEL.match(said(error))) is not None:
+    if quoting and (unknown := _UNKNOWN_MODEL.match(exception_text(error))) is not None:
         return (
             f"ADK knows no model {one_line(unknown[1], 80)}: check its name; a model of another provider is named as "
             "in openai/gpt-4o, and needs `pip install google-adk[extensions]`."
@@ -93,12 +93,15 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
     if origin is not None:
         kind = "model" if isinstance(origin, BaseLlm) else "agent"
         name = origin.model if isinstance(origin, BaseLlm) else origin.name
-        return f"The {kind} {name} raised {_told(error, quoting=quoting)}."
-    return f"{_told(error, quoting=quoting)}."
+        return f"The {kind} {name} raised {_description(error, quoting=quoting)}."
+    return f"{_description(error, quoting=quoting)}."
 
 
 def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
-    """Return what is wrong with the keys of a result of which ADK can make no response; ``None`` for other errors."""
+    """Return a sentence about a tool's result that has a key other than a string; ``None`` for other errors.
+
+    ADK cannot make a function response of such a result.
+    """
     if not isinstance(error, ValidationError) or error.title != "FunctionResponse":
         return None
     keys = [problem["input"] for problem in error.errors(include_url=False) if problem["loc"][-1:] == ("[key]",)]
@@ -108,31 +111,33 @@ def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
 
 
 def _explain_event(error: AgentRunError, *, quoting: bool) -> str:
-    code, message = error.code, one_line(words_of(error.message or ""))
+    code, message = error.code, one_line(message_of(error.message or ""))
     if not quoting:
         code, message = code if code and _NAME.fullmatch(code) else None, ""
-    told = f"{code}: {message}" if code and message else code or message
+    quoted = f"{code}: {message}" if code and message else code or message
     if code in _BLOCKED:
-        return f"The model blocked the prompt or its answer ({told}): say it in other words, or see `safety_settings`."
+        return (
+            f"The model blocked the prompt or its answer ({quoted}): say it in other words, or see `safety_settings`."
+        )
     if code in _UNREADABLE_CALL:
         return (
-            f"The model wrote a tool call that cannot be read ({told}): try again, or simplify the tool's parameters."
+            f"The model wrote a tool call that cannot be read ({quoted}): try again, or simplify the tool's parameters."
         )
     if code == "MAX_TOKENS":
-        return f"The model reached its limit of tokens before it said anything ({told}): raise `max_output_tokens`."
+        return f"The model reached its limit of tokens before it said anything ({quoted}): raise `max_output_tokens`."
     if code == NO_CONTENT:
-        return f"The model answered nothing ({told}): try again."
+        return f"The model answered nothing ({quoted}): try again."
     if code in UNEXPLAINED:
         return f"The model did not finish its answer ({message or code}): try again."
-    return f"The agent reported an error: {(told or 'without a word').rstrip('.')}."
+    return f"The agent reported an error: {(quoted or 'without a word').rstrip('.')}."
 
 
 def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool) -> str | None:
-    """The sentence for what a model's client raised; ``None`` if it is of no known kind."""
+    """Return the sentence for an exception of a model's client; ``None`` if its kind is unknown."""
     name = _model_name(error, model)
     names = _class_names(error)
-    text = said(error)
-    answer = read_answer(error)
+    text = exception_text(error)
+    response = read_response(error)
     if "DefaultCredentialsError" in names:
         return (
             f"No Google Cloud credentials for {name}: run `gcloud auth application-default login`, or set "
@@ -160,41 +165,48 @@ def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool
             "its provider's, and that no proxy answers instead."
         )
     return (
-        None if answer is None else _explain_answer(answer, name, _key_variable(error, model), names, quoting=quoting)
+        None
+        if response is None
+        else _explain_response(response, name, _key_variable(error, model), names, quoting=quoting)
     )
 
 
-def _explain_answer(answer: ProviderAnswer, name: str, key: str, names: frozenset[str], *, quoting: bool) -> str:
-    """The sentence for a request that the provider refused. ``key``: the environment variable of the key."""
-    message = one_line(answer.message).rstrip(".")
-    told = f"{answer.name}: {message}" if message else answer.name
+def _explain_response(response: ProviderResponse, name: str, key: str, names: frozenset[str], *, quoting: bool) -> str:
+    """Return the sentence for a request that the provider refused. ``key``: the environment variable of the API key."""
+    message = one_line(response.message).rstrip(".")
+    quoted = f"{response.name}: {message}" if message else response.name
     if not quoting:
-        told = str(answer.status)
-    codes, status = frozenset(answer.codes), answer.status
+        quoted = str(response.status)
+    codes, status = frozenset(response.codes), response.status
     if codes & {"context_length_exceeded", "request_too_large"} or status == 413:
         return (
             f"The conversation is too long for {name}: begin a new chat, or shorten what tools and files put into it."
         )
     if codes & _BLOCKED or "ContentPolicyViolationError" in names:
-        return f"The provider blocked the prompt for {name} ({told}): say it in other words."
+        return f"The provider blocked the prompt for {name} ({quoted}): say it in other words."
     if status == 401 or "API_KEY_INVALID" in codes:
-        return f"The API key for {name} was refused ({told}): check {key}."
+        return f"The API key for {name} was refused ({quoted}): check {key}."
     if status in {402, 429} or "insufficient_quota" in codes:
-        wait = f"wait {one_line(answer.retry_after, 20)}" if answer.retry_after and quoting else "wait"
-        return f"The quota of the API key for {name} is used up ({told}): {wait}, or check its plan and limits."
+        wait = f"wait {one_line(response.retry_after, 20)}" if response.retry_after and quoting else "wait"
+        return f"The quota of the API key for {name} is used up ({quoted}): {wait}, or check its plan and limits."
     if status == 403:
-        return f"The API key has no permission for {name} ({told}): check what the key and its project may use."
+        return f"The API key has no permission for {name} ({quoted}): check what the key and its project may use."
     if status == 404:
-        return f"The provider does not know {name} ({told}): check the model's name."
+        return f"The provider does not know {name} ({quoted}): check the model's name."
     if status in {408, 504}:
-        return f"The provider of {name} did not answer in time ({told}): try again."
+        return f"The provider of {name} did not answer in time ({quoted}): try again."
     if status in {503, 529} or "overloaded_error" in codes:
-        return f"The provider of {name} is overloaded ({told}): try again in a moment."
+        return f"The provider of {name} is overloaded ({quoted}): try again in a moment."
     if status >= 500:
-        return f"The provider of {name} failed ({told}): try again in a moment."
-    if _TOOL_DECLARATION.search(" ".join([*answer.codes, answer.message])) or "invalid_function_parameters" in codes:
-        return f"The provider of {name} refused the declaration of a tool ({told}): change the types of its parameters."
-    return f"The provider of {name} refused the request ({told})."
+        return f"The provider of {name} failed ({quoted}): try again in a moment."
+    if (
+        _TOOL_DECLARATION.search(" ".join([*response.codes, response.message]))
+        or "invalid_function_parameters" in codes
+    ):
+        return (
+            f"The provider of {name} refused the declaration of a tool ({quoted}): change the types of its parameters."
+        )
+    return f"The provider of {name} refused the request ({quoted})."
 
 
 def _is_of_provider(error: BaseException) -> bool:
@@ -203,7 +215,7 @@ def _is_of_provider(error: BaseException) -> bool:
 
 
 def _class_names(error: BaseException) -> frozenset[str]:
-    """The names of its classes, and of those of its causes."""
+    """Return the names of the classes of the error and its causes, base classes included."""
     names: set[str] = set()
     cause: BaseException | None = error
     while cause is not None and (cause is error or type(cause).__name__ not in names):
@@ -218,7 +230,7 @@ def _model_name(error: BaseException, model: BaseLlm | None) -> str:
 
 
 def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
-    """The environment variable that holds the provider's key, by the rule that all of them follow."""
+    """Return the environment variable with the provider's API key, by the naming rule that all providers follow."""
     provider = getattr(error, "llm_provider", None)
     if not isinstance(provider, str) or not provider:
         modules = (type(error).__module__, type(model).__module__)
@@ -230,11 +242,11 @@ def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
 
 
 def _host(error: BaseException) -> str:
-    """The host of the request, and its port."""
+    """Return the host and port of the request; "the provider" if they are unknown."""
     try:
-        # aiohttp's exceptions have a host, httpx's, openai's and anthropic's a request. litellm invents one.
+        # Exceptions of aiohttp have a `host`, those of httpx, openai and anthropic a `request`. litellm's is made up.
         address = error if hasattr(error, "host") else getattr(getattr(error, "request", None), "url", None)
-    except RuntimeError:  # httpx: the request is not known
+    except RuntimeError:  # httpx raises it if it has no request
         address = None
     host, port = getattr(address, "host", None), getattr(address, "port", None)
     if not isinstance(host, str) or not host or type(error).__module__.startswith("litellm"):
@@ -246,18 +258,21 @@ def _text(error: BaseException, *, quoting: bool) -> str:
     return error_text(error) if quoting else type(error).__name__
 
 
-def _told(error: BaseException, *, quoting: bool) -> str:
-    """The exception's text, or only its class if not ``quoting``, and its place in the app's code. No full stop."""
+def _description(error: BaseException, *, quoting: bool) -> str:
+    """Return the exception's text and its place in the app's code, without a full stop.
+
+    If not ``quoting``, returns the class instead of the text.
+    """
     if quoting:
         return located_text(error)
     name = type(error).__name__
-    return f"{name} ({line})" if (line := own_line(error)) else name
+    return f"{name} ({line})" if (line := app_line(error)) else name
 
 
 def located_text(error: BaseException) -> str:
-    """Return the exception's type, what it says, and its file and line if known: without a full stop."""
+    """Return the exception's type and text, and its file and line if known, without a full stop."""
     if (stated := stated_problem(error)) is not None:
         problem, place = stated
         return f"{type(error).__name__}: {one_line(problem).rstrip('.')} ({place})"
     text = error_text(error).rstrip(".")
-    return f"{text} ({line})" if (line := own_line(error)) else text
+    return f"{text} ({line})" if (line := app_line(error)) else text

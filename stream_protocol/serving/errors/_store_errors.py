@@ -1,4 +1,4 @@
-"""``is_unreachable``: tells a store that cannot serve just now from a store that was asked something wrong."""
+"""``is_unreachable``: separates errors of an unavailable store from errors of a wrong request to a store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SQLSTATES: Final = (
     "55P03",  # a lock is not available
     "57014",  # the statement took too long
 )
-"""Prefixes of the codes of SQL errors after which the same statement may succeed later."""
+"""Prefixes of SQLSTATE codes for errors after which the same statement may succeed later."""
 
 _SQLITE_CODES: Final = frozenset(
     {
@@ -36,11 +36,12 @@ _SQLITE_CODES: Final = frozenset(
         15,  # SQLITE_PROTOCOL: the locks of the write-ahead log are contended
     }
 )
-"""The same of SQLite, without the upper bytes of extended codes."""
+"""SQLite's primary result codes for errors after which the same statement may succeed later. The upper bytes of
+extended codes are ignored."""
 
 _CLASSES: Final = frozenset(
     {
-        # SQLite's, PostgreSQL's and SQLAlchemy's
+        # SQLite, PostgreSQL and SQLAlchemy
         "OperationalError",
         "TimeoutError",
         "InterfaceError",
@@ -48,9 +49,9 @@ _CLASSES: Final = frozenset(
         "PostgresConnectionError",
         "OperatorInterventionError",
         "InsufficientResourcesError",
-        # httpx's
+        # httpx
         "TransportError",
-        # redis-py's
+        # redis-py
         "ConnectionError",
         "ReadOnlyError",
         "OutOfMemoryError",
@@ -59,19 +60,19 @@ _CLASSES: Final = frozenset(
         "SlotNotCoveredError",
     }
 )
-"""Classes of errors that have no code: the store is away, locked or full."""
+"""Names of exceptions without a code that mean an unreachable, locked or full store."""
 
 _REDIS_REPLIES: Final = ("BUSY ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "MISCONF ", "NOREPLICAS ", "OOM ")
-"""Prefixes of the replies of Redis for which redis-py has no class of its own."""
+"""Prefixes of the error replies of Redis for which redis-py has no exception class."""
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Return True if a store cannot do just now what it was asked, and the request itself may be right.
+    """Return True if a store cannot serve a request at present, though the request itself may be correct.
 
-    An error is judged by the code of its database: SQLSTATE, or SQLite's. Only an error without a code is judged by its
-    class. Drivers and SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and the members of a group count, too.
+    If an error has a database code (SQLSTATE, or a code of SQLite), the code decides, otherwise its class. Drivers and
+    SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and the members of an exception group are checked, too.
 
-    No library of a store is imported: its classes are known by their names.
+    No library of a store is imported: classes are compared by name.
     """
     errors = [*_with_causes(error)]
     if any(_has_lost_connection(each) for each in errors):
@@ -81,7 +82,7 @@ def is_unreachable(error: BaseException) -> bool:
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:
-    """Yields the error and all errors that it stands for."""
+    """Yield the error, the errors that it wraps, and its causes."""
     waiting, seen = [error], set[int]()
     while waiting:
         each = waiting.pop()
@@ -100,7 +101,7 @@ def _has_lost_connection(error: BaseException) -> bool:
 
 
 def _judged_by_code(error: BaseException) -> bool | None:
-    """The verdict of the error's code; ``None`` if it has none."""
+    """Return whether the error's database code means an unavailable store; ``None`` if the error has no code."""
     for name in ("sqlstate", "pgcode"):
         if isinstance(state := getattr(error, name, None), str):
             return state.startswith(_SQLSTATES)

@@ -1,7 +1,7 @@
-"""The text of an exception, on one line, not too long, and without secrets."""
+"""Formats the text of an exception: on one line, shortened, and without secrets."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -9,27 +9,27 @@ from stream_protocol._secret_texts import message_without_secrets
 from stream_protocol.wire import printable, whole_words
 
 LIMIT: Final = 300
-"""Characters of foreign text in a sentence."""
+"""The most characters of a quoted text in a sentence."""
 
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _RAISED: Final = re.compile(r"^\S.*", re.MULTILINE | re.DOTALL)
-"""The exception below the frames of a traceback, which are indented."""
+"""The exception at the end of a traceback. The frames above it are indented."""
 
 MAX_PROBLEMS: Final = 3
-"""Errors of a group, and problems of a ``ValidationError``, that a sentence has. It counts the others."""
+"""The most members of an exception group, or problems of a ``ValidationError``, that a sentence quotes."""
 
 
 def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:
     """Return the text on one line of at most ``limit`` characters, without secrets and tracebacks.
 
-    A longer text ends after a whole word. A text that is only a traceback becomes its exception.
-    Control characters are escaped: see ``printable``. ``known``: words that look like a key and are not.
+    A longer text is cut after a whole word. A text that is only a traceback is replaced by its exception. Control
+    characters are escaped: see ``printable``. ``known``: words that look like API keys but are not.
     """
     read = whole_words(text, 20 * limit)
-    told, traceback, _ = read.partition(_TRACEBACK)
-    if traceback and not told.strip():
-        told = _raised(text[-20 * limit :])
-    line = printable(message_without_secrets(" ".join(told.split()), known=known))
+    beginning, traceback, _ = read.partition(_TRACEBACK)
+    if traceback and not beginning.strip():
+        beginning = _raised(text[-20 * limit :])
+    line = printable(message_without_secrets(" ".join(beginning.split()), known=known))
     if len(line) <= limit and (traceback or len(read) == len(text)):
         return line
     return f"{whole_words(line, limit - 1)}…"
@@ -43,33 +43,33 @@ def _raised(traceback: str) -> str:
     return found[0] if found else traceback
 
 
-def said(error: BaseException) -> str:
-    """``str(error)``; empty if the exception cannot be written, as anybody's class may fail there."""
+def exception_text(error: BaseException) -> str:
+    """Return ``str(error)``; an empty text if ``str`` raises, which a class of an app may do."""
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - anybody's code
+    except Exception:  # noqa: BLE001 - the method of any class
         return ""
 
 
 def error_text(error: BaseException) -> str:
-    """The type of the exception, and what it says."""
+    """Return the type and the text of the exception."""
     name, text = type(error).__name__, one_line(_message(error))
     return f"{name}: {text}" if text else name
 
 
 def _message(error: BaseException) -> str:
     match error:
-        case KeyError(args=(str() as text,)):  # its own text is that of `repr`
+        case KeyError(args=(str() as text,)):  # `str(error)` would be the `repr` of the key
             return text if " " in text else repr(text)
         case BaseExceptionGroup():
             return "; ".join(error_text(inner) for inner in islice(_inner(error), MAX_PROBLEMS))
     if (problems := _validation_problems(error)) is not None:
         return problems
-    return said(error)
+    return exception_text(error)
 
 
 def _inner(group: BaseExceptionGroup) -> Iterator[BaseException]:
-    """The exceptions in the group and in the groups in it, however deep they are."""
+    """Yield the exceptions in a group, nested groups included."""
     left: list[BaseException] = [group]
     while left:
         error = left.pop()
@@ -80,21 +80,25 @@ def _inner(group: BaseExceptionGroup) -> Iterator[BaseException]:
 
 
 def _validation_problems(error: BaseException) -> str | None:
-    """Return what a pydantic ``ValidationError`` says, without the values that it refuses and without links."""
+    """Return the problems of a pydantic ``ValidationError``, without the refused values and without links."""
     if type(error).__name__ != "ValidationError" or not hasattr(error, "errors"):
         return None
     try:
         problems: list[dict[str, Any]] = error.errors()
-        told = [problem_text(problem) for problem in problems[:MAX_PROBLEMS]]
-        more = len(problems) - len(told)
-        told += [f"{more} more problem{'s' * (more > 1)}"] if more else []
-        return f"{getattr(error, 'title', '')}: {'; '.join(told)}".removeprefix(": ")
-    except Exception:  # noqa: BLE001 - another library's class of this name
+        return f"{getattr(error, 'title', '')}: {listed_problems(problems, problem_text)}".removeprefix(": ")
+    except Exception:  # noqa: BLE001 - a class of this name in any other library
         return None
 
 
+def listed_problems(problems: Sequence[Mapping[str, Any]], text_of: Callable[[Mapping[str, Any]], str]) -> str:
+    """Return the texts of the first problems of a ``ValidationError``, and the number of the others."""
+    texts = [text_of(problem) for problem in problems[:MAX_PROBLEMS]]
+    more = len(problems) - len(texts)
+    return "; ".join([*texts, f"{more} more problem{'s' * (more > 1)}"] if more else texts)
+
+
 def problem_text(problem: Mapping[str, Any]) -> str:
-    """Return one problem of a ``ValidationError``, with the name of the field if it is that of a field."""
+    """Return one problem of a ``ValidationError``, with the name of its field if it has one."""
     place = f"`{'.'.join(map(str, problem['loc']))}`" if problem["loc"] else ""
     match problem["type"]:
         case "missing":

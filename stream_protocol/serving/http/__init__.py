@@ -1,19 +1,20 @@
-"""The chat endpoint over HTTP: routes, responses, and a whole app.
+"""The chat endpoint over HTTP: routes, responses, and a complete app.
 
 Where to change what:
 
 - ``_chat_router``: FastAPI's router with its lifespan.
 - ``_routes``: paths and ``identify``.
-- ``_endpoints``: answers of the routes.
-- ``_request_body``: sizes of bodies: 413, 503.
+- ``_endpoints``: the handler of each route.
+- ``_request_body``: size limits of request bodies: 413, 503.
 - ``_stream_response``, ``_client_connection``: the streaming response, keep-alives, clients that do not read.
+- ``_sliced_response``: other large responses.
 - ``_cross_origin``: CORS.
-- ``_web_app``: a whole app with the page.
-- ``_trusted_origins``: sites that may change something.
+- ``_web_app``: a complete app with the page.
+- ``_trusted_origins``: sites whose pages may change data.
 - ``_response_headers``: security headers.
 - ``_artifact_response``: downloads of artifacts.
-- ``_plain_text_errors``: refusals as text or JSON.
-- ``_hooks``: hooks of an app, and the warning that all visitors are one user.
+- ``_plain_text_errors``: error responses as text or JSON.
+- ``_hooks``: an app's hooks, and the warning that all visitors are one user.
 - ``_metrics_page``: ``/metrics``.
 """
 
@@ -25,7 +26,7 @@ from stream_protocol.serving.http._metrics_page import MetricsPage
 from stream_protocol.serving.http._plain_text_errors import json_errors, plain_text_errors
 from stream_protocol.serving.http._request_body import RequestBodies, dropping_body_if_refused, read_small
 from stream_protocol.serving.http._response_body import response_body
-from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, ResponseHeaders
+from stream_protocol.serving.http._response_headers import API_HEADERS, ResponseHeaders
 from stream_protocol.serving.http._routes import RouteOptions, check_route_path
 from stream_protocol.serving.http._sliced_response import whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse

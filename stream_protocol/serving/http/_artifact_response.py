@@ -1,8 +1,8 @@
-"""Artifacts over HTTP, sent so that they cannot run in the page's origin.
+"""Sends artifacts over HTTP so that they cannot run scripts in the page's origin.
 
-An artifact may be anything that a model or a tool has made: HTML with scripts, an SVG, a file of another type than it
-says. So the headers tell the browser to trust the media type, to run nothing, and to download everything but plain
-images, audio, video and text.
+A model or a tool may create any artifact: HTML with scripts, an SVG, a file with a wrong media type. So the headers
+tell the browser to trust the media type and to run nothing. It downloads all files but plain images, audio, video and
+text.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import ByteShare
 
 INLINE_TYPES: Final = re.compile(r"image/(png|jpeg|gif|webp|avif|bmp)|(audio|video)/.+|text/plain")
-"""Media types that a browser may show; all others are downloads. SVG is not among them: an SVG that is opened as a page
-of its own can run scripts. An ``<img>`` shows it anyway."""
+"""Media types that a browser may show. All others are downloads. SVG is a download, because an SVG that is opened as a
+page can run scripts. An ``<img>`` can still show an SVG."""
 
 SAFE_HEADERS: Final = (
     ("x-content-type-options", "nosniff"),
@@ -34,9 +34,9 @@ SAFE_HEADERS: Final = (
 
 
 def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Response:
-    """A response with the artifact's bytes or text, under its file name.
+    """Return a response with the artifact's bytes or text, under its file name.
 
-    ``memory``: counts the content. Raises ``ChatRequestError`` (429, 503) if there is no room for it.
+    ``memory``: counts the bytes of the content. Raises ``ChatRequestError`` (429, 503) if they exceed the memory limit.
     """
     content, media_type = artifact_content(part) or (b"", UNKNOWN_TYPE)
     disposition = "inline" if INLINE_TYPES.fullmatch(media_type) else "attachment"
@@ -50,11 +50,10 @@ def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Respons
 
 
 def artifact_base(request: Request, path: str | None) -> str | None:
-    """The URL of the chat endpoint, at ``path``, as the page that sent this request must use it.
+    """Return the URL of the chat endpoint at ``path``, for links to artifacts in the requesting page.
 
     ``None`` without a path, and if the page signs in with an ``Authorization`` header: a browser does not send it for
-    an image. A page of another origin gets the whole URL. Other pages get the path, which is right also if there is a
-    proxy.
+    an image. A page of another origin gets a full URL. Other pages get only the path, which also works behind a proxy.
     """
     if path is None or "authorization" in request.headers:
         return None

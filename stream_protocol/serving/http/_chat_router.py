@@ -1,4 +1,4 @@
-"""``chat_router``: the chat endpoint as a router of FastAPI, which starts and closes the service."""
+"""``chat_router``: the chat endpoint as a FastAPI router, which starts and closes the service."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -17,7 +17,7 @@ from stream_protocol.serving.http._trusted_origins import check_cors_of_app
 
 
 def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -> APIRouter:
-    """The chat endpoint for a FastAPI app: ``app.include_router(chat_router(agent))``.
+    """Returns the chat endpoint for a FastAPI app: ``app.include_router(chat_router(agent))``.
 
     The router has these routes. ``prefix`` and ``dependencies`` of ``include_router`` apply to all of them.
 
@@ -29,7 +29,7 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
     * ``GET {path}/{id}/artifacts/{name}``
     * ``GET {path}s``, the list of chats
     * ``GET /healthz``, 200 while the process lives
-    * ``GET /readyz``, 503 once it begins no more runs, and while a store that each run needs does not answer
+    * ``GET /readyz``, 503 once the process starts no more runs, and while a store that each run needs does not respond
 
     The router's lifespan, which ``include_router`` merges into the app's, starts the service and closes it. When the
     server shuts down, the runs are stopped and stored.
@@ -38,23 +38,23 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
     with other options.
     ``options``: see ``RouteOptions``.
 
-    Raises ``StreamProtocolError`` for a wrong value. The app does not start if its ``CORSMiddleware`` refuses an
-    origin of ``allow_origins``.
+    Raises ``StreamProtocolError`` for a wrong value. The app does not start if its ``CORSMiddleware`` refuses an origin
+    of ``allow_origins``.
 
-    A refused request gets a 4xx and one short plain sentence, which the page shows: as plain text, or as
-    ``{"error": …}`` where the route answers JSON. A failure after the stream has begun is one masked ``error`` chunk
-    in the stream.
+    A refused request gets a 4xx and one short plain sentence, which the page shows. The sentence is plain text, or
+    ``{"error": …}`` on routes that return JSON. A failure after the stream has begun is one masked ``error`` chunk in
+    the stream.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
     routes = chat_routes(service, **options)
     router = APIRouter(lifespan=service_lifespan(service, options.get("allow_origins", ())))
     for route in routes:
-        if route.methods == {"OPTIONS"}:  # a preflight brings nothing that a dependency could look at
+        if route.methods == {"OPTIONS"}:  # a preflight has no cookies or headers for a dependency to check
             router.routes.append(route)
         else:
             router.add_api_route(
                 route.path,
-                _answered_by(route.app),
+                _sent_by(route.app),
                 methods=sorted(route.methods or ()),
                 name=route.name,
                 response_model=None,
@@ -66,7 +66,7 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
 def service_lifespan(
     service: ChatService, allow_origins: Sequence[str] = ()
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return the lifespan of an app that serves these chats: it starts the service, and closes it at the end.
+    """Return the lifespan of an app for this service: it starts the service, and closes it at the end.
 
     Raises ``StreamProtocolError`` at the start if the app's own ``CORSMiddleware`` refuses one of ``allow_origins``.
     """
@@ -92,14 +92,14 @@ class _AppResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
-        if self.background is not None:  # what a dependency has added
+        if self.background is not None:  # a task that a dependency has added
             await self.background()
 
 
-def _answered_by(app: ASGIApp) -> Callable[[Request], Awaitable[Response]]:
-    """Return a path operation that lets the ASGI app answer, after the dependencies have run."""
+def _sent_by(app: ASGIApp) -> Callable[[Request], Awaitable[Response]]:
+    """Return a path operation whose response the ASGI app sends, after FastAPI has run the dependencies."""
 
-    async def answer(_request: Request) -> Response:
+    async def respond(_request: Request) -> Response:
         return _AppResponse(app)
 
-    return answer
+    return respond

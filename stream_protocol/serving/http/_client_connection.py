@@ -1,4 +1,4 @@
-"""The sending side of one response: slices, pauses for a slow client, and the end when the client leaves."""
+"""Sends a response in slices, pauses for a slow client, and stops when the client disconnects."""
 
 from __future__ import annotations
 
@@ -17,45 +17,47 @@ if TYPE_CHECKING:
     from asyncio import Event
     from collections.abc import Awaitable, Callable
 
+    from starlette.responses import Response
     from starlette.types import Receive, Send
 
 logger = logging.getLogger(__name__)
 
 SLICE_BYTES: Final = 2**16
-"""The most bytes that the server is given at once: it copies what a client does not take."""
+"""The most bytes that are given to the server (such as uvicorn) at once: it buffers the bytes that the client does not
+read."""
 
 STALLED_SECONDS: Final = 60.0
-"""Seconds that one slice may wait for a client that takes nothing: nginx has the same ``send_timeout``. A client on a
-line of 2 KB a second is still served."""
+"""The most seconds that one slice waits for a client that reads nothing, as nginx's ``send_timeout``. A client that
+reads 2 KB per second is still served."""
 
 SENDS_AT_ONCE: Final = 4
-"""Sends without a turn of the event loop, which tells that the connection is lost. From the fifth write to a lost
-connection on, asyncio logs a warning for each."""
+"""The sends before other tasks may run, which lets asyncio report a lost connection. From the fifth write to a lost
+connection on, asyncio logs a warning for each write."""
 
 
 class ReaderCutOffError(Exception):
-    """The response ends in the middle of its body. The reason was logged and counted."""
+    """The response ends in the middle of its body. The reason is logged and counted already."""
 
 
 class ClientConnection:
-    """The sending side of one HTTP connection. One chunk costs one call of the server, and no timer."""
+    """The sending side of one HTTP connection. A chunk needs one call of the server, and no timer."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._sends_comment = anyio.Lock()
         self._sends_since: float | None = None
-        """When the send began that waits for the client now."""
+        """The start time of the send that waits for the client; ``None`` if no send waits."""
         self._last_sent = monotonic()
         self._sends = 0
         self._sent_bytes = 0
-        """Since the event loop had its last turn."""
+        """Bytes sent since other tasks last ran."""
 
     async def start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         """Send the status and the headers."""
         await self._send_message({"type": "http.response.start", "status": status, "headers": headers})
 
     async def send(self, body: bytes) -> None:
-        """Send a part of the body, in slices. Waits until the client has taken most of what was sent before."""
+        """Send a part of the body, in slices. Waits until the client has read most of the earlier parts."""
         for begin in range(0, len(body), SLICE_BYTES):
             piece = body if len(body) <= SLICE_BYTES else body[begin : begin + SLICE_BYTES]
             await self._send_message({"type": "http.response.body", "body": piece, "more_body": True})
@@ -70,10 +72,10 @@ class ClientConnection:
         await self._send_message({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def watch(self, keep_alive: float | None, look: Callable[[], None] | None) -> None:
-        """Send a comment after each silence of ``keep_alive`` seconds; a send that waits for a slow client is none.
+        """Send a comment after each ``keep_alive`` seconds without a send, and check for a client that does not read.
 
-        ``look``: called at least every ``STALLED_SECONDS``. Raises ``TimeoutError`` if the client takes nothing for
-        that long, and what ``look`` raises.
+        A send that waits for a slow client counts as a send. ``look``: called at least every ``STALLED_SECONDS``.
+        Raises ``TimeoutError`` if the client reads nothing for that long, and the exceptions of ``look``.
         """
         while True:
             now = monotonic()
@@ -114,7 +116,7 @@ async def send_while_connected(
     cut_off: Event | None = None,
     look: Callable[[], None] | None = None,
 ) -> None:
-    """Send a response. Cancels ``work`` if the client leaves, takes nothing for long, or ``cut_off`` is set.
+    """Send a response. Cancels ``work`` if the client disconnects, reads nothing for long, or if ``cut_off`` is set.
 
     ``keep_alive`` and ``look`` as for ``ClientConnection.watch``; ``look`` may raise ``ReaderCutOffError``.
     """
@@ -136,8 +138,17 @@ async def send_while_connected(
         logger.warning("A client was cut off: it took nothing of its response for %s seconds.", STALLED_SECONDS)
     except* ReaderCutOffError:
         pass
-    except* OSError:  # how a server of ASGI 2.4 or later says that the client has left
+    except* OSError:  # raised by servers of ASGI 2.4 or later when the client has disconnected
         logger.debug("The client left in the middle of a response.")
+
+
+async def send_head(response: Response, send: Send) -> None:
+    """Send only the headers of the response, for a ``HEAD`` request.
+
+    Starlette allows ``HEAD`` on each ``GET`` route.
+    """
+    await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -1,4 +1,4 @@
-"""CORS: answers to preflights, and the headers that let pages of other origins read responses."""
+"""CORS: responses to preflights, and the headers that let pages of other origins read responses."""
 
 import logging
 from collections.abc import Collection, Sequence
@@ -20,22 +20,22 @@ logger = logging.getLogger(__name__)
 ALL_METHODS: Final = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 EXPOSED_HEADERS: Final = "x-vercel-ai-ui-message-stream, retry-after"
-"""Headers of a response that a page of another origin may read: which protocol it has, and when to try again."""
+"""Response headers that a page of another origin may read: the protocol, and the time of the next attempt."""
 
 REMEMBERED_SECONDS: Final = 3600
-"""Seconds for which a browser may reuse the answer to a preflight. Chromium allows up to two hours."""
+"""Seconds for which a browser may cache the response to a preflight. Chromium allows up to two hours."""
 
 REFUSAL: Final = "A page of this origin may not use this server unless allow_origins, or --cors-origin, names it."
 
 
 class CrossOrigin:
-    """ASGI middleware that lets pages of these origins send requests, change something and read responses.
+    """ASGI middleware that lets pages of these origins send requests, change data and read responses.
 
-    Others are told nothing.
+    Responses to other origins have no CORS headers.
 
-    Pages of an origin that is named may send the user's cookies; those that only ``*`` stands for may not.
-    Starlette's ``CORSMiddleware`` tells every page that cookies are taken: beside another middleware of an app, which
-    allows other pages, that would be wrong. ``methods``: those that the path has.
+    Pages of a named origin may send the user's cookies. Pages that only ``*`` allows may not. Starlette's
+    ``CORSMiddleware`` allows cookies for every page, which would be wrong if another middleware of the app allows other
+    pages. ``methods``: the HTTP methods of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:
@@ -66,7 +66,7 @@ class CrossOrigin:
             await self._app(scope, receive, send_allowing)
 
     def _allowing(self, origin: str | None) -> dict[str, str]:
-        """The headers that allow a page of this origin to read a response; none if it may not."""
+        """Return the headers that allow a page of this origin to read a response; an empty dictionary if it may not."""
         if origin is not None and origin in self._origins:
             return {
                 "access-control-allow-origin": origin,
@@ -96,9 +96,9 @@ def _add_vary(headers: MutableHeaders) -> None:
 
 
 def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> list[Route]:
-    """Returns the routes, open to pages of these origins, and for each path a route that answers preflights.
+    """Return the routes, open to pages of these origins, and a route for preflights to each path.
 
-    Without origins the routes stay as they are.
+    Without origins the routes are returned unchanged.
     """
     if not origins:
         return [*routes]
@@ -106,15 +106,15 @@ def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> li
     for route in routes:
         methods.setdefault(route.path, set()).update(route.methods or ())
     preflights = [_options_route(path, sorted(methods[path]), origins) for path in methods]
-    return [*(_opened(route, origins) for route in routes), *preflights]
+    return [*(_opened_route(route, origins) for route in routes), *preflights]
 
 
-def _opened(route: Route, origins: Collection[str]) -> Route:
+def _opened_route(route: Route, origins: Collection[str]) -> Route:
     opened = copy(route)
     opened.app = CrossOrigin(route.app, origins)
     return opened
 
 
 def _options_route(path: str, methods: Sequence[str], origins: Collection[str]) -> Route:
-    answer = Response(status_code=204, headers={"allow": ", ".join([*methods, "OPTIONS"])})
-    return Route(path, CrossOrigin(answer, origins, methods), methods=["OPTIONS"], name="options")
+    response = Response(status_code=204, headers={"allow": ", ".join([*methods, "OPTIONS"])})
+    return Route(path, CrossOrigin(response, origins, methods), methods=["OPTIONS"], name="options")

@@ -1,4 +1,4 @@
-"""``ChatEndpoints``: the chat service over HTTP, for routes of the app's own."""
+"""``ChatEndpoints``: the methods of the chat service over HTTP, for an app with its own routes."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from stream_protocol.serving.http._hooks import Prepare
 
 MAX_CHANGES_BYTES: Final = 16 * 1024
-"""The most bytes in the body of a ``PATCH``: a title is short, also in ``\\u`` escapes."""
+"""The most bytes in the body of a ``PATCH``: a title is short, even with ``\\u`` escapes."""
 
 MAX_CHOICE_BYTES: Final = 1024
-"""The most bytes in the body of a choice: the id of a version is short."""
+"""The most bytes in the body of ``choose_version``: the id of a version is short."""
 
 CHOICE_HINT: Final = "it may say only a version."
 
@@ -58,46 +58,46 @@ CHANGES_HINT: Final = "it may say only a title and archived."
 P = ParamSpec("P")
 
 
-def _answers_errors(
+def _errors_as_text(
     method: Callable[Concatenate[ChatEndpoints, P], Awaitable[Response]], *, as_json: bool = False
 ) -> Callable[Concatenate[ChatEndpoints, P], Coroutine[Any, Any, Response]]:
-    """Answers the method's errors in plain text or JSON, with what the service's ``on_error`` says of them."""
-    answering = json_errors if as_json else plain_text_errors
+    """Turn the method's errors into responses in plain text or JSON, with the text of the service's ``on_error``."""
+    with_errors = json_errors if as_json else plain_text_errors
 
     @wraps(method)
-    async def answer(self: ChatEndpoints, /, *args: P.args, **kwargs: P.kwargs) -> Response:
-        return await answering(method, self._service.error_text)(self, *args, **kwargs)
+    async def respond(self: ChatEndpoints, /, *args: P.args, **kwargs: P.kwargs) -> Response:
+        return await with_errors(method, self._service.error_text)(self, *args, **kwargs)
 
-    return answer
+    return respond
 
 
-_answers_errors_as_json = partial(_answers_errors, as_json=True)
+_errors_as_json = partial(_errors_as_text, as_json=True)
 
 
 def no_such_chat() -> Response:
-    """Returns the answer for a chat that does not exist: new, deleted and foreign chats get the same one."""
+    """Returns the response for a chat that does not exist. New, deleted and foreign chats get the same response."""
     return JSONResponse({"messages": [], "error": "There is no such chat."}, 404)
 
 
 class ChatEndpoints:
     """The methods of a ``ChatService`` over HTTP: each takes a request and returns the response for ``useChat``.
 
-    For an app that has its own routes: FastAPI path operations with ``Depends``, Starlette endpoints, Django views. The
-    app says who the user is: ``await endpoints.respond(request, user_id=user.id)``. ``chat_router`` makes routes of
-    these methods. The app closes the service, in its lifespan.
+    For an app with its own routes: FastAPI path operations with ``Depends``, Starlette endpoints, Django views. The app
+    passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. ``chat_router`` makes routes of these
+    methods. The app closes the service in its lifespan.
 
     ``max_body_bytes``: a larger request is refused (413).
-    ``max_bytes_in_flight``: the memory that the bodies of all requests may take while they are read and planned. A
-    request that does not fit is refused (503, or 429 if one user takes more than half).
+    ``max_bytes_in_flight``: the memory for the bodies of all requests while they are read and planned. A request that
+    does not fit is refused (503, or 429 if one user takes more than half).
     ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
-    ``allow_origins``: origins of pages on other sites that may change something, such as ``https://app.example``, or
-    ``*`` for all. Methods that change something refuse others (403). Only for frameworks other than
-    Starlette and FastAPI: with these, name the origins in the app's ``CORSMiddleware``, which also answers preflights.
+    ``allow_origins``: origins of pages on other sites that may change data, such as ``https://app.example``, or ``*``
+    for all. Methods that change data refuse other sites (403). Only for frameworks other than Starlette and FastAPI:
+    with these, name the origins in the app's ``CORSMiddleware``, which also handles preflights.
 
-    No method raises for a request that is refused: the response has a 4xx and one short plain sentence, which the page
-    shows. It is plain text, but ``{"error": …}`` of methods that answer JSON, such as ``history`` and ``chats``. Any
-    other failure is logged. The response is then a 500 with the text of the service's ``on_error``, by default a masked
-    one. An empty ``user_id`` is refused (401). Requests beyond the limits of the service are refused, too (429): see
+    No method raises for a refused request: the response has a 4xx and one short plain sentence, which the page shows.
+    The sentence is plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any
+    other failure is logged. The response is then a 500 with the text of the service's ``on_error``, which is masked by
+    default. An empty ``user_id`` is refused (401). Requests beyond the limits of the service are refused (429): see
     ``ServiceLimits``. The constructor raises ``StreamProtocolError`` for a wrong value.
     """
 
@@ -118,7 +118,7 @@ class ChatEndpoints:
         self._trusted_origins = check_origins("allow_origins", allow_origins)
         self._shared_user = SharedUserWarning()
 
-    @_answers_errors
+    @_errors_as_text
     async def respond(
         self,
         request: Request,
@@ -127,12 +127,12 @@ class ChatEndpoints:
         overrides: RunOverrides | Prepare = NO_OVERRIDES,
         artifact_path: str | None = None,
     ) -> Response:
-        """Answers what ``useChat`` posts, as a stream.
+        """Handles a post of ``useChat``. The response is a stream.
 
-        ``overrides``: how the request is run; or a function that says so when the body has been read, as ``prepare`` of
-        ``chat_router``. An ``HTTPException`` that it raises is left to the app.
-        ``artifact_path``: the path before ``/{chat_id}/artifacts/{name}`` if the app has a route for ``artifact``: the
-        agent's files go as links there. ``None``: they go as bytes.
+        ``overrides``: options for this request; or a function that returns them once the body has been read, as
+        ``prepare`` of ``chat_router``. An ``HTTPException`` of the function is not caught.
+        ``artifact_path``: the path before ``/{chat_id}/artifacts/{name}``, if the app has a route for ``artifact``. The
+        agent's files are then sent as links to that route. ``None``: they are sent as bytes.
         """
         if not isinstance(overrides, RunOverrides):
             check_callable("overrides", overrides, ("request", "chat_request"), expected="a RunOverrides or a function")
@@ -145,28 +145,28 @@ class ChatEndpoints:
                 prepared = replace(prepared, artifact_base=artifact_base(request, artifact_path))
             return self._stream(await self._service.respond(chat_request, user_id=user_id, overrides=prepared), user_id)
 
-    @_answers_errors
+    @_errors_as_text
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """The response that is being written in a chat, from its start; 204 if there is none."""
+        """Returns the running response of a chat, from its start; 204 if there is none."""
         await self._admit(request, user_id, chat_id)
         events = await self._service.resume(chat_id, user_id=user_id)
         return Response(status_code=204) if events is None else self._stream(events, user_id)
 
-    @_answers_errors
+    @_errors_as_text
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Stops what runs in a chat: 202, also if nothing runs; 404 if this user has no such chat."""
+        """Stops the run of a chat: 202, also if nothing runs; 404 if this user has no such chat."""
         await self._admit_change(request, user_id, chat_id, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
 
-    @_answers_errors_as_json
+    @_errors_as_json
     async def steer(
         self, request: Request, chat_id: str, *, user_id: str, overrides: RunOverrides | Prepare = NO_OVERRIDES
     ) -> Response:
-        """Gives a message of the user to the run that goes on in a chat. The body is the message: ``{"id", "parts"}``.
+        """Gives a message of the user to the chat's run. The body is the message: ``{"id", "parts"}``.
 
         The response is ``{"type": "delivered", "id"}``, or ``{"type": "not-delivered", "id", "reason"}`` if no run
-        takes in messages. ``overrides`` as for ``respond``: they choose the agent in which the message is planned.
+        takes messages. ``overrides`` as for ``respond``: they choose the agent for which the message is planned.
         """
         await self._admit_change(request, user_id, chat_id)
         async with dropping_body_if_refused(request):
@@ -175,15 +175,16 @@ class ChatEndpoints:
             prepared = await prepare_run(overrides, request, message)
             return JSONResponse(await self._service.steer(message, user_id=user_id, overrides=prepared))
 
-    @_answers_errors_as_json
+    @_errors_as_json
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
         """Returns a chat as its page had it: ``{"messages": […], "versions": […], "stopped": […], "state": {…}}``.
 
-        ``versions`` (see ``MessageVersions``) is absent if no message has several. ``stopped`` has the ids of the
+        ``versions`` is absent if no message has several: see ``MessageVersions``. ``stopped`` has the ids of the
         assistant messages whose run was stopped, and is absent without any. ``state`` is absent without
-        ``shared_state``. If this user has no such chat, the response is 404 with an ``error`` and no messages.
+        ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages`` and an
+        ``error``. A chat does not exist before its first message.
 
         ``artifact_path`` as for ``respond``.
         """
@@ -191,14 +192,14 @@ class ChatEndpoints:
         await self._admit(request, user_id, chat_id)
         return await self._stored_chat(request, chat_id, user_id, artifact_path)
 
-    @_answers_errors_as_json
+    @_errors_as_json
     async def choose_version(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
         """Chooses a version of a message. The body is ``{"version": ID}``, an id of ``versions`` in ``history``.
 
-        Returns the chat as ``history`` does, as it is then. 404 if this user has no such chat or version, 409 while an
-        answer is written, 422 for another body.
+        Returns the chat with this version, as ``history`` does. 404 if this user has no such chat or version, 409 while
+        a response is being written, 422 for a wrong body.
         """
         check_text("artifact_path", artifact_path, or_none=True)
         await self._admit_change(request, user_id, chat_id)
@@ -206,28 +207,28 @@ class ChatEndpoints:
         await self._service.choose_version(chat_id, _parse_choice(body), user_id=user_id)
         return await self._stored_chat(request, chat_id, user_id, artifact_path)
 
-    @_answers_errors_as_json
+    @_errors_as_json
     async def write_state(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Writes state that the page shares with the agent. The body is an object with the keys that change.
 
-        Returns ``{"state": {…}}`` as ``history`` does. 404 if this user has no such chat, 413 and 422 for other values
-        than ``SharedState`` allows.
+        Returns the new state as ``{"state": {…}}``. 404 if this user has no such chat, 413 and 422 for values that
+        ``SharedState`` does not allow.
         """
         await self._admit_change(request, user_id, chat_id)
         body = await self._bodies.read_small_json(request, MAX_STATE_BYTES, STATE_HINT)
         return JSONResponse({"state": await self._service.write_state(chat_id, parse_object(body), user_id=user_id)})
 
-    @_answers_errors_as_json
+    @_errors_as_json
     async def chats(self, request: Request, *, user_id: str) -> Response:
         """Returns the user's chats, newest first.
 
         The response is ``{"chats": [{"id", "title", "updatedAt", "archived", "running"}], "nextCursor"}``. The query
         may have these keys. A wrong value is refused (422).
 
-        * ``limit``
+        * ``limit``, the number of chats in the response
         * ``search``, a text in the titles
         * ``archived``, ``true`` for the archived chats
-        * ``cursor``, the ``nextCursor`` of the page before
+        * ``cursor``, the ``nextCursor`` of the previous response
         """
         await self._admit(request, user_id)
         query = request.query_params
@@ -241,29 +242,29 @@ class ChatEndpoints:
         content = orjson.dumps({"chats": page.chats, "nextCursor": page.next_cursor})
         return whole_response(content, self._service.hold_memory(user_id), JSON_HEADERS)
 
-    @_answers_errors_as_json
+    @_errors_as_json
     async def update(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Changes the title of a chat, or archives it; also while a run goes on. The body is ``{"title", "archived"}``,
-        each optional; a title that is ``null`` gives the chat its own again.
+        """Changes the title of a chat, or archives the chat, also during a run.
 
-        The chat as in ``chats``; 404 if this user has no such chat, 422 for another body.
+        The body is ``{"title", "archived"}``, both optional. A ``null`` title restores the generated one. The response
+        is the chat as in ``chats``; 404 if this user has no such chat, 422 for a wrong body.
         """
         await self._admit_change(request, user_id, chat_id)
         body = await self._bodies.read_small_json(request, MAX_CHANGES_BYTES, CHANGES_HINT)
         return JSONResponse(await self._service.update(chat_id, user_id=user_id, changes=parse_changes(body)))
 
-    @_answers_errors
+    @_errors_as_text
     async def delete(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Stops what runs in a chat, and deletes it with its artifacts: 204; 404 if this user has no such chat."""
+        """Stops the run of a chat, and deletes the chat with its artifacts: 204; 404 if this user has no such chat."""
         await self._admit_change(request, user_id, chat_id)
         await self._service.delete(chat_id, user_id=user_id)
         return Response(status_code=204)
 
-    @_answers_errors
+    @_errors_as_text
     async def artifact(self, request: Request, chat_id: str, name: str, *, user_id: str) -> Response:
-        """An artifact of a chat, so that nothing in it can run in the page's origin.
+        """Returns an artifact of a chat, with headers that keep it from running scripts in the page's origin.
 
-        The query may have ``version``; the newest by default. 404 if there is no such artifact, or no such chat of this
+        The query may have ``version``; by default the newest. 404 if there is no such artifact, or no such chat of this
         user.
         """
         await self._admit(request, user_id, chat_id)
@@ -288,16 +289,20 @@ class ChatEndpoints:
             return SlicedResponse(content, memory=memory.handed_over(), headers=JSON_HEADERS)
 
     async def _admit_change(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
-        """Refuses what an unknown page of another site sends, and else as ``_admit``. Its body is read then."""
+        """Refuse a request from an untrusted page of another site, and any request that ``_admit`` refuses.
+
+        Reads and drops the body of a refused request.
+        """
         _check_request(request)
         async with dropping_body_if_refused(request):
             require_trusted_origin(request, self._trusted_origins)
         await self._admit(request, user_id, chat_id, counted=counted)
 
     async def _admit(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
-        """Refuses a request without a user, and one of a user who sends too many. Its body is read then.
+        """Refuse a request without a user, and a request of a user who sends too many.
 
-        ``counted=False``: for a stop. A user whose requests are used up can stop what runs.
+        Reads and drops the body of a refused request. ``counted=False``: for a stop, which is allowed even if the user
+        has no requests left.
         """
         _check_request(request)
         async with dropping_body_if_refused(request):
@@ -318,7 +323,7 @@ def _check_request(request: object) -> None:
 
 
 def _parse_choice(body: bytes) -> str:
-    """The version in the body of a choice. Raises ``ChatRequestError`` (400, 422)."""
+    """Return the version in the body of ``choose_version``. Raises ``ChatRequestError`` (400, 422)."""
     match parse_object(body):
         case {"version": str(version), **others} if not others:
             return version
@@ -326,7 +331,7 @@ def _parse_choice(body: bytes) -> str:
 
 
 def _parse_version(text: str | None) -> int | None:
-    """The query parameter ``version``. Raises ``ChatRequestError`` (404) for a value that no version has."""
+    """Return the query parameter ``version``. Raises ``ChatRequestError`` (404) for a value that no version has."""
     if text is None:
         return None
     if text.isascii() and text.isdigit() and len(text) < 10:
@@ -335,7 +340,7 @@ def _parse_version(text: str | None) -> int | None:
 
 
 def _parse_limit(text: str | None) -> int:
-    """The query parameter ``limit``. Raises ``ChatRequestError`` unless it is a number from 1 to ``MAX_PAGE_SIZE``."""
+    """Return the query parameter ``limit``. Raises ``ChatRequestError`` unless it is 1 to ``MAX_PAGE_SIZE``."""
     if text is None:
         return PAGE_SIZE
     if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= MAX_PAGE_SIZE:
@@ -344,7 +349,7 @@ def _parse_limit(text: str | None) -> int:
 
 
 def _parse_archived(text: str) -> bool:
-    """The query parameter ``archived``. Raises ``ChatRequestError`` for another value than ``true`` and ``false``."""
+    """Return the query parameter ``archived``. Raises ``ChatRequestError`` unless it is ``true`` or ``false``."""
     if text not in ("true", "false"):
         raise ChatRequestError("archived must be true or false.", status=422)
     return text == "true"

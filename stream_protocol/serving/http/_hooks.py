@@ -1,4 +1,4 @@
-"""The app's hooks on a request: ``identify`` says whose chats it may see; ``prepare`` says how it is run.
+"""Calls the app's hooks for a request: ``identify`` returns the user's id, ``prepare`` the options of the run.
 
 Both may be plain functions or coroutine functions.
 """
@@ -20,17 +20,18 @@ from stream_protocol.wire import ChatRequest, ChatRequestError, check_header_nam
 LOCAL_USER: Final = "local"
 
 MAX_USER_ID_LENGTH: Final = 128
-"""Characters. ADK's ``DatabaseSessionService`` has columns of this width."""
+"""The most characters of a user id: the width of the columns in ADK's ``DatabaseSessionService``."""
 
 _UNSTORABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-"""Some databases refuse the first and the last, and a log shows the others as lines. U+0080 to U+009F may be bytes of
-UTF-8 in a header, which is read as Latin-1."""
+"""Characters that a user id must not have: control characters and surrogates. Some databases refuse U+0000 and
+surrogates. Other control characters may begin a new line in a log. U+0080 to U+009F are allowed: they may be bytes of
+UTF-8 in a header, which is decoded as Latin-1."""
 
 Identify: TypeAlias = Callable[[Request], str | Awaitable[str]]
 """HTTP request -> the user's id. Raise ``starlette.exceptions.HTTPException(401)`` for a request without a user."""
 
 Prepare: TypeAlias = Callable[[Request, ChatRequest], RunOverrides | Awaitable[RunOverrides]]
-"""HTTP request, chat request -> how to run it. Raise ``ChatRequestError`` to refuse it."""
+"""HTTP request, chat request -> the options of the run. Raise ``ChatRequestError`` to refuse the request."""
 
 
 def local_user(_request: Request) -> str:
@@ -42,16 +43,16 @@ def local_user(_request: Request) -> str:
 
 
 def header_user(name: str) -> Identify:
-    """Makes an ``identify`` that reads the user's id from a header, which a proxy sets after it has signed the user in.
+    """Returns an ``identify`` that reads the user's id from a header, which a proxy sets for a signed-in user.
 
-    Use it only where all requests come through that proxy, and the proxy removes this header from what clients send. A
-    request without the header, or with it twice (from the client and from the proxy), gets 401. Raises
-    ``StreamProtocolError`` for a name that no header has.
+    Use it only where all requests come through that proxy, and the proxy removes this header from requests of clients.
+    A request without the header, or with two (one from the client, one from the proxy), gets 401. Raises
+    ``StreamProtocolError`` for an invalid header name.
     """
     check_header_name("name", name)
 
     def identify(request: Request) -> str:
-        # Only the blanks of HTTP: each byte is a character here, and the last one of "à" would be a blank to Python.
+        # Strip only HTTP's whitespace: in Latin-1, the last byte of a UTF-8 "à" is whitespace to Python.
         match [value.strip(" \t") for value in request.headers.getlist(name)]:
             case [user_id] if user_id:
                 return user_id
@@ -61,7 +62,7 @@ def header_user(name: str) -> Identify:
 
 
 async def identify_user(identify: Identify, request: Request) -> str:
-    """Returns the user's id. Raises as ``require_user``."""
+    """Return the user's id from the app's hook. Raises the same errors as ``require_user``."""
     found = identify(request)
     user_id = await found if inspect.isawaitable(found) else found
     if user_id is not None:
@@ -71,8 +72,10 @@ async def identify_user(identify: Identify, request: Request) -> str:
 
 
 def require_user(user_id: str) -> None:
-    """Raises ``ChatRequestError`` (401) for an empty id: all users without an id would share their chats. So for one
-    that no session store is sure to keep. Raises ``StreamProtocolError`` for an id that is not text."""
+    """Raise ``ChatRequestError`` (401) for an empty user id, and for an id that some session stores cannot keep.
+
+    All users with an empty id would share their chats. Raises ``StreamProtocolError`` for an id that is not a string.
+    """
     if user_id is not None:
         check_text("user_id", user_id)
     if not user_id:
@@ -84,7 +87,7 @@ def require_user(user_id: str) -> None:
 
 
 async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_request: ChatRequest) -> RunOverrides:
-    """Returns the overrides, or what the hook returns."""
+    """Return ``overrides``, or the result of the app's hook."""
     if isinstance(overrides, RunOverrides):
         return overrides
     prepared = overrides(request, chat_request)
@@ -103,7 +106,10 @@ class SharedUserWarning:
         self._is_logged = False
 
     def look_at(self, request: Request, user_id: str) -> None:
-        """Look at a request, and log the warning if it is due. A client without an IP address is not remote."""
+        """Log the warning if this request is the first from another machine.
+
+        A client without an IP address counts as local.
+        """
         if self._is_logged or user_id != LOCAL_USER or request.client is None or not _is_remote(request.client.host):
             return
         self._is_logged = True

@@ -1,4 +1,4 @@
-"""``GET /metrics``: the numbers of this process, for Prometheus."""
+"""``GET /metrics``: the metrics of this process, for Prometheus."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,16 +16,17 @@ from stream_protocol.serving.http._trusted_origins import require_trusted_origin
 METRICS_PATH: Final = "/metrics"
 
 TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""Prometheus's own."""
+"""The media type of Prometheus's text format."""
 
 REMEMBERED_SECONDS: Final = 1.0
-"""Seconds that the same text is returned again: making it takes milliseconds, and a client may ask all the time."""
+"""Seconds for which the same text is returned again. Creating it takes milliseconds, and a client may ask
+constantly."""
 
 
 class MetricsPage:
-    """ASGI middleware that answers ``/metrics``. ``read``: gives the text, and is called in a thread.
+    """ASGI middleware that serves ``/metrics``. ``read``: returns the text, and is called in a thread.
 
-    Put it around the whole app, but inside the check of host names. There no CORS rule of the app lets the page of
+    Put it around the whole app, but inside the check of host names. There, no CORS rule of the app lets a page of
     another site read the metrics.
     """
 
@@ -35,12 +36,12 @@ class MetricsPage:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == METRICS_PATH:
-            response = await plain_text_errors(self._answer)(Request(scope))
+            response = await plain_text_errors(self._respond)(Request(scope))
             await response(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    async def _answer(self, request: Request) -> Response:
+    async def _respond(self, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             return Response(status_code=405, headers={"allow": "GET, HEAD"})
         require_trusted_origin(request)

@@ -1,4 +1,4 @@
-"""The files of the built page, compressed as they were built, with the time that a browser may keep them."""
+"""Serves the files of the built page in their compressed form, with cache headers."""
 
 from pathlib import Path
 from typing import Final
@@ -11,22 +11,22 @@ from starlette.types import ASGIApp, Scope
 from stream_protocol.serving.http._response_headers import PAGE_HEADERS, ResponseHeaders
 
 _ENCODINGS: Final = {"br": ".br", "gzip": ".gz"}
-"""The suffix of a compressed file by its coding, best first."""
+"""Content coding -> the suffix of the compressed file. The best coding comes first."""
 
 _HASHED: Final = "assets/"
-"""The folder of the files that have a hash of their content in their names."""
+"""The folder of the files with a hash of their content in their names."""
 
 _FOREVER: Final = "public, max-age=31536000, immutable"
 _REVALIDATE: Final = "no-cache"
 
 
 def page_files(directory: Path) -> ASGIApp:
-    """An ASGI app that serves a built page, with the headers of the page."""
+    """Return an ASGI app that serves a built page, with the page's security headers."""
     return ResponseHeaders(_PageFiles(directory=directory, html=True), PAGE_HEADERS)
 
 
 class _PageFiles(StaticFiles):
-    """Static files that are sent compressed where a compressed file lies next to them."""
+    """Static files. If a compressed form of the requested file exists next to it, that form is sent."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         name = path.replace("\\", "/")
@@ -36,7 +36,7 @@ class _PageFiles(StaticFiles):
         return response
 
     def _coding(self, path: str, request: Headers) -> str | None:
-        """The best coding that the client accepts and that a file exists for. A range is one of the plain file."""
+        """Return the best coding that the client accepts and that has a file; ``None`` for a range request."""
         if "range" in request:
             return None
         accepted = _accepted_codings(request.get("accept-encoding", ""))
@@ -45,7 +45,7 @@ class _PageFiles(StaticFiles):
 
 
 def _accepted_codings(header: str) -> set[str]:
-    """The codings that an ``Accept-Encoding`` header names, without those of weight zero."""
+    """Return the codings in an ``Accept-Encoding`` header, without those of weight zero."""
     accepted = set()
     for part in header.lower().split(","):
         coding, _, parameter = part.partition(";")

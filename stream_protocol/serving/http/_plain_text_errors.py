@@ -1,6 +1,6 @@
-"""Turns refusals and failures of an endpoint into a response: plain text, which ``useChat`` shows, or JSON.
+"""Turns exceptions of an endpoint into responses: plain text, which ``useChat`` shows, or JSON.
 
-No browser renders what an endpoint answers: see ``_response_headers``.
+Headers keep browsers from rendering these responses: see ``_response_headers``.
 """
 
 import logging
@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from stream_protocol.serving.errors import log_error
-from stream_protocol.serving.http._response_headers import ANSWER_HEADERS, add_headers
+from stream_protocol.serving.http._response_headers import API_HEADERS, add_headers
 from stream_protocol.serving.telemetry import count_refusal
 from stream_protocol.stream import DEFAULT_ERROR_TEXT
 from stream_protocol.wire import ChatRequestError, argument_error, check_callable
@@ -30,26 +30,28 @@ def _mask(_error: BaseException) -> str:
 def plain_text_errors(
     endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
 ) -> Callable[P, Awaitable[Response]]:
-    """Answers a ``ChatRequestError`` of the endpoint with its text and status. Any other failure is a 500 with the text
-    that ``error_text`` gives: by default a masked one. Browsers neither frame nor sniff these responses.
+    """Wrap an endpoint so that a ``ChatRequestError`` becomes a response with its text and status.
 
-    An ``HTTPException`` is left to the app: only the app's own hooks raise it.
+    Any other exception becomes a 500 with the text of ``error_text``, which is masked by default. Headers forbid
+    browsers to frame or sniff these responses.
+
+    An ``HTTPException`` is not caught: only the app's own hooks raise it.
     """
-    return _answering_errors(endpoint, error_text, PlainTextResponse)
+    return _with_error_responses(endpoint, error_text, PlainTextResponse)
 
 
 def json_errors(
     endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
 ) -> Callable[P, Awaitable[Response]]:
-    """``plain_text_errors`` for an endpoint that answers JSON: its errors are ``{"error": …}``."""
-    return _answering_errors(endpoint, error_text, _json_error)
+    """Wrap an endpoint that returns JSON, as ``plain_text_errors`` does. Error responses are ``{"error": …}``."""
+    return _with_error_responses(endpoint, error_text, _json_error)
 
 
 def _json_error(text: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
     return JSONResponse({"error": text}, status, headers)
 
 
-def _answering_errors(
+def _with_error_responses(
     endpoint: Callable[P, Awaitable[Response]],
     error_text: Callable[[BaseException], str],
     error_response: Callable[..., Response],
@@ -67,15 +69,15 @@ def _answering_errors(
         except HTTPException:
             raise
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody reads it
-        except Exception as error:  # noqa: BLE001 - answered inside CORS, where a page of another origin can read it
+            return Response(status_code=400)  # no client is there to read the response
+        except Exception as error:  # noqa: BLE001 - a 500 of Starlette would lack CORS headers, so pages could not read it
             log_error(logger, error)
             return error_response(error_text(error), 500)
 
     @wraps(endpoint)
-    async def answer(*args: P.args, **kwargs: P.kwargs) -> Response:
+    async def respond_with_headers(*args: P.args, **kwargs: P.kwargs) -> Response:
         response = await respond(*args, **kwargs)
-        add_headers(response.headers, ANSWER_HEADERS)
+        add_headers(response.headers, API_HEADERS)
         return response
 
-    return answer
+    return respond_with_headers

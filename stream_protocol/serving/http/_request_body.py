@@ -1,8 +1,8 @@
-"""Reads the bodies of requests, each up to a limit and all of them together up to another.
+"""Reads request bodies. Each has a size limit, and all together have a memory limit.
 
-A server that answers before it has read the body closes the connection while the client still sends. A browser then
-reports a network error and does not show the answer. So the body of a refused request is read to its end and dropped.
-Bounds keep a hostile client from holding a connection for ever: what is beyond them is answered without being read.
+A server that responds before it has read the body closes the connection while the client still sends. A browser then
+reports a network error and does not show the response. So the body of a refused request is read to its end and dropped.
+A hostile client could hold a connection forever, so the size and the time of the dropped part are limited.
 """
 
 import asyncio
@@ -25,49 +25,49 @@ from stream_protocol.wire import (
 )
 
 MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024
-"""The most bytes of a refused body that are read: a video that somebody attached by mistake."""
+"""The most bytes of a refused body that are read: the size of a video that a user attached by mistake."""
 
 DROPPING_SECONDS: Final = 30.0
-"""Seconds that the rest of a refused body is read: nginx's ``lingering_time``."""
+"""The most seconds that the rest of a refused body is read: nginx's ``lingering_time``."""
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
-"""The most bytes in a request body. Generous: the client sends its whole history again, attached files included."""
+"""The most bytes in a request body. The client sends its whole history again, including attached files."""
 
 MAX_BYTES_IN_FLIGHT: Final = 256 * 1024 * 1024
 """The most bytes of memory for all bodies that are read and planned at one time: eight of the largest."""
 
 BUSY_SECONDS: Final = 5
-"""After how many seconds a client may try again: a large body is read and planned in less."""
+"""The ``Retry-After`` in seconds: a large body is read and planned in less time."""
 
 
 class RequestBodies:
-    """Reads the JSON bodies of an app's requests. The memory that all of them take together is bounded.
+    """Reads the JSON bodies of an app's requests, within a memory limit for all of them.
 
-    ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory of bodies while they arrive,
-    are parsed and planned. A body that does not fit is refused (503, and 429 if it is more than half for one user).
-    Only received bytes count, not a ``Content-Length``. The values of a body count when it is parsed.
+    ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory for bodies while they
+    arrive, are parsed and planned. A body that does not fit is refused (503, or 429 if one user takes more than half).
+    Received bytes count, not a ``Content-Length``. The parsed values of a body count, too.
     """
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:
         check_count("max_body_bytes", max_body_bytes)
         check_count("max_bytes_in_flight", max_bytes_in_flight)
         self._max_body_bytes = max_body_bytes
-        self._in_flight = ByteBudget(max_bytes_in_flight, of_user=_too_much_of_user, of_all=_too_much)
+        self._in_flight = ByteBudget(max_bytes_in_flight, of_user=_too_large_for_user, of_all=_too_large_for_all)
         self._turn = asyncio.Lock()
 
     @property
     def bytes_in_flight(self) -> int:
-        """The bytes that all bodies take now."""
+        """The bytes of memory that all bodies take now."""
         return self._in_flight.taken
 
     @asynccontextmanager
     async def read_chat_request(
         self, request: Request, user_id: str, *, of_chat: str | None = None
     ) -> AsyncIterator[ChatRequest]:
-        """Reads and parses what a chat client posts, for a block in which it is planned: it counts until that ends.
+        """Reads and parses the request of a chat client. Its memory counts until the end of the block.
 
-        ``of_chat``: the body is one message of the user's, for the chat with this id.
-        Raises ``ChatRequestError``: as ``parse_chat_request``, 413, 415, 429 and 503.
+        ``of_chat``: the body is one user message, for the chat with this id.
+        Raises ``ChatRequestError`` with the statuses of ``parse_chat_request``, and with 413, 415, 429 and 503.
         """
         async with dropping_body_if_refused(request):
             _require_json(request)
@@ -81,24 +81,28 @@ class RequestBodies:
 
     @asynccontextmanager
     async def read_file(self, request: Request, user_id: str, limit: int, hint: str) -> AsyncIterator[bytearray]:
-        """Reads a body of any kind, for a block in which it is used: it counts until that ends.
+        """Reads a body of any media type. Its memory counts until the end of the block.
 
-        ``hint``: what is said of one with more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 429, 503).
+        ``hint``: the end of the error message for more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 429,
+        503).
         """
         with self._in_flight.share(user_id) as share:
             yield await _read(request, min(limit, self._max_body_bytes), hint, share.take)
 
     async def read_small_json(self, request: Request, limit: int, hint: str) -> bytes:
-        """Returns the JSON body of another request. ``hint``: what is said of one with more than ``limit`` bytes.
+        """Returns a JSON body whose memory need not be counted.
 
-        Raises ``ChatRequestError`` (413, 415).
+        ``hint``: the end of the error message for more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 415).
         """
         async with dropping_body_if_refused(request):
             _require_json(request)
         return await read_small(request, min(limit, self._max_body_bytes), hint)
 
     async def _parse(self, parsing: Generator[int, None, ChatRequest], take: Callable[[int], None]) -> ChatRequest:
-        """Parses a body. Of all bodies one slice is parsed at a time, in turn, and everything else goes on between."""
+        """Parse a body in slices. Of all bodies, one slice is parsed at a time.
+
+        Other tasks run between two slices.
+        """
         while True:
             async with self._turn:
                 try:
@@ -109,26 +113,26 @@ class RequestBodies:
                 await asyncio.sleep(0)
 
 
-def _too_much_of_user() -> ChatRequestError:
+def _too_large_for_user() -> ChatRequestError:
     text = "You have sent several large requests at once. Try again in some seconds."
     return ChatRequestError(text, status=429, retry_after=BUSY_SECONDS, reason="bodies_of_user")
 
 
-def _too_much() -> ChatRequestError:
+def _too_large_for_all() -> ChatRequestError:
     text = "The server is busy with other large requests. Try again in some seconds."
     return ChatRequestError(text, status=503, retry_after=BUSY_SECONDS, reason="bodies")
 
 
 async def read_small(request: Request, limit: int, hint: str) -> bytes:
-    """Returns the body of a request, whatever its media type. Raises ``ChatRequestError`` (413) with ``hint``."""
+    """Returns the body of a request with any media type. Raises ``ChatRequestError`` (413) with ``hint``."""
     return bytes(await _read(request, limit, hint, lambda _: None))
 
 
 async def _read(request: Request, limit: int, hint: str, take: Callable[[int], None]) -> bytearray:
-    """Returns the body of a request. ``take``: called with the size of each piece.
+    """Return the body of a request. ``take``: called with the size of each received piece.
 
-    Raises ``ChatRequestError``: 413 for more than ``limit`` bytes, and what ``take`` raises. The body has been read
-    then, within the bounds.
+    Raises ``ChatRequestError`` (413) for more than ``limit`` bytes, and the exceptions of ``take``. In both cases,
+    first reads and drops the rest of the body.
     """
     too_large = ChatRequestError(f"The request is larger than {_in_words(limit)}: {hint}", status=413)
     body = bytearray()
@@ -152,20 +156,20 @@ async def _read(request: Request, limit: int, hint: str, take: Callable[[int], N
 
 @asynccontextmanager
 async def dropping_body_if_refused(request: Request) -> AsyncIterator[None]:
-    """Reads the body and drops it if what is done in the block refuses the request."""
+    """Read and drop the body of the request if the block raises a refusal."""
     try:
         yield
     except (ChatRequestError, HTTPException):
-        with suppress(RuntimeError):  # of Starlette: a hook of the app has read the body
+        with suppress(RuntimeError):  # Starlette raises it if a hook of the app has read the body
             async with aclosing(request.stream()) as pieces:
                 await _drop(pieces, request, 0)
         raise
 
 
 async def _drop(pieces: AsyncIterator[bytes], request: Request, read: int) -> None:
-    """Reads the rest of the body, within the bounds. ``read``: the bytes that have been read.
+    """Read and drop the rest of the body, within the limits. ``read``: the number of bytes that are read already.
 
-    A client that waits for ``100 Continue`` has sent nothing, and sends nothing if it is refused.
+    Reads nothing from a client that waits for ``100 Continue``. Such a client sends no body after a refusal.
     """
     if _declared_length(request) > MAX_DROPPED_BYTES or (not read and "expect" in request.headers):
         return
@@ -184,15 +188,15 @@ def _in_words(size: int) -> str:
 
 
 def _declared_length(request: Request) -> int:
-    """The declared length of the body; 0 if it is not declared."""
+    """Return the ``Content-Length``; 0 if it is missing."""
     declared = request.headers.get("content-length", "")
     return int(declared[:20]) if declared.isascii() and declared.isdigit() else 0
 
 
 def _require_json(request: Request) -> None:
-    """Refuses other media types, and compressed bodies.
+    """Refuse media types other than JSON, and compressed bodies.
 
-    Only for JSON does a browser ask the server (CORS) before it posts across origins.
+    A browser sends JSON to another origin only after a CORS preflight.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):

@@ -1,4 +1,4 @@
-"""The body of a response, for a framework whose own responses take an iterator, such as Django."""
+"""Returns the body of a response as an iterator, for frameworks such as Django."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -10,11 +10,11 @@ from stream_protocol.wire import check_callable
 
 
 def response_body(response: ASGIApp) -> AsyncGenerator[bytes]:
-    """Returns the body of a Starlette response, piece by piece, as it is sent.
+    """Returns the body of a Starlette response, in the pieces in which it is sent.
 
-    The response runs in a task of its own, with nothing read ahead. Closing the iterator counts as a disconnect. Raises
-    ``ConnectionError`` if the response ends before its body is complete: let it close the connection, so that the
-    client knows.
+    The response runs in a separate task, without reading ahead. Closing the iterator counts as a disconnect. Raises
+    ``ConnectionError`` if the response ends before its body is complete. Let the exception close the connection, so
+    that the client notices.
     """
     check_callable("response", response, ("scope", "receive", "send"), expected="a response of Starlette")
     return _body(response)
@@ -49,5 +49,5 @@ async def _body(response: ASGIApp) -> AsyncGenerator[bytes]:
 
 
 async def _wait_for_ever() -> Message:
-    """The ``receive`` of a response that waits for its client to leave: it never returns, until it is cancelled."""
+    """Wait until cancelled: the ``receive`` of a client that never disconnects."""
     return await asyncio.Future[Message]()

@@ -1,6 +1,6 @@
-"""Headers that tell a browser what it may do with a response: nothing, or what the page needs.
+"""Security headers, which limit what a browser may do with a response.
 
-An app of one's own sets what it likes on its own responses: these are given to ours alone, and replace nothing.
+Only our own responses get the headers. A header that an app has set is never replaced.
 """
 
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ _EVERYWHERE: Final = {
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
 }
-"""``x-frame-options`` is for browsers that do not know ``frame-ancestors``."""
+"""``x-frame-options`` is for browsers without ``frame-ancestors``."""
 
-ANSWER_HEADERS: Final = {**_EVERYWHERE, "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
-"""Of what is no page: JSON, plain text, a stream."""
+API_HEADERS: Final = {**_EVERYWHERE, "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
+"""Headers of responses that are not pages: JSON, plain text, a stream."""
 
 _PAGE_POLICY: Final = {
     "default-src": "'none'",
@@ -25,12 +25,12 @@ _PAGE_POLICY: Final = {
     "style-src": "'self'",
     "font-src": "'self'",
     "connect-src": "'self'",
-    # What a model writes may name an image anywhere, with what it has read in the query: fetching that would tell it.
+    # A model may write an image URL of any site with private data in the query: fetching the image would leak the data.
     "img-src": "'self' data: blob:",
     "media-src": "'self' data: blob:",
     "base-uri": "'none'",
     "form-action": "'none'",
-    # A page in a frame can be clicked without being seen: one click approves a call.
+    # Clickjacking: in an invisible frame, a click of the user could approve a tool call.
     "frame-ancestors": "'none'",
 }
 
@@ -39,16 +39,16 @@ _UNUSED_FEATURES: Final = ("camera", "display-capture", "microphone", "midi", "p
 PAGE_HEADERS: Final = {
     **_EVERYWHERE,
     "content-security-policy": "; ".join(f"{name} {value}" for name, value in _PAGE_POLICY.items()),
-    # Where the user is, the browser asks the user, when an agent asks the page.
+    # An agent may ask for the user's position. The browser asks the user for permission.
     "permissions-policy": ", ".join([*(f"{feature}=()" for feature in _UNUSED_FEATURES), "geolocation=(self)"]),
-    # A link's host is not looked up before it is clicked: the name may hold what an image's query would.
+    # No DNS lookup before the user clicks a link: like an image's query, a host name may contain private data.
     "x-dns-prefetch-control": "off",
 }
-"""Of the built page and its files."""
+"""Headers of the built page and its files."""
 
 
 class ResponseHeaders:
-    """ASGI middleware that gives these headers to every response that does not have them."""
+    """ASGI middleware that adds these headers to every response, unless the response has set them."""
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self._app = app
@@ -64,6 +64,6 @@ class ResponseHeaders:
 
 
 def add_headers(response: MutableHeaders, headers: Mapping[str, str]) -> None:
-    """Adds those of the headers that the response does not have."""
+    """Add the headers that the response has not set."""
     for name, value in headers.items():
         response.setdefault(name, value)

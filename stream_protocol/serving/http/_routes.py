@@ -1,4 +1,4 @@
-"""The routes of the chat endpoint, as Starlette has them."""
+"""Creates the Starlette routes of the chat endpoint."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,13 +23,13 @@ from stream_protocol.serving.telemetry import ObservedRoute
 from stream_protocol.wire import check_callable, check_pattern
 
 JSON_ROUTES: Final = frozenset({"chat_history", "chats", "update_chat", "steer_chat", "choose_version", "write_state"})
-"""The names of the routes whose errors are JSON, as all that they answer."""
+"""The names of the routes whose errors are JSON, as their other responses are."""
 
 _PATH: Final = re.compile(r"(?:/[^/\\\s?#%]+)+")
 
 
 def check_route_path(name: str, path: object) -> None:
-    """Raises ``InvalidArgumentError`` unless this can be the path of the chat endpoint."""
+    """Raise ``InvalidArgumentError`` for an invalid path of the chat endpoint."""
     check_pattern(name, path, _PATH, 'a path with a slash first and none last, such as "/api/chat"')
 
 
@@ -39,18 +39,18 @@ class RouteOptions(TypedDict, total=False):
     path: str
     """The path to which ``useChat`` posts."""
     identify: Identify
-    """Request -> the user's id, from your session or token: whose chats the request may see. By default all chats
-    belong to one local user, and a warning is logged at the first request from another machine. The user's id is never
-    taken from the body of the request."""
+    """Request -> the user's id, from your session or token. It decides which chats the request may see. By default all
+    chats belong to one local user, and a warning is logged at the first request from another machine. The user's id is
+    never taken from the body of the request."""
     prepare: Prepare | None
-    """Says how a request is run: its agent, run config, state and secrets. Without it only the user's message reaches
-    the agent."""
+    """Returns the options of a run: its agent, run config, state and secrets. Without it only the user's message
+    reaches the agent."""
     max_body_bytes: int
-    """A larger request is refused (413). Stock clients send the whole chat with each message, attached files
-    included."""
+    """A larger request is refused (413). Stock clients send the whole chat with each message, including attached
+    files."""
     max_bytes_in_flight: int
-    """The memory that the bodies of all requests may take while they are read and planned. A body that does not fit is
-    refused (503, or 429 if one user takes more than half). A body of up to 64 KiB is never refused."""
+    """The memory for the bodies of all requests while they are read and planned. A body that does not fit is refused
+    (503, or 429 if one user takes more than half). A body of up to 64 KiB is never refused."""
     keep_alive: float | None
     """Seconds of silence in a stream before a comment is sent, since proxies cut silent connections; ``None`` for
     never."""
@@ -87,68 +87,56 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
         keep_alive=given["keep_alive"],
     )
     overrides = prepare or NO_OVERRIDES
-
-    async def respond(request: Request, user_id: str) -> Response:
-        return await endpoints.respond(request, user_id=user_id, overrides=overrides, artifact_path=request.url.path)
-
-    async def history(request: Request, user_id: str) -> Response:
-        base = request.url.path.rpartition("/")[0]
-        return await endpoints.history(request, _chat_id(request), user_id=user_id, artifact_path=base)
-
-    async def choose(request: Request, user_id: str) -> Response:
-        base = request.url.path.rpartition("/")[0].rpartition("/")[0]
-        return await endpoints.choose_version(request, _chat_id(request), user_id=user_id, artifact_path=base)
-
-    async def write_state(request: Request, user_id: str) -> Response:
-        return await endpoints.write_state(request, _chat_id(request), user_id=user_id)
-
-    async def chats(request: Request, user_id: str) -> Response:
-        return await endpoints.chats(request, user_id=user_id)
-
-    async def resume(request: Request, user_id: str) -> Response:
-        return await endpoints.resume(request, _chat_id(request), user_id=user_id)
-
-    async def stop(request: Request, user_id: str) -> Response:
-        return await endpoints.stop(request, _chat_id(request), user_id=user_id)
-
-    async def steer(request: Request, user_id: str) -> Response:
-        return await endpoints.steer(request, _chat_id(request), user_id=user_id, overrides=overrides)
-
-    async def delete(request: Request, user_id: str) -> Response:
-        return await endpoints.delete(request, _chat_id(request), user_id=user_id)
-
-    async def update(request: Request, user_id: str) -> Response:
-        return await endpoints.update(request, _chat_id(request), user_id=user_id)
-
-    async def artifact(request: Request, user_id: str) -> Response:
-        return await endpoints.artifact(request, _chat_id(request), request.path_params["name"], user_id=user_id)
-
-    def route(method: str, path: str, name: str, endpoint: Callable[[Request, str], Awaitable[Response]]) -> Route:
-        async def identified(request: Request) -> Response:
-            async with dropping_body_if_refused(request):
-                user_id = await identify_user(identify, request)
-            return await endpoint(request, user_id)
-
-        answering = json_errors if name in JSON_ROUTES else plain_text_errors
-        answered = answering(identified, service.error_text)
-        return Route(path, answered, methods=[method], name=name, middleware=[Middleware(ObservedRoute, route=path)])
-
+    respond = partial(endpoints.respond, overrides=overrides)
+    steer = partial(endpoints.steer, overrides=overrides)
+    route = partial(_route, service, identify, path)
     routes = [
-        route("POST", path, "chat", respond),
-        route("GET", path + "/{chat_id}", "chat_history", history),
-        route("GET", path + "s", "chats", chats),
-        route("GET", path + "/{chat_id}/stream", "resume_chat", resume),
-        route("POST", path + "/{chat_id}/stop", "stop_chat", stop),
-        route("POST", path + "/{chat_id}/steer", "steer_chat", steer),
-        route("POST", path + "/{chat_id}/branch", "choose_version", choose),
-        route("PATCH", path + "/{chat_id}/state", "write_state", write_state),
-        route("PATCH", path + "/{chat_id}", "update_chat", update),
-        route("DELETE", path + "/{chat_id}", "delete_chat", delete),
-        route("GET", path + "/{chat_id}/artifacts/{name:path}", "artifact", artifact),
+        route("POST", "", "chat", respond, sends_artifacts=True),
+        route("GET", "/{chat_id}", "chat_history", endpoints.history, sends_artifacts=True),
+        route("GET", "s", "chats", endpoints.chats),
+        route("GET", "/{chat_id}/stream", "resume_chat", endpoints.resume),
+        route("POST", "/{chat_id}/stop", "stop_chat", endpoints.stop),
+        route("POST", "/{chat_id}/steer", "steer_chat", steer),
+        route("POST", "/{chat_id}/branch", "choose_version", endpoints.choose_version, sends_artifacts=True),
+        route("PATCH", "/{chat_id}/state", "write_state", endpoints.write_state),
+        route("PATCH", "/{chat_id}", "update_chat", endpoints.update),
+        route("DELETE", "/{chat_id}", "delete_chat", endpoints.delete),
+        route("GET", "/{chat_id}/artifacts/{name:path}", "artifact", endpoints.artifact),
         Route("/healthz", plain_text_errors(_healthz), methods=["GET"], name="healthz"),
         Route("/readyz", plain_text_errors(partial(_readyz, service)), methods=["GET"], name="readyz"),
     ]
     return cross_origin_routes(routes, check_origins("allow_origins", given["allow_origins"]))
+
+
+def _route(
+    service: ChatService,
+    identify: Identify,
+    path: str,
+    method: str,
+    suffix: str,
+    name: str,
+    endpoint: Callable[..., Awaitable[Response]],
+    *,
+    sends_artifacts: bool = False,
+) -> Route:
+    """Return the route at ``path`` + ``suffix``. The endpoint gets the user's id and the parameters in ``suffix``.
+
+    ``sends_artifacts``: the endpoint also gets ``artifact_path``, the URL path of the request without ``suffix``.
+    """
+    parameters = re.findall(r"{(\w+)", suffix)
+
+    async def respond(request: Request) -> Response:
+        async with dropping_body_if_refused(request):
+            user_id = await identify_user(identify, request)
+        arguments = {parameter: request.path_params[parameter] for parameter in parameters}
+        if sends_artifacts:
+            arguments["artifact_path"] = request.url.path.rsplit("/", suffix.count("/"))[0]
+        return await endpoint(request, **arguments, user_id=user_id)
+
+    with_errors = json_errors if name in JSON_ROUTES else plain_text_errors
+    observed = Middleware(ObservedRoute, route=path + suffix)
+    app = with_errors(respond, service.error_text)
+    return Route(path + suffix, app, methods=[method], name=name, middleware=[observed])
 
 
 async def _readyz(service: ChatService, _request: Request) -> Response:
@@ -157,11 +145,6 @@ async def _readyz(service: ChatService, _request: Request) -> Response:
     if missing := await service.unready():
         return JSONResponse({"status": "unavailable", "missing": missing}, status_code=503)
     return JSONResponse({"status": "ok"})
-
-
-def _chat_id(request: Request) -> str:
-    chat_id: str = request.path_params["chat_id"]
-    return chat_id
 
 
 async def _healthz(_request: Request) -> Response:

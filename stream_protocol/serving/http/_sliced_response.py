@@ -1,4 +1,4 @@
-"""A response whose body may be large: it is made and sent slice by slice, and all of it is dropped at the end."""
+"""A response with a large body, which is created and sent slice by slice and freed at the end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 from starlette.responses import Response
 
-from stream_protocol.serving.http._client_connection import SLICE_BYTES, ClientConnection, send_while_connected
+from stream_protocol.serving.http._client_connection import (
+    SLICE_BYTES,
+    ClientConnection,
+    send_head,
+    send_while_connected,
+)
 from stream_protocol.stream import DataUrl
 
 if TYPE_CHECKING:
@@ -20,15 +25,15 @@ if TYPE_CHECKING:
 JSON_HEADERS: Final = {"content-type": "application/json"}
 
 LEVELS_OF_PARTS: Final = 4
-"""The levels of a history that are not encoded at once: the messages and their parts."""
+"""The nesting levels of a history that are encoded member by member: the messages and their parts."""
 
 
 class SlicedResponse(Response):
-    """Sends a body that fills the memory until the client has read it.
+    """Sends a body that takes memory until the client has read it.
 
-    ``pieces``: of the body, which are put together to slices. Each slice is sent when the client has taken the last.
-    ``memory``: counts the content of the pieces. It is released when the response ends, also if the client leaves or
-    takes nothing for a minute. A request for the headers alone (``HEAD``) releases it at once.
+    ``pieces``: the parts of the body, which are joined to slices. A slice is sent when the client has read the slice
+    before it. ``memory``: counts the content of the pieces. It is released when the response ends, also if the client
+    disconnects or reads nothing for a minute. For a ``HEAD`` request it is released at once.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:
@@ -41,12 +46,11 @@ class SlicedResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             if scope["method"] == "HEAD":
-                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                await send_head(self, send)
             else:
                 await send_while_connected(self._send, receive, send)
         finally:
-            # The frames of a request that was cancelled may live until the next garbage collection, with this object.
+            # Frames of a cancelled request may keep this object until the next garbage collection, so free it here.
             self._pieces.close()
             self._memory.release()
 
@@ -63,16 +67,16 @@ class SlicedResponse(Response):
 
 
 def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]) -> SlicedResponse:
-    """Return a response with this body. Raises ``ChatRequestError`` (429, 503) if there is no room for it in memory."""
+    """Return a response with this body. Raises ``ChatRequestError`` (429, 503) if the body exceeds the memory limit."""
     memory.take(len(content))
     return SlicedResponse(_slices_of(content), memory=memory, headers={**headers, "content-length": str(len(content))})
 
 
 def history_json(messages: Iterable[Any], **others: Any) -> Generator[bytes]:
-    """``{"messages": […]}`` and the other values, in pieces of at most ``SLICE_BYTES``, but for the members of a part.
+    """Yield the JSON of ``{"messages": […]}`` and the other values in pieces.
 
-    A chat may have hundreds of megabytes, and between two pieces others go on. A file (``DataUrl``) is encoded when its
-    turn comes.
+    A piece has at most ``SLICE_BYTES``, unless one member of a part is larger. A chat may have hundreds of megabytes,
+    and other tasks run between two pieces. A file (``DataUrl``) is encoded when its piece is sent.
     """
     return _json_texts({"messages": messages, **others}, levels=LEVELS_OF_PARTS)
 
@@ -83,7 +87,7 @@ def _slices_of(content: bytes) -> Generator[bytes]:
 
 
 def _json_texts(value: Any, levels: int) -> Generator[bytes]:
-    """The JSON of a value, member by member so many levels down, and a long text in pieces."""
+    """Yield the JSON of a value: member by member down to ``levels``, and a long text in pieces."""
     match value:
         case dict() if (value and levels > 0) or any(_is_long(member) for member in value.values()):
             for number, (key, member) in enumerate(value.items()):

@@ -10,7 +10,12 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from stream_protocol.serving.http._client_connection import ClientConnection, ReaderCutOffError, send_while_connected
+from stream_protocol.serving.http._client_connection import (
+    ClientConnection,
+    ReaderCutOffError,
+    send_head,
+    send_while_connected,
+)
 from stream_protocol.serving.run_logs import RunReader
 from stream_protocol.serving.telemetry import count_cut_reader
 from stream_protocol.stream import DEFAULT_ERROR_TEXT
@@ -30,25 +35,26 @@ from stream_protocol.wire import (
 logger = logging.getLogger(__name__)
 
 KEEP_ALIVE = 15.0
-"""Seconds of silence before a comment goes out. Proxies close idle connections after 30 to 100 seconds."""
+"""Seconds of silence before a comment is sent. Proxies close idle connections after 30 to 100 seconds."""
 
 UNCOUNTED_SECONDS: Final = 10.0
-"""Seconds that a client may read a response after its end before its memory counts. Nearly all have read it by then."""
+"""Seconds after the end of a response in which a client may still read it without counting its memory. Nearly all
+clients have read it by then."""
 
 
-OF_EVENTS: Final = "`stream_sse(events)` makes them of the events of a run"
+HINT: Final = "`stream_sse(events)` makes them of the events of a run"
 
 
 class UIMessageStreamResponse(Response):
     """Sends a UI message stream: ``UIMessageStreamResponse(stream_sse(runner.run_async(...)))``.
 
-    ``content``: yields bytes, which are sent as they are (``stream_sse``); or chunks, which are encoded here and ended
-    with ``[DONE]`` (``stream_chunks``). It is iterated in the task that serves the request, and closed there if the
-    client leaves. If it raises, the client gets one masked ``error`` chunk, and the exception is logged. If a
-    ``RunReader`` is cut off, the connection is closed in the middle of the response, so that the client knows of it. So
-    it is if the client takes nothing for ``STALLED_SECONDS``.
+    ``content``: yields bytes, which are sent unchanged (``stream_sse``); or chunks, which are encoded here and ended
+    with ``[DONE]`` (``stream_chunks``). It is iterated in the task of the request, and closed there if the client
+    disconnects. If it raises, the client gets one masked ``error`` chunk, and the exception is logged. If a
+    ``RunReader`` is cut off, the connection is closed in the middle of the response, so that the client notices. The
+    same happens if the client reads nothing for ``STALLED_SECONDS``.
     ``keep_alive``: seconds of silence before a comment is sent; ``None`` for never.
-    ``headers``: more headers, which win over the defaults.
+    ``headers``: more headers, which override the defaults.
 
     Raises ``TypeError`` for a content that is not asynchronous, and ``StreamProtocolError`` for other wrong values.
     """
@@ -60,7 +66,7 @@ class UIMessageStreamResponse(Response):
         keep_alive: float | None = KEEP_ALIVE,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        check_iterable("UIMessageStreamResponse", content, "bytes or chunks", is_async=True, otherwise=OF_EVENTS)
+        check_iterable("UIMessageStreamResponse", content, "bytes or chunks", is_async=True, otherwise=HINT)
         check_seconds("keep_alive", keep_alive, or_none=True)
         check_mapping("headers", headers, of_texts=True, or_none=True)
         self.content = content
@@ -68,7 +74,7 @@ class UIMessageStreamResponse(Response):
         self.status_code = 200
         self.background = None
         self._kept_since: float | None = None
-        """When it was first seen that this client keeps a response in memory that has ended."""
+        """The time when this client was first seen to keep an ended response in memory."""
         self._is_counted = False
         given = {name.lower(): value for name, value in (headers or {}).items()}
         self.init_headers({**SSE_HEADERS, **given})
@@ -76,10 +82,8 @@ class UIMessageStreamResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         reader = self.content if isinstance(self.content, RunReader) else None
         try:
-            if scope["method"] == "HEAD":  # a route of GET answers it, too
-                # The client reads nothing of the content, and would hold its run for nobody.
-                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            if scope["method"] == "HEAD":
+                await send_head(self, send)
                 return
             await send_while_connected(
                 self._stream,
@@ -105,9 +109,9 @@ class UIMessageStreamResponse(Response):
         await connection.end()
 
     def _count_kept(self, reader: RunReader) -> None:
-        """Counts the memory of a response that has ended and that the client still reads, some seconds after its end.
+        """Count the memory of an ended response that the client still reads, some seconds after its end.
 
-        Raises ``ReaderCutOffError`` if there is no room.
+        Raises ``ReaderCutOffError`` if the response exceeds the memory limit.
         """
         if reader.memory is None or not (size := reader.kept_bytes()):
             return
@@ -125,7 +129,7 @@ class UIMessageStreamResponse(Response):
 
 
 async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[bytes]:
-    """The content as SSE bytes. Closes the content, if it is a generator, when this is closed."""
+    """Yield the content as SSE bytes. Closes the content, if it is a generator, when this generator is closed."""
     iterator = aiter(content)
     chunks = False
     try:
@@ -152,4 +156,4 @@ async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[b
 
 def _check_chunk(item: object) -> None:
     if not isinstance(item, dict):
-        raise TypeError(f"`UIMessageStreamResponse` sends bytes or chunks, not {shown(item)}: {OF_EVENTS}.")
+        raise TypeError(f"`UIMessageStreamResponse` sends bytes or chunks, not {shown(item)}: {HINT}.")

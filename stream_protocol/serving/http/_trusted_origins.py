@@ -1,8 +1,8 @@
-"""The origin of the page that sent a request, and the check that it may change something.
+"""Finds the site of the page that sent a request, and refuses changes from other sites.
 
 A browser lets any page send a ``POST`` without a body to any server, with the user's cookies (``fetch`` with
-``no-cors``, a form). It only keeps the response from the page. Such a request is enough to stop a run. Only requests
-that change something are refused: such a page cannot read the response to a ``GET``.
+``no-cors``, a form). It only hides the response from the page. Such a request is enough to stop a run. Only requests
+that change data are refused: the page cannot read the response to a ``GET``.
 """
 
 from collections.abc import Collection
@@ -16,7 +16,8 @@ from stream_protocol._origins import ANY_ORIGIN
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, shown
 
 CROSS_ORIGIN_SCOPE: Final = "adk_ui_stream_origins"
-"""The key of a request's scope for the origins that ``CrossOrigin`` lets in. It answers CORS once for a request."""
+"""The key in a request's scope for the origins that ``CrossOrigin`` allows. It marks a request whose CORS is
+handled."""
 
 PageSite: TypeAlias = Literal["same-origin", "same-site", "cross-site"]
 
@@ -25,14 +26,14 @@ _OWN: Final = frozenset({"same-origin", "none"})
 
 
 def page_site(request: Request) -> PageSite:
-    """Return where the page that sent the request is, seen from this server.
+    """Return the relation of this server to the page that sent the request.
 
-    Browsers say it in ``Sec-Fetch-Site``, which no page can change. Without that header (older browsers, plain HTTP
-    beyond loopback, some proxies) the host of ``Origin`` is compared with ``Host``, as Go's
-    ``http.CrossOriginProtection`` does. A request with neither header counts as one of the same origin: it comes from
-    another program.
+    Browsers send it in ``Sec-Fetch-Site``, which no page can change. Without that header (older browsers, plain HTTP
+    except on loopback, some proxies) the host of ``Origin`` is compared with ``Host``, as Go's
+    ``http.CrossOriginProtection`` does. A request with neither header counts as one of the same origin: it comes from a
+    program that is not a browser.
     """
-    lines = request.headers.getlist("sec-fetch-site")  # a proxy may add one, or join several
+    lines = request.headers.getlist("sec-fetch-site")  # a proxy may add a header line, or join lines
     if sites := {site.strip().lower() for line in lines for site in line.split(",")} - {""}:
         if sites <= _OWN:
             return "same-origin"
@@ -44,7 +45,7 @@ def page_site(request: Request) -> PageSite:
 
 
 def is_foreign(request: Request, trusted: frozenset[str] = frozenset()) -> bool:
-    """Tell whether a page of another site has sent the request, and its origin is not trusted.
+    """Return True if a page of another site has sent the request, and its origin is not trusted.
 
     Trusted are ``trusted``, the origins of ``CrossOrigin`` around the route, and those of the app's ``CORSMiddleware``.
     ``*`` trusts every page that sends no cookies.
@@ -60,9 +61,9 @@ def is_foreign(request: Request, trusted: frozenset[str] = frozenset()) -> bool:
 
 
 def _lets_change(cors: CORSMiddleware, origin: str, method: str, *, has_cookie: bool) -> bool:
-    """Tell whether the app lets a page of this origin send such a request.
+    """Return True if the app's CORS settings let a page of this origin send a request with this method.
 
-    A page that only ``*`` stands for may send no cookies.
+    A page that only ``*`` allows may send no cookies.
     """
     if not cors.is_allowed_origin(origin) or method not in cors.allow_methods:
         return False
@@ -71,9 +72,9 @@ def _lets_change(cors: CORSMiddleware, origin: str, method: str, *, has_cookie: 
 
 
 def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
-    """Raises ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of the origins.
+    """Raise ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of the origins.
 
-    It answers all preflights of the app, so these pages could send nothing.
+    That middleware handles all preflights of the app, so pages of a refused origin could send nothing.
     """
     cors = _cors_of(app)
     refused = [] if cors is None else [origin for origin in allow_origins if not cors.is_allowed_origin(origin)]
@@ -94,7 +95,7 @@ def _cors_of(app: object) -> CORSMiddleware | None:
 
 
 def require_trusted_origin(request: Request, trusted: frozenset[str] = frozenset()) -> None:
-    """Raises ``ChatRequestError`` (403) for a foreign request: see ``is_foreign``."""
+    """Raise ``ChatRequestError`` (403) for a foreign request: see ``is_foreign``."""
     if is_foreign(request, trusted):
         raise ChatRequestError(
             "A page of another site may not do this unless the server names its origin: allow_origins, or "

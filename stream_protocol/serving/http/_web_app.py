@@ -1,4 +1,4 @@
-"""A complete app around the chat endpoint: the page, CORS, headers for browsers, and a shutdown that stops the runs."""
+"""A complete app around the chat endpoint: the page, CORS, security headers, and a shutdown that stops the runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -21,7 +21,7 @@ from stream_protocol.serving.http._cross_origin import CrossOrigin
 from stream_protocol.serving.http._hooks import Identify, Prepare, local_user
 from stream_protocol.serving.http._page_files import page_files
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
-from stream_protocol.serving.http._response_headers import ANSWER_HEADERS
+from stream_protocol.serving.http._response_headers import API_HEADERS
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.wire import InvalidArgumentError, argument_error, check_choice, check_flag, shown
 
@@ -29,11 +29,11 @@ PAGE: Final = Path(stream_protocol.__file__).parent / "page"
 """The folder of the built page. It may be missing in a copy of the repository."""
 
 INSPECTOR: Final = "inspector"
-"""The name of the Inspector's first route: the page of an app that has it offers the panel."""
+"""The name of the Inspector's first route. The page shows the Inspector's panel if the app has this route."""
 
 
 class Suggestion(TypedDict):
-    """A message that the page offers to send first. All suggestions of a ``group`` stand below its name."""
+    """A message that the page offers as the first one, with an optional title and group."""
 
     title: NotRequired[str]
     group: NotRequired[str]
@@ -44,8 +44,7 @@ WhileBusy: TypeAlias = Literal["queue", "steer", "interrupt"]
 
 
 class PageInfo(TypedDict, total=False):
-    """The page's information before the first message: the agent, its models and tools, and suggestions for a
-    message."""
+    """Data that the page shows before the first message: the agent, its models and tools, and suggestions."""
 
     agent: str
     description: str
@@ -65,18 +64,19 @@ def create_app(
     suggestions: Sequence[str | Suggestion] = (),
     while_busy: WhileBusy = "queue",
 ) -> Starlette:
-    """A Starlette app with the chat endpoint and, at ``/``, the built-in page.
+    """Returns a Starlette app with the chat endpoint and, at ``/``, the built-in page.
 
     An app of your own takes over the routes and the lifespan, which starts the service and closes it:
     ``Starlette(routes=[…, *chat.routes], lifespan=chat.router.lifespan_context)``.
 
     ``identify``, ``prepare``, ``allow_origins``: as in ``RouteOptions``.
-    ``page``: whether the page is there. No other site may frame it, and it loads nothing from elsewhere.
-    ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
-    Without suggestions, the page lists the agent's tools.
-    ``while_busy``: what the page does with a message that is sent during an answer. ``"queue"``, the default: it keeps
-    the message until the answer has ended. ``"steer"``: the run takes the message in. ``"interrupt"``: the message ends
-    the run, and is answered.
+    ``page``: ``False`` for an app without the page. No other site may frame the page, and it loads nothing from
+    elsewhere.
+    ``suggestions``: messages that the page offers as the first one, as texts or as
+    ``{"title": …, "group": …, "prompt": …}``. If there are none, the page lists the agent's tools.
+    ``while_busy``: the page's handling of a message that the user sends during a response. ``"queue"``, the default:
+    the page keeps the message until the response has ended. ``"steer"``: the run takes the message. ``"interrupt"``:
+    the message ends the run and starts a new one.
 
     Raises ``StreamProtocolError`` for a wrong value.
 
@@ -108,9 +108,9 @@ def app_around(
     allow_origins: Sequence[str],
     page: PageInfo | None,
 ) -> Starlette:
-    """An app of these routes, with the page (unless ``page`` is ``None``) and CORS for ``allow_origins``.
+    """Return an app of these routes, with the page (unless ``page`` is ``None``) and CORS for ``allow_origins``.
 
-    CORS is the app's, and not only the routes': a page of another origin reads why a path was not found.
+    CORS covers the whole app, so a page of another origin can also read the error of an unknown path.
     """
     origins = check_origins("allow_origins", allow_origins)
     cors = [Middleware(CrossOrigin, origins=origins)] if origins else []
@@ -152,6 +152,9 @@ async def _no_page(_request: Request) -> Response:
 
 
 async def _answer_http_error(_request: Request, error: Exception) -> Response:
-    """Answer an unknown path, another method, and an ``HTTPException`` of a hook, with Starlette's status and text."""
+    """Return the response to an unknown path, a wrong method, or a hook's ``HTTPException``.
+
+    Status and text are Starlette's.
+    """
     assert isinstance(error, HTTPException)
-    return PlainTextResponse(error.detail, error.status_code, {**ANSWER_HEADERS, **(error.headers or {})})
+    return PlainTextResponse(error.detail, error.status_code, {**API_HEADERS, **(error.headers or {})})

@@ -1,23 +1,32 @@
-"""Keeps responses while they are written: the interface of a run log, and the run log in memory.
+"""Stores responses while they are written: the interface of a run log, and the run log in memory.
 
 Where to change what:
 
-- ``_event_buffer``: slow and late readers, size of a response, number of readers.
-- ``_load_run_log``: finds the run log of a URL.
-- ``_shared_run_log``: asks other workers to stop their runs.
+- ``_run_log``: the interface of a run log.
+- ``_event_buffer``: slow and late readers, size of a response.
+- ``_readers``: the number of readers.
+- ``_load_run_log``: creates the run log of a URL.
+- ``_shared_run_log``: stops, resumes and messages between workers.
 - ``_lease``: leases: dead workers, takeovers, lost stores, and the arrival of a stop; see docs/redis.md.
 - ``_log_tail``: reads runs of other workers.
-- ``_writer_watch``: notices that the writer of a run is dead.
+- ``_writer_watch``: detects that the writer of a run is dead.
 - ``_log_writer``: writes runs for other workers.
-- ``_run_store``: what both need of a store.
+- ``_run_store``: the interface of a store for leases and logs.
 """
 
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._load_run_log import load_run_log
-from stream_protocol.serving.run_logs._log_bounds import LogBounds
 from stream_protocol.serving.run_logs._memory import MemoryRunLog
-from stream_protocol.serving.run_logs._run_log import ChatTakenError, Lease, RunHandle, RunInfo, RunLog, RunLogError
-from stream_protocol.serving.run_logs._run_reader import RunReader
+from stream_protocol.serving.run_logs._readers import RunReader
+from stream_protocol.serving.run_logs._run_log import (
+    ChatTakenError,
+    Lease,
+    LogBounds,
+    RunHandle,
+    RunInfo,
+    RunLog,
+    RunLogError,
+)
 
 __all__ = [
     "ChatTakenError",

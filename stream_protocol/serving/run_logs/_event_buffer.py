@@ -1,8 +1,8 @@
-"""The SSE events of one response in this process: one writer appends, any number of readers follow at their own pace.
+"""Keeps the SSE events of one response in this process: one writer appends, any number of readers read.
 
-The writer never waits. Each event is kept once, for all readers: a reader costs its position, and the piece that is
-being sent to it. One that is too far behind is cut off. Above a bound, text deltas that every reader has read are
-joined to fewer, longer ones; a reader that comes late gets joined ones, too.
+The writer never waits. Each event is kept once for all readers. A reader needs memory only for its position and the
+piece that is being sent to it. A reader that is too far behind is cut off. Above a size limit, text deltas that every
+reader has read are joined to fewer, longer ones. A reader that comes later gets the joined deltas.
 """
 
 import asyncio
@@ -12,9 +12,8 @@ from typing import Final
 from weakref import ref
 
 from stream_protocol.serving.run_logs._event_list import PIECE_BYTES, EventList, first_piece, weight
-from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
-from stream_protocol.serving.run_logs._readers import Cursor, Readers
-from stream_protocol.serving.run_logs._run_reader import RunReader
+from stream_protocol.serving.run_logs._readers import Cursor, Readers, RunReader
+from stream_protocol.serving.run_logs._run_log import LogBounds, check_bounds
 from stream_protocol.wire import check_callable
 
 START: Final = b'data: {"type":"start"'
@@ -24,10 +23,10 @@ START: Final = b'data: {"type":"start"'
 class EventBuffer:
     """An append-only list of complete SSE events, each ending in a blank line.
 
-    ``on_readers`` is called with the number of readers whenever that changes, until ``forget_writer``.
+    ``on_readers`` is called with the number of readers whenever that number changes, until ``forget_writer``.
 
-    A reader that is too far behind (``bounds.max_backlog``), or one too many (``bounds.max_readers``), is cut off, with
-    a warning in the log. It may read again, and then gets the response from its beginning.
+    A reader that is too far behind (``bounds.max_backlog``) is cut off, and so is one above ``bounds.max_readers``,
+    with a warning in the log. It may read again, and then gets the response from its beginning.
     """
 
     def __init__(self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] | None = None) -> None:
@@ -38,7 +37,7 @@ class EventBuffer:
         self._events = EventList(self._bounds)
         self._readers = Readers(self._events, self._bounds, on_readers)
         self._copied: int | None = None
-        """See ``ack``."""
+        """The number of copied events, set by ``ack``."""
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
         self._holds_end = False
@@ -55,31 +54,31 @@ class EventBuffer:
 
     @property
     def readers(self) -> int:
-        """The number of readers now."""
+        """The current number of readers."""
         return len(self._readers)
 
     @property
     def full(self) -> bool:
-        """True if the log is larger than ``bounds.max_size``: append nothing more but the end of the response."""
+        """True if the log is larger than ``bounds.max_size``: append only the end of the response."""
         return self.size > self._bounds.max_size
 
     @property
     def size(self) -> int:
-        """The bytes that are in memory."""
+        """The bytes in memory."""
         return self._events.size
 
     @property
     def past(self) -> bytes:
-        """SSE events that rebuild what the message held before this response; empty for a new message."""
+        """SSE events that rebuild the content of the message before this response; empty for a new message."""
         return self._past
 
     def set_past(self, past: bytes) -> None:
-        """Sets ``past``. To be called before the first event is appended."""
+        """Sets ``past``. Call it before the first ``append``."""
         self._past = past
 
     def append(self, *events: bytes) -> None:
         """Adds events at the end and wakes the readers. Never waits."""
-        if self._readers and not self.full:  # else it gets nothing but its end, which each reader may wait for
+        if self._readers and not self.full:  # a full log gets only its end, for which every reader may wait
             self._readers.cut_off_slow()
         self._events.append(events)
         if self._events.is_large:
@@ -87,12 +86,15 @@ class EventBuffer:
         self._wake()
 
     def close(self) -> None:
-        """Marks the response as complete. Each reader ends once it has read everything."""
+        """Marks the response as complete. A reader ends when it has read everything."""
         self._closed = True
         self._wake()
 
     def hold_end(self) -> None:
-        """Gives readers nothing more once the log is closed, until ``give_end``."""
+        """Withholds the end of the response from readers, until ``give_end``.
+
+        Readers of a closed log wait until then.
+        """
         self._holds_end = True
 
     def give_end(self) -> None:
@@ -101,52 +103,55 @@ class EventBuffer:
         self._wake()
 
     def forget_writer(self) -> None:
-        """Calls ``on_readers`` no more, so that the log keeps nothing of its writer in memory."""
+        """Stops calling ``on_readers``, so that the log keeps no object of its writer in memory."""
         self._readers.forget_writer()
 
     def cut_off_readers(self) -> None:
-        """Cuts off all readers, and every later one: this process cannot get the rest of the response."""
+        """Cuts off all current and later readers: this process cannot get the rest of the response."""
         self._readers.cut_off_all()
         self._wake()
 
     def since(self, position: int) -> Iterator[bytes] | None:
-        """The events from the one with this number on; ``None`` if they have been joined with earlier ones.
+        """Returns the events from number ``position`` on; ``None`` if some of them are joined with earlier events.
 
-        Take as many as you need before the next ``append``. Nothing is copied.
+        Take the events that you need before the next ``append``. Nothing is copied.
         """
         return None if position < self._events.begin else self._events.since(position)
 
     def ack(self, count: int | None) -> None:
-        """Sets how many events have been copied to Redis or another store. Later events are not joined before they are
-        copied, so that ``since`` returns them.
+        """Sets the number of events that have been copied to Redis or another store.
 
-        ``None``: nobody copies, or the copy may lag behind. All events that every reader has read may be joined.
+        Later events are not joined before they are copied, so that ``since`` returns them. ``None``: there is no copy,
+        or it may lag behind. Then all events that every reader has read may be joined.
         """
         self._copied = count
 
     def events(self) -> Iterator[bytes]:
-        """The response so far, in the events that are kept. Read them before the next ``append``; nothing is copied."""
+        """Returns the response so far, as the events that are kept, without a copy.
+
+        Read the events before the next ``append``.
+        """
         return self._events.all()
 
     def whole(self) -> list[bytes]:
-        """The response so far, in few events: see ``JoinedStream``."""
+        """Returns the response so far in few events: see ``JoinedStream``."""
         while self._events.joined_count < self.count:
             self._events.join(self.count, self._known())
         return [*self._events.joined.complete, *self._events.joined.growing]
 
     def read(self, *, rebuild: bool = False) -> RunReader:
-        """Reads all events from the first on until the log is closed. A piece is one event, or several in up to
-        ``PIECE_BYTES``.
+        """Returns a reader of all events, from the first one until the log is closed.
 
-        ``rebuild``: for a page that has nothing of the message: ``past`` comes after the first event, ``start``. A
-        reader that is made before the first event gets the events as they were appended, whenever it begins to read.
+        A piece of the reader is one event, or several with up to ``PIECE_BYTES``. ``rebuild``: for a page that has no
+        part of the message. It gets ``past`` after the first event, ``start``. A reader that is created before the
+        first event gets the events as they were appended, whenever it begins to read.
         """
         cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
         return RunReader(stream, cursor.cut_off, partial(_kept_bytes, ref(self)))
 
     async def changed(self, position: int) -> None:
-        """Waits until there are more events than ``position``, or the log is closed."""
+        """Waits until there are more than ``position`` events, or the log is closed."""
         while self.count <= position and not self._closed:
             await self._next_wake()
 
@@ -193,7 +198,7 @@ class EventBuffer:
             await self._next_wake()
 
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
-        """Reads what there is already, joined once for all readers, and moves the cursor to what follows.
+        """Read the events that exist already, joined once for all readers, and move the cursor behind them.
 
         A reader that is slow here keeps no other events in memory.
         """
@@ -224,7 +229,7 @@ class EventBuffer:
             cursor.go_on(0, weight(events))
 
     def _known(self) -> int:
-        """The number of events that every reader has read and that have been copied."""
+        """Return the number of events that every reader has read and that have been copied."""
         copied = self.count if self._copied is None else max(self._copied, self._events.begin)
         return self._readers.position(copied)
 
@@ -236,11 +241,14 @@ class EventBuffer:
 
 
 def _bytes(events: Sequence[bytes]) -> bytes:
-    """The events as one piece. A single event is no copy: all readers share it."""
+    """Return the events as one piece. A single event is not copied: all readers share it."""
     return events[0] if len(events) == 1 else b"".join(events)
 
 
 def _kept_bytes(log: ref[EventBuffer]) -> int:
-    """The bytes of a response that has ended. The reader itself keeps no reference to the log."""
+    """Return the size of an ended response; 0 before its end.
+
+    ``log`` is a weak reference, so that a reader does not keep the log in memory.
+    """
     buffer = log()
     return buffer.size if buffer is not None and buffer.closed else 0

@@ -1,23 +1,26 @@
-"""``EventList``: the events of one response, each kept once. Above a bound, text deltas are joined to longer ones."""
+"""``EventList``: the events of one response, each kept once.
+
+Above a size limit, text deltas are joined to longer ones.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from stream_protocol.serving.run_logs._log_bounds import LogBounds
+from stream_protocol.serving.run_logs._run_log import LogBounds
 from stream_protocol.wire import JoinedStream
 
 PIECE_BYTES: Final = 2**16
-"""The most bytes of several events in one piece: uvicorn, too, holds 64 KiB of a connection before it makes us wait."""
+"""The most bytes of several events in one piece. uvicorn also buffers 64 KiB per connection before a send waits."""
 
 JOIN_AT_ONCE: Final = 4096
-"""The most events that are joined before other tasks have their turn: some milliseconds."""
+"""The most events that are joined before other tasks run: some milliseconds of work."""
 
 
 class EventList:
     """The events of one response: the first ones joined, the last ones as they were appended.
 
-    ``known``, an argument of methods: the number of events that nobody needs any more as they were appended.
+    The argument ``known`` of methods: the number of first events that no reader needs in their original form.
     """
 
     def __init__(self, bounds: LogBounds) -> None:
@@ -25,18 +28,19 @@ class EventList:
         self.joined = JoinedStream()
         """The first events, joined."""
         self.joined_count = 0
-        """The number of events that were joined."""
+        """The number of original events that are joined."""
         self._joined_bytes = 0
-        """The bytes of these events before they were joined."""
+        """The size of the joined events before they were joined."""
         self.joined_weight = 0
-        """As ``weight``, of these."""
+        """The ``weight`` of the joined events before they were joined."""
         self._tail: list[bytes] = []
-        """The last events, as they were appended. The first of them may be joined, too: somebody still needs them."""
+        """The last events in their original form. The first of them may be in ``joined``, too, if a reader still needs
+        them."""
         self._tail_begin = 0
-        """The number of events before those in ``_tail``."""
+        """The number of events before ``_tail``."""
         self._bytes = 0
         self.weight = 0
-        """The bytes that a reader of all events has read, as ``LogBounds.max_backlog`` counts them."""
+        """The ``weight`` of all events in their original form."""
         self._join_above = bounds.coalesce_above
 
     @property
@@ -46,12 +50,12 @@ class EventList:
 
     @property
     def size(self) -> int:
-        """The bytes that are in memory."""
+        """The bytes in memory."""
         return self.joined.size + self._bytes - self._joined_bytes
 
     @property
     def begin(self) -> int:
-        """The number of events that are gone as they were appended."""
+        """The number of first events that are no longer kept in their original form."""
         return self._tail_begin
 
     @property
@@ -67,40 +71,43 @@ class EventList:
         self.weight += size if size <= PIECE_BYTES else weight(events)
 
     def join_known(self, known: int) -> None:
-        """Joins the events that are known, or some of them."""
+        """Joins some or all of the first ``known`` events."""
         self.join(known, known)
         if self.joined_count >= known:
             above = self._bounds.coalesce_above
             self._join_above = max(above, min(self.size + above, self._bounds.max_size))
 
     def join(self, count: int, known: int) -> None:
-        """Joins the next events up to this number, at most ``JOIN_AT_ONCE``. Forgets what nobody needs as it was."""
+        """Joins more of the first ``count`` events, at most ``JOIN_AT_ONCE``.
+
+        Frees the original events that no reader needs.
+        """
         begin = self.joined_count - self._tail_begin
         events = self._tail[begin : min(count - self._tail_begin, begin + JOIN_AT_ONCE)]
         self.joined.add(events)
         self.joined_count += len(events)
         self._joined_bytes += sum(map(len, events))
         self.joined_weight += weight(events)
-        # A reader that waits for the end to be given may be at the beginning, which is gone.
+        # A reader that waits for `give_end` may still be at the beginning, whose events are gone.
         needed = max(self._tail_begin, min(known, self.joined_count))
         del self._tail[: needed - self._tail_begin]
         self._tail_begin = needed
 
     def piece(self, position: int) -> Sequence[bytes]:
-        """The events from the one with this number on, as many as fit into a piece."""
+        """Returns the events from number ``position`` on, as many as fit into a piece."""
         return first_piece(self._tail, position - self._tail_begin)
 
     def since(self, position: int) -> Iterator[bytes]:
-        """The events from the one with this number on. Nothing is copied."""
+        """Returns the events from number ``position`` on. Nothing is copied."""
         return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
 
     def all(self) -> Iterator[bytes]:
-        """All events, the first ones joined. Nothing is copied."""
+        """Returns all events, the first ones joined. Nothing is copied."""
         return chain(self.joined.complete, self.joined.growing, self.since(self.joined_count))
 
 
 def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
-    """The events from this index on, as many as fit into a piece; at least one, if there is one."""
+    """Return the events from index ``begin`` on that fit into a piece. Returns at least one event if there is one."""
     end, size = begin, 0
     while end < len(events):
         size += len(events[end])
@@ -111,5 +118,5 @@ def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
 
 
 def weight(events: Iterable[bytes]) -> int:
-    """The bytes of events, as ``LogBounds.max_backlog`` counts them."""
+    """Return the size of events as ``LogBounds.max_backlog`` counts it: a large event counts with at most 64 KiB."""
     return sum(min(len(event), PIECE_BYTES) for event in events)

@@ -1,9 +1,9 @@
-"""The lease of one run of this worker: its right to a chat, renewed in the store.
+"""The lease of one run of this worker: the run's right to its chat, which the worker renews in the store.
 
-Each run of a chat gets a greater number, a fencing token. By it a worker that was cut off from the store finds out that
-a newer run has taken the chat. The locks that stores have (redis-py's ``redis.lock``, PostgreSQL's advisory locks) lack
-the token. They also lack the run's phase, its worker and the request to stop, which must change in the same atomic
-step.
+Each run of a chat gets a greater number than earlier runs, a fencing token. With it, a worker that was disconnected
+from the store detects that a newer run has taken the chat. The locks of the stores (redis-py's ``redis.lock``,
+PostgreSQL's advisory locks) have no token. The run's phase, its worker and the request to stop must also change in the
+same atomic step.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
 from stream_protocol.serving.telemetry import add_run
 
 if TYPE_CHECKING:
-    from stream_protocol.serving.run_logs._log_bounds import LogBounds
-    from stream_protocol.serving.run_logs._run_log import Phase, RunHandle
+    from stream_protocol.serving.run_logs._run_log import LogBounds, Phase, RunHandle
     from stream_protocol.serving.run_logs._run_store import LeaseTimes, RunIdentity, RunStore
 
 logger = logging.getLogger(__name__)
 
 END_SECONDS: Final = 1.0
-"""Seconds for which a reader of this worker waits for the end of a response until the store knows of it."""
+"""The most seconds that a reader of this worker waits for the end of a response until the store has it."""
 
 
 class SharedLease:
     """The lease of one run. After ``claim``, run ``keep_until_released`` in one asyncio task.
 
     The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
-    is called. A loop that was busy for seconds does not lose it. The late renewal tells whether a newer run has taken
-    the chat, and takes the lease back if not. Until then the lease is not ``held``.
+    is called. A worker whose event loop was busy for seconds does not lose the lease at once. Its late renewal finds
+    out if a newer run has taken the chat. If not, the worker keeps the lease. Until then ``held`` is ``False``.
     """
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle, times: LeaseTimes) -> None:
@@ -49,11 +48,11 @@ class SharedLease:
         self._open = False
         self._lost = False
         self._renewed_at = 0.0
-        """When the command was sent that renewed the lease last."""
+        """The loop time at which the last successful renewal was sent."""
         self._trying_since: float | None = None
-        """When the first command since then was sent; ``None`` if there was none."""
+        """The loop time of the first attempt to renew after the last successful renewal; ``None`` if there was none."""
         self._settled: asyncio.Future[None] | None = None
-        """Done when the lease is renewed or lost, if somebody waits for that."""
+        """A future that is done when the lease is renewed or lost; ``None`` if no task waits for it."""
         self._loss_timer: asyncio.TimerHandle | None = None
         self._posts = PostReplies(store, run, owner)
         self._renewal_wanted = asyncio.Event()
@@ -75,7 +74,7 @@ class SharedLease:
         return not self._lost and _now() <= self._renewed_at + self._times.valid_without_renewal
 
     async def confirm(self) -> bool:
-        """Waits until the lease is renewed or lost, if it is not held just now. Returns whether it is held."""
+        """Waits until a lease that is not held is renewed or lost. Returns True if it is held."""
         while not self.held and not self._lost and not self._released.is_set():
             self.renew_now()
             if self._settled is None:
@@ -100,16 +99,19 @@ class SharedLease:
         self.renew_now()
 
     def release(self) -> None:
-        """Asks ``keep_until_released`` to free the chat as soon as the store has the log. Does not wait for that."""
+        """Asks ``keep_until_released`` to free the chat as soon as the store has the log. Returns at once."""
         self._released.set()
         self._settle()
 
     def renew_now(self) -> None:
-        """Asks for a renewal at once. Its reply says whether the run was asked to stop, and whether others read it."""
+        """Requests a renewal at once. Its reply reports a request to stop, readers at other workers, and posts."""
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
-        """Renews the lease and copies the log until the run is released and all is copied. Then frees the chat."""
+        """Renews the lease and copies the log until the run is released and everything is copied.
+
+        Then frees the chat.
+        """
         add_run(self.run_id)
         writer = LogWriter(
             self._store,
@@ -119,6 +121,7 @@ class SharedLease:
             bounds=bounds,
             renew_lease=self.renew_now,
             read_elsewhere=self._read_elsewhere,
+            patience=self._times.renewal_interval,
         )
         tasks = [asyncio.create_task(writer.copy()), asyncio.create_task(self._renew())]
         ending = asyncio.create_task(self._tell_end())
@@ -128,7 +131,7 @@ class SharedLease:
                 await asyncio.wait(tasks[:1], timeout=self._times.lease)
         finally:
             await cancel_and_wait(tasks)
-            self._cancel_timer()  # only now: a renewal that was under way has started it again
+            self._cancel_timer()  # after the tasks: a running renewal has started the timer again
         await self._posts.wait()
         try:
             await self.free_in_store()
@@ -137,10 +140,10 @@ class SharedLease:
             await cancel_and_wait([ending])
 
     async def _tell_end(self) -> None:
-        """Tells the store that the response has ended, before a reader here gets the end.
+        """Report the end of the response to the store before a reader of this worker gets the end.
 
-        A page that has the end may send its next request to another worker. A store that does not answer keeps no
-        reader waiting for long.
+        A page that has the end may send its next request to another worker. If the store does not respond, the readers
+        get the end after ``END_SECONDS``.
         """
         await self.owner.log.wait_closed()
         self.renew_now()
@@ -155,9 +158,9 @@ class SharedLease:
             logger.warning("The lease of run %s is left to expire: %s", self.run_id, error)
 
     async def _renew(self) -> None:
-        """Renews the lease regularly and on demand.
+        """Renew the lease regularly and on request.
 
-        The pause counts from when the last command was sent: a slow reply must not delay the next renewal.
+        The interval starts when the last command was sent, so that a slow reply does not delay the next renewal.
         """
         sent_at, pause, failing = _now(), self._times.renewal_interval, False
         while not self._lost:
@@ -181,12 +184,12 @@ class SharedLease:
                 pause = min(RETRY_SECONDS, self._times.renewal_interval)
 
     async def _renew_once(self, sent_at: float) -> None:
-        """Renews the lease once, and stops the run if another worker asked for that."""
+        """Renew the lease once, and stop the run if another worker has asked for that."""
         has_ended = self.owner.log.closed
         renewal = await self._store.renew(self._run, self._token, self._phase())
         if has_ended:
             self.owner.log.give_end()
-        if self._lost:  # the reply came too late: `_lose` has ended the run
+        if self._lost:  # the reply came after `_lose` had ended the run
             return
         if renewal is None:
             self._lose()
@@ -204,7 +207,10 @@ class SharedLease:
         return "claimed" if not self._open else "closed" if self.owner.log.closed else "open"
 
     def _note_renewal(self, sent_at: float) -> None:
-        """Relies on the lease from when the command was sent: nobody knows when the store ran it."""
+        """Count the lease from the time at which the command was sent.
+
+        The time at which the store ran the command is unknown.
+        """
         self._renewed_at = sent_at
         self._trying_since = None
         self._settle()
@@ -215,7 +221,7 @@ class SharedLease:
         self._loss_timer = asyncio.get_running_loop().call_at(time, self._lose_if_tried)
 
     def _lose_if_tried(self) -> None:
-        """Gives up the run, unless this worker was too busy to try to renew the lease for long enough."""
+        """Give up the run, unless this worker was too busy to try long enough to renew the lease."""
         tried_until = (self._trying_since or _now()) + self._times.time_to_renew
         if _now() < tried_until:
             self._lose_at(tried_until)

@@ -1,4 +1,4 @@
-"""The run log that a URL names, for a server that is started by a command."""
+"""Creates the run log that a URL names, for a server that is started by a command."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs.redis import RedisRunLog
 
 REDIS: Final = ("redis", "unix:")
+"""Prefixes of the URLs of Redis."""
 POSTGRES: Final = ("postgres",)
-"""The prefixes of the URLs of each kind of store."""
+"""Prefixes of the URLs of PostgreSQL."""
 
 
 def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
-    """Checks that the store of a URL can be written to, and makes the run log. A server without its store must not
-    start.
+    """Checks that the store of a URL can be written to, and creates the run log.
 
-    ``prefix``: begins all names in the store; ``None``: the default of the run log. ``lease``: seconds. Call it where
-    no event loop runs.
+    A server without its store must not start. ``prefix``: the prefix of all names in the store; ``None``: the default
+    of the run log. ``lease``: seconds. Call this where no event loop runs.
 
     Raises ``RunLogError`` if the store cannot be written to, ``StreamProtocolError`` for an unusable URL or prefix, and
     ``ImportError`` if an extra is not installed.
@@ -31,7 +31,7 @@ def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
     check_text("prefix", prefix, or_none=True)
     check_seconds("lease", lease)
     asyncio.run(_probe(_make(url, prefix, lease)))
-    return _make(url, prefix, lease)  # a new one: connections belong to the loop that made them
+    return _make(url, prefix, lease)  # a second run log, since connections belong to the loop that opened them
 
 
 def _make(url: str, prefix: str | None, lease: float) -> SharedRunLog:

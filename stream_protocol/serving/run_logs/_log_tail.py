@@ -1,7 +1,7 @@
-"""Follows a run of another worker: reads its log from the store for all readers in this process.
+"""Reads the log of another worker's run from the store, for all readers in this process.
 
-``_log_writer`` writes it. Here are joined events, fail-overs that lose data, and when to stop; dead workers are in
-``_writer_watch``.
+``_log_writer`` writes the log. This module handles joined events, and fail-overs that lose data. It decides when to
+stop reading. ``_writer_watch`` detects dead workers.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from stream_protocol.wire import SSE_DONE
 from stream_protocol.wire.client import closing_events, parse_sse
 
 if TYPE_CHECKING:
-    from stream_protocol.serving.run_logs._log_bounds import LogBounds
+    from stream_protocol.serving.run_logs._run_log import LogBounds
     from stream_protocol.serving.run_logs._run_store import Entry, LeaseTimes, RunStore
 
 logger = logging.getLogger(__name__)
 
 LINGER_SECONDS: Final = 1.0
-"""Seconds that a run is followed without a reader: one may be about to come."""
+"""Seconds for which a run is read on without a reader, in case a new reader comes."""
 
 MAX_WAIT: Final = 1.0
-"""Seconds that one read may wait for more events."""
+"""The most seconds that one read waits for more events."""
 
 
 class LogTail:
     """Reads the log of a run into ``buffer``, which serves all readers in this process.
 
     If the writer is lost (see ``WriterWatch``) and the log has no end, the response ends in an error. With
-    ``runs_are_recovered`` the readers are cut off instead: another worker is about to go on with the run.
+    ``runs_are_recovered`` the readers are cut off instead, because another worker will continue the run.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class LogTail:
     ) -> None:
         self.buffer = EventBuffer(bounds, on_readers=self._count_readers)
         self._unwanted = asyncio.Event()
-        """Set when nobody has read for ``LINGER_SECONDS``, or when the readers cannot get the next events."""
+        """Set when there was no reader for ``LINGER_SECONDS``, or when the readers cannot get the next events."""
         self._store = store
         self._chat = chat
         self._run_id = run_id
@@ -53,22 +53,22 @@ class LogTail:
         self._runs_are_recovered = runs_are_recovered
         self._timer: asyncio.TimerHandle | None = None
         self._received = 0
-        """The number of the run's events that are in ``buffer``."""
+        """The number of the run's events in ``buffer``."""
         self._head_read = False
 
     @property
     def leaving(self) -> bool:
-        """True if the tail reads no further, though the run goes on: a new reader needs another tail."""
+        """True if the tail stops reading before the end of the run: a new reader needs a new tail."""
         return self._unwanted.is_set() and not self.buffer.closed
 
     async def begin(self) -> bool:
-        """Returns whether the run holds its chat's lease or has a log. To be called once, before ``follow``."""
+        """Returns True if the run holds its chat's lease or has a log. Call it once, before ``follow``."""
         is_held = await self._writer.check()
         self._count_readers(0)
         return is_held or self._writer.available is not None
 
     async def follow(self) -> None:
-        """Reads the log until the run has ended or nobody reads it here any more."""
+        """Reads the log until the run has ended or has no reader in this process."""
         reading = asyncio.create_task(self._read_until_end())
         unwanted = asyncio.create_task(self._unwanted.wait())
         try:
@@ -80,7 +80,7 @@ class LogTail:
             await cancel_and_wait([reading, unwanted])
 
     async def leave(self) -> None:
-        """Tells the run's worker that nobody reads it here any more."""
+        """Tells the run's worker that this process no longer reads the run."""
         if not self.buffer.closed:
             await self._writer.leave()
 
@@ -96,7 +96,10 @@ class LogTail:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _read_more(self) -> bool:
-        """Reads what is there. Returns ``False`` if it had nothing and did not wait: pause before the next read."""
+        """Read the next events. Returns ``False`` if there were none and the store did not wait.
+
+        After ``False``, the caller pauses before the next read.
+        """
         await self._writer.check_if_due()
         missing = self._writer.is_missing
         if not self._head_read and self._writer.available:
@@ -114,7 +117,10 @@ class LogTail:
         return bool(entries) or not missing
 
     async def _read_head(self) -> None:
-        """Reads what is before the entries. Only here, not in ``begin``: many readers may ask for the run at once."""
+        """Read the data before the entries.
+
+        ``begin`` does not read the data, because many readers may ask for the run at once.
+        """
         snapshot = await self._store.snapshot(self._chat, self._run_id)
         self._head_read = True
         self.buffer.set_past(snapshot.past)
@@ -140,14 +146,14 @@ class LogTail:
             self._end_lost()
 
     def _end_lost(self) -> None:
-        """The worker is dead, or has left the run."""
+        """End the response after its worker has died or has given up the run."""
         if self._runs_are_recovered and self.buffer.whole()[-1:] != [SSE_DONE]:
             self._cut_off_readers("its worker is lost, and another one takes it up")
         else:
             self._end_in_error()
 
     def _end_in_error(self) -> None:
-        """Closes what is open in the response and ends it in an error, unless it is complete."""
+        """Close the open parts of the response and end it in an error, unless it is complete."""
         logger.warning("Run %s has lost its worker.", self._run_id)
         whole = self.buffer.whole()
         if whole[-1:] != [SSE_DONE]:
@@ -173,7 +179,7 @@ class LogTail:
 
 
 async def written_events(store: RunStore, chat: str, run_id: str) -> list[bytes]:
-    """The events that the store has of a run which writes no more."""
+    """Return the stored events of a run whose writer is dead."""
     snapshot = await store.snapshot(chat, run_id)
     events = _split_events(snapshot.events)
     count = snapshot.compacted

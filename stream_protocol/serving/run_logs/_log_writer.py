@@ -1,7 +1,9 @@
-"""Copies the log of one run of this worker to the store while it is written. (``_log_tail`` reads it at other workers.)
+"""Copies the log of one run of this worker to the store while it is written.
 
-Each piece says how many events are before it. The store appends it only if it has just as many. So a piece may be sent
-twice, and a store that lost a part of the log in a fail-over says where to go on.
+``_log_tail`` reads the copy at other workers.
+
+A batch contains the number of events before it, and the store appends it only if its log has exactly that many. So a
+batch may be sent twice. A store that lost a part of the log in a fail-over returns the position to continue from.
 """
 
 from __future__ import annotations
@@ -18,31 +20,33 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from stream_protocol.serving.run_logs._event_buffer import EventBuffer
-    from stream_protocol.serving.run_logs._log_bounds import LogBounds
+    from stream_protocol.serving.run_logs._run_log import LogBounds
     from stream_protocol.serving.run_logs._run_store import RunIdentity, RunStore
 
 logger = logging.getLogger(__name__)
 
 GATHER_SECONDS: Final = 0.005
-"""The pause between two pieces: a fast run would spend most of its time on small ones. No reader sees the delay."""
+"""The pause between two batches: a fast run would otherwise send many small ones. The delay is too short for a reader
+to notice."""
 
 UNREAD_GATHER_SECONDS: Final = 0.25
-"""The pause while nobody reads the run at another worker. A command for each chunk takes several times as long as all
-other work on the chunk. A worker that dies loses the events that it has not sent."""
+"""The pause while no other worker reads the run. A command for each chunk takes several times as long as all other work
+on the chunk. If this worker dies, the unsent events are lost."""
 
 MAX_PIECE: Final = 2**20
-"""The most bytes in one piece, unless a single event is larger."""
+"""The most bytes in one batch, unless a single event is larger."""
 
 JOIN_SECONDS: Final = 2.0
-"""Seconds that entries stay in the stream after they have been joined, for readers that still go through them."""
+"""Seconds for which the store keeps entries after they have been joined, for readers that are still reading them."""
 
 
 class LogWriter:
     """Copies ``log`` to the store.
 
-    A piece is all that was appended while the last one was sent, so a slow store gets fewer and larger pieces.
-    ``renew_lease`` is called when the store does not know the run's lease. ``read_elsewhere``: set while the run has
-    readers at other workers.
+    A batch has all events that were appended while the last batch was sent, so a slow store gets fewer and larger
+    batches. ``renew_lease`` is called when the store has no lease of the run. ``read_elsewhere``: set while other
+    workers read the run. ``patience``: the seconds for which the log keeps its events as they are while the store is
+    away. Afterwards the log may join events in memory, and readers at other workers are cut off.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class LogWriter:
         bounds: LogBounds,
         renew_lease: Callable[[], None],
         read_elsewhere: asyncio.Event,
+        patience: float,
     ) -> None:
         self._store = store
         self._run = run
@@ -63,33 +68,37 @@ class LogWriter:
         self._bounds = bounds
         self._renew_lease = renew_lease
         self._read_elsewhere = read_elsewhere
+        self._patience = patience
         self._position = 0
         self._sent = 0
         """Bytes sent since events were last joined in the store."""
         self._join_above = bounds.coalesce_above
         self._joined: tuple[float, int, bytes] | None = None
-        """The first events, joined, to replace their entries: when (loop time), how many events, their bytes."""
+        """Joined events that will replace the first entries: the loop time for the replacement, the number of events,
+        their bytes."""
 
     async def copy(self) -> None:
-        """Returns when the store has the complete log and its end."""
-        failing = False
+        """Copies the log until the store has all events and the end."""
+        loop = asyncio.get_running_loop()
+        failing_since: float | None = None
         self._log.ack(0)
         while True:
             await self._log.changed(self._position)
             try:
                 if await self._send():
                     return
-                failing = False
+                failing_since = None
                 await self._gather()
             except RunLogError as error:
-                self._log.ack(None)  # memory is more important than readers at other workers
-                if not failing:
+                if failing_since is None:
+                    failing_since = loop.time()
                     logger.warning("The log of run %s is not copied just now: %s", self._run.run_id, error)
-                failing = True
+                elif loop.time() > failing_since + self._patience:
+                    self._log.ack(None)
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _gather(self) -> None:
-        """Waits until the next piece is worth a command, or somebody waits for it."""
+        """Wait for more events, unless another worker reads the run or the log is closed."""
         await asyncio.sleep(GATHER_SECONDS)
         if not self._read_elsewhere.is_set():
             urgent = [asyncio.create_task(self._read_elsewhere.wait()), asyncio.create_task(self._log.wait_closed())]
@@ -99,7 +108,7 @@ class LogWriter:
                 await cancel_and_wait(urgent)
 
     async def _send(self) -> bool:
-        """Sends the next piece. Returns whether it was the last."""
+        """Send the next batch. Returns True if it was the last."""
         log = self._log
         events = log.since(self._position)
         if events is None:
@@ -116,7 +125,7 @@ class LogWriter:
         return last and stored == count
 
     async def _join(self) -> None:
-        """Joins the events in the store once there are many, as ``EventBuffer`` does in memory."""
+        """Join the events in the store once there are many, as ``EventBuffer`` does in memory."""
         now = asyncio.get_running_loop().time()
         if self._joined is None and self._sent > self._join_above:
             self._joined = now + JOIN_SECONDS, self._log.count, b"".join(self._log.whole())
@@ -132,7 +141,7 @@ class LogWriter:
     async def _note(self, written: Awaitable[int | None]) -> int:
         stored = await written
         if stored is None:
-            self._renew_lease()  # writes the lease again if a fail-over lost it, or finds that a newer run holds it
+            self._renew_lease()  # restores a lease that a fail-over lost, or detects a newer run
             raise RunLogError("the store knows nothing of the run's lease")
         self._position = stored
         self._log.ack(stored)
@@ -140,7 +149,7 @@ class LogWriter:
 
 
 def _first(events: Iterable[bytes]) -> list[bytes]:
-    """The first events, as many as fit into one piece."""
+    """Return the first events, as many as fit into one batch."""
     piece: list[bytes] = []
     size = 0
     for event in events:

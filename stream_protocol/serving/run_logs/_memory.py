@@ -1,39 +1,38 @@
-"""The run log of a single process."""
+"""The run log for a single process."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
-from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunInfo
+from stream_protocol.serving.run_logs._run_log import ChatTakenError, LogBounds, RunInfo, check_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from stream_protocol.serving.run_logs._readers import RunReader
     from stream_protocol.serving.run_logs._run_log import Phase, RunHandle
-    from stream_protocol.serving.run_logs._run_reader import RunReader
 
 MAX_STOPS: Final = 1_000
-"""The most stops that are kept, each of another chat: any client may stop chats in which nothing runs."""
+"""The most stop ids that are kept, one per chat: any client may stop chats in which nothing runs."""
 
 
 class MemoryRunLog:
     """Keeps responses in this process while they are written, and forgets them when their run has ended.
 
-    For one worker. Other workers do not know of these runs: they can neither resume nor stop them, nor keep a second
-    run out of a chat.
+    For one worker. Other workers cannot see these runs: they can neither resume nor stop them, nor prevent a second run
+    in a chat.
     """
 
     place = "memory"
-    """See ``SharedRunLog.place``."""
+    """The place of the store, as in ``SharedRunLog``."""
 
     def __init__(self, bounds: LogBounds | None = None) -> None:
         check_bounds(bounds)
         self.bounds = bounds or LogBounds()
         self._leases: dict[str, _MemoryLease] = {}
         self._stops: dict[str, str] = {}
-        """By chat: the id of its newest stop. The oldest comes first."""
+        """Chat -> the id of its newest stop. The oldest comes first."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> _MemoryLease:
         """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
@@ -48,7 +47,7 @@ class MemoryRunLog:
         return None if lease is None else lease.info()
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the run that holds the lease of each chat; ``None`` for a free one."""
+        """Returns the run that holds the lease of each chat; ``None`` for a free chat."""
         return [await self.current(chat) for chat in chats]
 
     async def read(
@@ -64,11 +63,11 @@ class MemoryRunLog:
         return None if lease is None or lease.run_id != run_id else lease.owner.log.read(rebuild=rebuild)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
-        """Nothing: what another process has written is gone."""
+        """Returns an empty list: events of a dead process are lost."""
         return []
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Asks the run of this chat to stop; ``run_id``: only this run. Returns whether there was one."""
+        """Asks the run of this chat to stop; with ``run_id`` only this run. Returns True if there was a run to stop."""
         if run_id is None:
             self._note_stop(chat)
         lease = self._leases.get(chat)
@@ -78,12 +77,12 @@ class MemoryRunLog:
         return True
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Gives a post to this run, and returns its reply; ``None`` if the run does not hold the chat any more."""
+        """Gives a post to this run, and returns its reply; ``None`` if the run no longer holds the chat."""
         lease = self._leases.get(chat)
         return None if lease is None or lease.run_id != run_id else await lease.owner.receive(post)
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the newest stop of this chat; empty if there was none lately."""
+        """Returns the id of the chat's newest stop; empty if there was none lately."""
         return self._stops.get(chat, "")
 
     def _note_stop(self, chat: str) -> None:
@@ -93,7 +92,7 @@ class MemoryRunLog:
             del self._stops[next(iter(self._stops))]
 
     async def ping(self) -> None:
-        """Does nothing: the memory is there."""
+        """Does nothing: memory is always available."""
 
     async def aclose(self) -> None:
         """Does nothing: there is nothing to free."""

@@ -1,4 +1,7 @@
-"""Posts to runs through the store: ``PostReplies`` at the run's worker, ``post_through`` at the worker that posts."""
+"""Sends posts to runs through the store. A post is a message of one request to a run at any worker.
+
+``PostReplies`` works at the run's worker, ``post_through`` at the worker that posts.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MIN_PAUSE, MAX_PAUSE = 0.01, 0.25
-"""The least and the most seconds between two looks for a reply. Between them, the pause is a tenth of the time for
-which the post has waited."""
+"""The shortest and the longest pause, in seconds, between two looks for a reply. In between, the pause is a tenth of
+the time for which the post has waited."""
 
 CLOSING_SECONDS: Final = 1.0
-"""Seconds that the end of a run waits for its last replies: they say at once that the run is over."""
+"""The most seconds that the end of a run waits for its last replies, which only report that the run is over."""
 
 
 class PostReplies:
-    """Hands the posts of other workers to a run, each once at a time, and stores the replies."""
+    """Gives the posts of other workers to a run, and stores the replies. A post is handled once at a time."""
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle) -> None:
         self._store = store
@@ -38,14 +41,14 @@ class PostReplies:
         self._tasks = Tasks()
 
     def take(self, posts: Iterable[Post]) -> None:
-        """Hands over those posts that are not being handled."""
+        """Starts handling the posts that are not being handled already."""
         for post in posts:
             if post.id not in self._handled:
                 self._handled.add(post.id)
                 _ = self._tasks.start(self._handle(post))
 
     async def wait(self) -> None:
-        """Waits for the replies to all posts, for a short time."""
+        """Waits up to ``CLOSING_SECONDS`` for the replies to all posts."""
         await self._tasks.wait(CLOSING_SECONDS)
 
     async def _handle(self, post: Post) -> None:
@@ -57,15 +60,15 @@ class PostReplies:
         except Exception:
             logger.exception("A post to run %s could not be handled.", self._run.run_id)
         finally:
-            self._handled.discard(post.id)  # it comes again if there is no reply
+            self._handled.discard(post.id)  # a post without a stored reply comes again
 
 
 async def post_through(
     store: RunStore, chat: str, run_id: str, content: bytes, renewal_interval: float
 ) -> bytes | None:
-    """Posts to a run of another worker, and returns its reply; ``None`` if the run does not hold the chat's lease.
+    """Post to a run of another worker, and return its reply; ``None`` if the run does not hold the chat's lease.
 
-    The post is repeated as often as a lease is renewed: a fail-over may lose it.
+    The post is repeated once per renewal interval, because a fail-over may lose it.
     """
     post, loop = Post.of(content), asyncio.get_running_loop()
     begun = loop.time()

@@ -1,15 +1,60 @@
-"""``Readers``: the readers of one response in this process. One that is too far behind, or one too many, is cut off."""
+"""``Readers``: the readers of one response in this process. It cuts off slow readers, and readers above the limit."""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
+from stream_protocol.serving.base import ByteShare
 from stream_protocol.serving.run_logs._event_list import EventList
-from stream_protocol.serving.run_logs._log_bounds import LogBounds
+from stream_protocol.serving.run_logs._run_log import LogBounds
 from stream_protocol.serving.telemetry import active_readers, count_cut_reader
 
 logger = logging.getLogger(__name__)
+
+
+class RunReader(AsyncGenerator[bytes, None]):
+    """The SSE events of a response for one reader, one or more in a piece. Closing it early counts as a disconnect."""
+
+    def __init__(
+        self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event, kept_bytes: Callable[[], int]
+    ) -> None:
+        self._events = events
+        self.cut_off = cut_off
+        """Set when the reader is cut off and gets no more events. Close its connection without ending the response, so
+        that the client notices that the response is incomplete."""
+        self.kept_bytes = kept_bytes
+        """Returns the size of an ended response that is in memory only for its readers; 0 before its end."""
+        self._memory: ByteShare | None = None
+
+    @property
+    def memory(self) -> ByteShare | None:
+        """The share of memory that counts an ended response if the client still reads it after some seconds.
+
+        If the response exceeds the memory limit, the reader is cut off.
+        """
+        return self._memory
+
+    def count_in(self, memory: ByteShare) -> None:
+        """Sets the share of memory that counts an ended response."""
+        self._memory = memory
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Returns the inner generator: iterating it is faster than iterating this object."""
+        return self._events
+
+    async def asend(self, value: None) -> bytes:
+        """Returns the next events."""
+        return await self._events.asend(value)
+
+    async def athrow(self, *error: Any) -> bytes:
+        """Raises this error in the reader, which ends it."""
+        return await self._events.athrow(*error)
+
+    async def aclose(self) -> None:
+        """Stops reading."""
+        await self._events.aclose()
 
 
 @dataclass(eq=False)
@@ -17,60 +62,60 @@ class Cursor:
     """The position of one reader."""
 
     reads_joined: bool = False
-    """True if it still reads the joined events, and not those as they were appended."""
+    """True while the reader gets joined events, and not events in their original form."""
     position: int = 0
-    """The number of these events that it has read."""
+    """The number of events that the reader has read."""
     read_bytes: int = 0
-    """The bytes of these events."""
+    """The size of the events that the reader has read."""
     max_unread: int = 0
-    """It is cut off if it has more bytes than this left to read."""
+    """The reader is cut off if it has more bytes than this left to read."""
     cut_off: asyncio.Event = field(default_factory=asyncio.Event)
 
     def limit(self, max_unread: int) -> None:
-        """Sets how many bytes it may have left to read."""
+        """Sets the number of bytes that the reader may have left to read."""
         self.max_unread = max_unread
 
     def begin_joined(self) -> None:
-        """It reads the joined events now."""
+        """Notes that the reader gets joined events from now on."""
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:
-        """It reads the events as they were appended now, from this one on."""
+        """Notes that the reader gets events in their original form from now on, starting at ``position``."""
         self.reads_joined = False
         self.position = position
         self.read_bytes = read_bytes
 
     def go_on(self, count: int, size: int) -> None:
-        """Moves the cursor over so many events and bytes."""
+        """Moves the cursor forward by this number of events and bytes."""
         self.position += count
         self.read_bytes += size
 
 
 class Readers:
-    """The readers of ``events``. ``on_readers``: called with their number whenever that changes."""
+    """The readers of ``events``. ``on_readers``: called with their number whenever it changes."""
 
     def __init__(self, events: EventList, bounds: LogBounds, on_readers: Callable[[int], object] | None) -> None:
         self._events = events
         self._bounds = bounds
         self._on_readers = on_readers
         self._cursors: dict[Cursor, None] = {}
-        """The readers now, the oldest first."""
+        """The current readers, the oldest first."""
         self._refuses = False
 
     def __len__(self) -> int:
-        """The number of readers now."""
+        """The current number of readers."""
         return len(self._cursors)
 
     def forget_writer(self) -> None:
-        """Calls ``on_readers`` no more."""
+        """Stops calling ``on_readers``."""
         self._on_readers = None
 
     def position(self, copied: int) -> int:
-        """The number of events that all readers have read, of those that have been ``copied``."""
+        """Returns the number of events that all readers have read, but at most ``copied``."""
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:
-        """Lets a reader in. One too many takes the place of the one that has most left to read."""
+        """Adds a reader. At the limit, the new reader replaces the one that has most left to read."""
         if self._refuses:
             cursor.cut_off.set()
             return
@@ -83,20 +128,20 @@ class Readers:
         self._tell()
 
     def leave(self, cursor: Cursor) -> None:
-        """The reader has ended."""
+        """Removes a reader that has ended."""
         if cursor in self._cursors:
             del self._cursors[cursor]
             active_readers.add(-1)
             self._tell()
 
     def cut_off_all(self) -> None:
-        """Cuts off all readers, and every later one."""
+        """Cuts off all current and later readers."""
         self._refuses = True
         for cursor in list(self._cursors):
             self._cut_off(cursor, "lost_run")
 
     def cut_off_slow(self) -> None:
-        """Cuts off those that are too far behind."""
+        """Cuts off readers that are too far behind."""
         for cursor in [each for each in self._cursors if self._unread(each) > each.max_unread]:
             logger.warning("A reader was cut off: it was more than %s bytes behind.", cursor.max_unread)
             self._cut_off(cursor, "slow")
@@ -107,7 +152,7 @@ class Readers:
         self.leave(cursor)
 
     def _unread(self, cursor: Cursor) -> int:
-        """The number of bytes that the reader has not read yet, as ``bounds.max_backlog`` counts them."""
+        """Return the number of bytes that the reader has left to read, as ``bounds.max_backlog`` counts them."""
         return (self._events.size if cursor.reads_joined else self._events.weight) - cursor.read_bytes
 
     def _tell(self) -> None:

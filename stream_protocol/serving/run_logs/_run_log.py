@@ -1,6 +1,6 @@
-"""The interface of a run log: keep the responses of all chats while they are written, and give each chat to one run.
+"""The interface of a run log, which stores responses while they are written, and gives each chat to one run.
 
-To write one, implement ``RunLog`` and ``Lease``; ``EventBuffer`` does the reading. Test it with
+To write a run log, implement ``RunLog`` and ``Lease``; ``EventBuffer`` does the reading. Test it with
 ``stream_protocol.testing.run_log_conformance``.
 """
 
@@ -9,19 +9,53 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
+from stream_protocol.wire import check_count, check_instance
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream_protocol.serving.run_logs._event_buffer import EventBuffer
-    from stream_protocol.serving.run_logs._log_bounds import LogBounds
-    from stream_protocol.serving.run_logs._run_reader import RunReader
+    from stream_protocol.serving.run_logs._readers import RunReader
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
 """``claimed``: the run holds the lease, but its request may still be refused. ``open``: the response is being written.
 ``closed``: the response has ended; the run may still be ending and being stored."""
 
 STOP_SECONDS: Final = 60
-"""Seconds for which a log keeps the newest stop of a chat: until the run has ended, or those that wait are refused."""
+"""Seconds for which a log keeps the newest stop of a chat: long enough for the run to end, and for waiting requests to
+be refused."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogBounds:
+    """The limits of one response's log: its size, and its readers. Sizes are bytes.
+
+    Raises ``StreamProtocolError`` unless all values are whole numbers of at least 0, and ``max_readers`` of at least 1.
+    """
+
+    coalesce_above: int = 2**20
+    """Above this size, text deltas that every reader has read are joined. Nothing is dropped."""
+    max_size: int = 64 * 2**20
+    """A response that is larger than this, even after joining, ends in an error."""
+    max_backlog: int = 16 * 2**20
+    """A reader that has more than this left to read is cut off. A late reader may have twice the size that the log had
+    when the reader came, if that is more. An event counts with at most 64 KiB: a large image is kept once for all
+    readers. The events of the last ``append`` do not count."""
+    max_readers: int = 32
+    """The most readers at once, in one worker. A further reader replaces the reader that has most left to read, or else
+    the oldest, so that a reloaded page is served. A user has several tabs and devices, and a browser opens six
+    connections to a server."""
+
+    def __post_init__(self) -> None:
+        check_count("coalesce_above", self.coalesce_above, minimum=0)
+        check_count("max_size", self.max_size, minimum=0)
+        check_count("max_backlog", self.max_backlog, minimum=0)
+        check_count("max_readers", self.max_readers)
+
+
+def check_bounds(bounds: object) -> None:
+    """Raise ``InvalidArgumentError`` unless this is a ``LogBounds`` or ``None``."""
+    check_instance("bounds", bounds, LogBounds, "a LogBounds", or_none=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,10 +64,10 @@ class RunInfo:
 
     run_id: str
     idempotency_key: str
-    """Of the request that the run answers: equal requests have the same."""
+    """The key of the request that started the run. Equal requests have equal keys."""
     phase: Phase
     healthy: bool = True
-    """``False`` if the run's worker has not renewed the lease in time. It loses the chat unless it renews it soon."""
+    """``False`` if the run's worker is late to renew the lease. It loses the chat unless it renews the lease soon."""
 
 
 class ChatTakenError(Exception):
@@ -45,24 +79,24 @@ class ChatTakenError(Exception):
 
 
 class RunLogError(Exception):
-    """The store of the log cannot be reached now. ``str(error)`` is one line for the server's operator."""
+    """The store of the log is unreachable at present. ``str(error)`` is one line for the server's operator."""
 
 
 class RunHandle(Protocol):
-    """A run, as its log sees it."""
+    """The interface of a run for its run log."""
 
     @property
     def log(self) -> EventBuffer:
         """The SSE events of the run's response."""
 
     def stop(self) -> None:
-        """Called when somebody asks the run to stop. May be called again."""
+        """Called when a client asks the run to stop. May be called again."""
 
     async def receive(self, post: bytes) -> bytes:
-        """Called with what another request posts to the run. Returns the reply. An equal post may come again."""
+        """Called with a post of another request to the run. Returns the reply. The same post may come again."""
 
     def lease_lost(self) -> None:
-        """Called when the lease is lost. Another run may hold it now, so this one must end at once."""
+        """Called when the lease is lost. A newer run may hold it now, so this run must end at once."""
 
 
 class Lease(Protocol):
@@ -70,7 +104,7 @@ class Lease(Protocol):
 
     @property
     def run_id(self) -> str:
-        """The id of the run, which no other has: that of its ``RunInfo``."""
+        """The unique id of the run, as in its ``RunInfo``."""
 
     @property
     def read_elsewhere(self) -> bool:
@@ -81,16 +115,17 @@ class Lease(Protocol):
 
     @property
     def held(self) -> bool:
-        """True if the lease was renewed in time. If not, another run may hold it: start nothing before ``confirm``."""
+        """True if the lease was renewed in time. If not, a newer run may hold it: start nothing before ``confirm``."""
 
     async def confirm(self) -> bool:
-        """Returns whether the lease is still this run's: at once while it is ``held``, else when the store has said so.
+        """Returns True if this run has the lease: at once while it is ``held``, else after the store's reply.
 
-        A worker that was busy for seconds has not renewed it in time, and yet no other run may have claimed the chat.
+        A worker that was busy for seconds has not renewed the lease in time. It keeps the lease if no other run has
+        claimed the chat.
         """
 
     def release(self) -> None:
-        """Frees the chat, once every reader can get all that was written. Never waits; may be called again."""
+        """Frees the chat, once every reader can get all events. Never waits; may be called again."""
 
 
 class RunLog(Protocol):
@@ -105,7 +140,7 @@ class RunLog(Protocol):
         """The limits on the size of the log of one response."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
-        """Gives the chat to a new run, which writes to ``owner.log``. ``idempotency_key``: of its request.
+        """Gives the chat to a new run, which writes to ``owner.log``. ``idempotency_key``: the key of its request.
 
         Raises ``ChatTakenError`` if another run holds the chat's lease.
         """
@@ -114,44 +149,47 @@ class RunLog(Protocol):
         """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """``current`` for each of these chats, in their order. One round trip, however many they are."""
+        """Returns ``current`` for each of these chats, in their order, in one round trip."""
 
     async def read(
         self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
     ) -> RunReader | None:
-        """Reads a run's response from its beginning to its end; ``None`` if the log does not have it any more.
+        """Reads a run's response from its beginning to its end; ``None`` if the log no longer has it.
 
         ``rebuild`` as in ``EventBuffer.read``. If the worker that writes the response dies, the open parts of the
-        message are closed and the response ends in an error. ``runs_are_recovered``: another worker goes on with the
-        run then, so the readers are cut off instead, and come back.
+        message are closed and the response ends in an error. ``runs_are_recovered``: another worker then continues the
+        run, so the readers are cut off instead, and reconnect.
         """
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
-        """Returns the SSE events that the log has of a run whose worker is dead; none if it does not have them any
-        more. Only asked by the worker that takes the run up."""
+        """Returns the stored SSE events of a run whose worker is dead; an empty list if the log no longer has them.
+
+        Only the worker that recovers the run calls this.
+        """
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Asks the run of this chat to stop, whichever worker runs it. Returns whether there was one.
+        """Asks the run of this chat to stop, at any worker. Returns True if there was a run.
 
-        ``run_id``: only this run. If it has ended, nothing is stopped. Without it, ``newest_stop`` changes, also if
-        there was no run.
+        ``run_id``: stops only this run, and nothing if this run has ended. Without ``run_id``, ``newest_stop`` changes,
+        even if there was no run.
         """
 
     async def newest_stop(self, chat: str) -> str:
         """Returns the id of the newest stop of this chat, at any worker; empty if there was none within a minute.
 
-        A request that waits for the chat compares it with the one before: the stop was meant for that request, too.
+        A request that waits for the chat compares the id with an earlier id. If the id has changed, the stop is also
+        meant for the waiting request.
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Gives a post to this run, whichever worker runs it, and returns its reply. That may take long.
+        """Gives a post to this run, at any worker, and returns its reply. That may take long.
 
-        ``None`` if the run does not hold the chat any more. If the store loses the post, it is given again: the run
-        may get it twice.
+        ``None`` if the run no longer holds the chat. If the store loses the post, it is sent again: the run may get it
+        twice.
         """
 
     async def ping(self) -> None:
         """Checks that the log's store can be written to: a worker that cannot reach it takes no runs."""
 
     async def aclose(self) -> None:
-        """Frees the log's resources. To be called after the runs of this worker have been released."""
+        """Frees the log's resources. Call it after the runs of this worker have been released."""

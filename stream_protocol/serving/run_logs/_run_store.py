@@ -1,8 +1,8 @@
 """The store that the workers of a run log share: leases, logs, and messages between workers.
 
-Each method is one atomic step in the store, and safe to repeat: its first reply may have got lost. Each raises
-``RunLogError`` if the store cannot be reached, or takes too long. The rest is the same over any store: ``_lease`` (the
-right to a chat), ``_log_writer`` (writes a log), ``_log_tail`` (reads one) and ``_shared_run_log``.
+Each method is one atomic step in the store. It may be repeated, for example if its first reply got lost. Each method
+raises ``RunLogError`` if the store cannot be reached, or takes too long. The other modules work with any store:
+``_lease`` (the right to a chat), ``_log_writer`` (writes a log), ``_log_tail`` (reads a log) and ``_shared_run_log``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._run_log import Phase
 
 RENEWALS: Final = 3
-"""Renewals per lease time."""
+"""The number of renewals per lease time."""
 
 RETRY_SECONDS: Final = 0.1
 """The pause after a failed command."""
@@ -33,24 +33,25 @@ BROKEN: Final = "broken"
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseTimes:
-    """The times that leases and logs last. All values are seconds, those ending in ``_ms`` milliseconds.
+    """The lifetimes of leases and logs. All values are seconds, those ending in ``_ms`` milliseconds.
 
-    Since the last renewal of a lease:
+    After the last renewal of a lease:
 
     * after 1/3 of ``lease`` its worker renews it;
-    * after 1/2, when a renewal is late, other workers take the run for unhealthy;
-    * after 2/3 its worker starts nothing more. It gives up the run if it has tried to renew the lease for 1/3, so that
-      the run has ended when the store frees the chat. A worker that was too busy to try takes the lease back if nobody
-      has it;
+    * after 1/2, when a renewal is late, other workers consider the run unhealthy;
+    * after 2/3 its worker starts nothing more;
+    * after 5/6 its worker gives up the run, so that the run has ended when the store frees the chat. By then the worker
+      has tried to renew the lease for 1/2. A worker that was too busy to try keeps the lease if no other run has the
+      chat;
     * after ``lease`` the store frees the chat;
-    * after 3 times that a worker no longer takes the lease back;
-    * after 4 times that the store forgets the chat's newest token.
+    * after 3 times ``lease`` a worker no longer takes the lease back;
+    * after 4 times ``lease`` the store forgets the chat's newest token.
     """
 
     lease: float
-    """The time that a chat stays taken after the last renewal."""
+    """The time for which a chat stays taken after the last renewal."""
     log_retention: float
-    """The time that a log is kept after the end of its run."""
+    """The time for which a log is kept after the end of its run."""
 
     @property
     def renewal_interval(self) -> float:
@@ -64,34 +65,42 @@ class LeaseTimes:
 
     @property
     def healthy_ms(self) -> int:
-        """The least time that is left of a lease whose renewals are in time."""
+        """The shortest remaining time of a lease whose renewals are in time."""
         return _milliseconds(self.lease / 2)
 
     @property
     def valid_without_renewal(self) -> float:
-        """The time that a worker that cannot renew its lease relies on it, and a reader waits for a worker that is
-        gone."""
+        """The time for which a worker that cannot renew its lease still relies on it.
+
+        A reader waits for the same time for a dead worker.
+        """
         return self.lease * 2 / 3
 
     @property
     def time_to_renew(self) -> float:
-        """The time that a worker tries to renew its lease before it gives up the run."""
-        return self.lease / RENEWALS
+        """The time for which a worker tries to renew its lease before it gives up the run.
+
+        No run notices a store that is away for a third of a lease. With a lease of 15 s, a command without a reply ends
+        after a fifth of the lease, so the third command comes in time.
+        """
+        return self.lease / 2
 
     @property
     def recoverable(self) -> float:
-        """The time after its last renewal in which a lease may be taken back: the store knows of each newer run until
-        then."""
+        """The time after its last renewal in which a worker may take back a lease.
+
+        Until then, the store has the token of each newer run.
+        """
         return self.lease * 3
 
     @property
     def token_ms(self) -> int:
-        """The time that the store remembers the newest token of a chat."""
+        """The time for which the store remembers the newest token of a chat."""
         return _milliseconds(self.lease * 4)
 
     @property
     def log_ttl_ms(self) -> int:
-        """The time that the store keeps the log of a run whose lease is no longer renewed."""
+        """The time for which the store keeps the log of a run whose lease is no longer renewed."""
         return _milliseconds(self.lease + self.log_retention)
 
     @property
@@ -107,22 +116,22 @@ class RunIdentity:
     chat: str
     run_id: str
     worker: str
-    """The id of the worker that runs it."""
+    """The id of the worker that executes the run."""
     idempotency_key: str
-    """Of the request that it answers."""
+    """The key of the request that started the run."""
 
 
 @dataclass(frozen=True)
 class Post:
-    """Bytes that a request at another worker has for a run."""
+    """A message from a request at another worker to a run."""
 
     id: str
-    """The same for equal bytes."""
+    """A hash of the content."""
     content: bytes
 
     @classmethod
     def of(cls, content: bytes) -> Post:
-        """Make a post of bytes."""
+        """Returns a post with this content."""
         return cls(sha256(content).hexdigest()[:32], content)
 
 
@@ -143,13 +152,13 @@ class LeaseView:
     """The store's reply to a worker that reads a run."""
 
     holder: str
-    """The id of the run that holds the chat's lease; empty if none does."""
+    """The id of the run that holds the chat's lease; empty if the chat is free."""
     worker: str
-    """The worker of that run."""
+    """The worker of the holder."""
     token: int
-    """The token of that run; 0 if there is none."""
+    """The token of the holder; 0 if the chat is free."""
     available: int | None
-    """The number of events in the log of the run that is read; ``None`` if there is no such log."""
+    """The number of events in the log of the run that the worker reads; ``None`` if that run has no log."""
 
 
 @dataclass(frozen=True)
@@ -159,9 +168,9 @@ class Snapshot:
     compacted: int
     """The number of events that were joined and are no longer in entries; 0 if none were."""
     events: bytes
-    """These events, joined."""
+    """The joined events."""
     past: bytes
-    """See ``EventBuffer.past``."""
+    """The ``past`` of the run's ``EventBuffer``."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +180,7 @@ class Entry:
     after: int
     """The number of events before this entry."""
     count: int
-    """The number of events up to its end."""
+    """The number of events up to the end of this entry."""
     events: bytes = b""
     end: str = ""
     """``WHOLE`` or ``BROKEN`` if the log ends here, else empty."""
@@ -182,15 +191,15 @@ class LogBatch:
     """The data that a run adds to its log in one step."""
 
     entry: Entry
-    """Its events, which may be none, and the end of the log if these are the last."""
+    """The events, which may be none, and the end of the log after the last events."""
     past: bytes
-    """See ``EventBuffer.past``."""
+    """The ``past`` of the run's ``EventBuffer``."""
 
 
 class RunStore(Protocol):
     """The connection of one worker to the store.
 
-    Each run of a chat gets a greater number than those before, a fencing token. The store refuses what comes from a run
+    Each run of a chat gets a greater number than earlier runs, a fencing token. The store refuses commands of a run
     whose token is not the chat's newest.
     """
 
@@ -200,16 +209,19 @@ class RunStore(Protocol):
 
     @property
     def place(self) -> str:
-        """The place of the store, and the prefix of the names in it, without a password."""
+        """The address of the store, and the prefix of the names in it, without a password."""
 
     async def ping(self) -> None:
-        """Writes to the store, to find out whether that works."""
+        """Writes to the store, to check that it works."""
 
     async def aclose(self) -> None:
         """Closes the connections."""
 
     async def claim(self, run: RunIdentity) -> int:
-        """Gives the chat to a run. Returns the run's token. Raises ``ChatTakenError`` if another run holds it."""
+        """Gives the chat to a run. Returns the run's token.
+
+        Raises ``ChatTakenError`` if another run holds the lease.
+        """
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
         """Returns the run that holds each chat's lease. An open run that was asked to stop is reported as closed."""
@@ -217,14 +229,14 @@ class RunStore(Protocol):
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease; ``None`` if a newer run has taken the chat.
 
-        A lease that the store has lost is written again, also over the lease of an older run.
+        A lease that the store has lost is written again, even over the lease of an older run.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
-        """Adds a piece to the run's log. Returns how many events the log has then; ``None`` to a run that does not hold
-        the lease.
+        """Appends a batch to the run's log. Returns the number of events in the log.
 
-        Adds nothing unless the log has as many events as the piece says that there are before it.
+        Returns ``None`` if the run does not hold the lease. Appends nothing unless the log has exactly
+        ``piece.entry.after`` events.
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
@@ -234,61 +246,69 @@ class RunStore(Protocol):
         """Frees the chat, if this run holds its lease. A log without an end gets the end ``BROKEN``."""
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
-        """Notes that this worker reads a run, for the time of a lease; or that it no longer does."""
+        """Notes that this worker reads a run, for the time of a lease.
+
+        With ``reads=False``, notes that it no longer reads the run.
+        """
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
-        """Returns what a reader needs before the first entry."""
+        """Returns the data that a reader needs before the first entry."""
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns some of the entries that go beyond the first ``after`` events. Waits up to ``wait`` seconds."""
+        """Returns some of the entries after the first ``after`` events. Waits up to ``wait`` seconds."""
 
     async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
-        """Asks the run that holds the lease to stop: this run, or any if ``run_id`` is empty. It hears of that when it
-        renews its lease. Returns the run and its worker; ``None`` if there is none."""
+        """Asks the run that holds the lease to stop: this run, or any if ``run_id`` is empty.
+
+        The run sees the request when it renews its lease. Returns the run and its worker; ``None`` if there is none.
+        """
 
     async def note_stop(self, chat: str, stop_id: str) -> None:
-        """Keeps the id of the chat's newest stop for ``STOP_SECONDS``, whether or not the chat has a run."""
+        """Keeps the id of the chat's newest stop for ``STOP_SECONDS``, with or without a run."""
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns that id; empty if there is none."""
+        """Returns the id of the chat's newest stop; empty if there is none."""
 
     async def post(self, chat: str, run_id: str, post: Post) -> str | None:
-        """Keeps a post for the run, if that holds the chat's lease, until the run replies. It hears of that when it
-        renews its lease. Returns the worker of the run; ``None`` if it does not hold the lease."""
+        """Keeps a post for a run that holds the chat's lease, until the run replies.
+
+        The run sees the post when it renews its lease. Returns the run's worker; ``None`` if the run does not hold the
+        lease.
+        """
 
     async def reply(self, chat: str, run_id: str, post_id: str, reply: bytes) -> None:
-        """Keeps the reply to a post, in place of the post, for the time of a lease."""
+        """Replaces a post by its reply, which is kept for the time of a lease."""
 
     async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
         """Returns the reply to a post; ``None`` if there is none."""
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
-        """Sends a message to a worker: renew the lease of this run now. It may get lost."""
+        """Sends a message to a worker: renew the lease of this run now. The message may get lost."""
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
         """Yields the id of a run of this worker whenever another worker asks to renew its lease now.
 
-        The reply to the renewal says why: the run should stop, somebody reads it, or somebody has a post for it.
-        ``None``: some may have got lost.
+        The reply to the renewal contains the reason: a stop, a reader, or a post. Yields ``None`` if messages may have
+        got lost.
         """
 
 
 def chat_key(chat: str) -> str:
-    """The name of a chat in a store: 32 hexadecimal digits, whatever characters its id has."""
+    """Return the name of a chat in a store: 32 hexadecimal digits, for an id with any characters."""
     return sha256(chat.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def run_info(run_id: str, idempotency_key: str, phase: str, *, healthy: bool) -> RunInfo:
-    """A run as a store has it. ``phase``: one of ``Phase``."""
+    """Return a stored run as a ``RunInfo``. ``phase``: one of ``Phase``."""
     return RunInfo(run_id=run_id, idempotency_key=idempotency_key, phase=cast("Phase", phase), healthy=healthy)
 
 
 def reason_of(error: BaseException) -> str:
-    """One line that says why a store cannot be reached."""
+    """Return one line with the reason why a store cannot be reached."""
     line = next(iter(str(error).splitlines()), "")
     return line or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 def _milliseconds(seconds: float) -> int:
-    """At least 1."""
+    """Return the time in milliseconds, at least 1."""
     return max(1, round(seconds * 1000))

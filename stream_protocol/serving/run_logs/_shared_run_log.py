@@ -1,4 +1,4 @@
-"""The run log of many workers: in a store that they share, any worker finds, resumes and stops any run."""
+"""The run log for many workers: through a shared store, any worker finds, resumes and stops any run."""
 
 from __future__ import annotations
 
@@ -11,36 +11,35 @@ from uuid import uuid4
 
 from stream_protocol.serving.base import Tasks, cancel_and_wait
 from stream_protocol.serving.run_logs._lease import SharedLease
-from stream_protocol.serving.run_logs._log_bounds import LogBounds, check_bounds
 from stream_protocol.serving.run_logs._log_tail import LogTail, written_events
 from stream_protocol.serving.run_logs._post_replies import post_through
-from stream_protocol.serving.run_logs._run_log import ChatTakenError, RunLogError
+from stream_protocol.serving.run_logs._run_log import ChatTakenError, LogBounds, RunLogError, check_bounds
 from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, RunIdentity
 from stream_protocol.wire import check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from stream_protocol.serving.run_logs._readers import RunReader
     from stream_protocol.serving.run_logs._run_log import RunHandle, RunInfo
-    from stream_protocol.serving.run_logs._run_reader import RunReader
     from stream_protocol.serving.run_logs._run_store import RunStore
 
 logger = logging.getLogger(__name__)
 
 LEASE_SECONDS: Final = 15.0
-"""Longer than a fail-over of the store takes; not too long for a user whose worker died."""
+"""The default lease: longer than a fail-over of the store, and short enough for a user whose worker died."""
 
 EXPIRY_SECONDS: Final = 60.0
-"""Seconds that the store keeps a log after its run has ended."""
+"""Seconds for which the store keeps a log after its run has ended."""
 
 MAX_PATIENCE: Final = 3.0
-"""Seconds that a request waits for a store that does not answer."""
+"""The most seconds that a request waits for a store that does not respond."""
 
 NOTING_SECONDS: Final = 0.5
-"""Seconds that the stop of a run of this worker waits for the store."""
+"""The most seconds that a stop of this worker's run waits for the store."""
 
 CLOSING_SECONDS: Final = 5.0
-"""Seconds that ``aclose`` waits until the logs of released runs are complete in the store."""
+"""The most seconds that ``aclose`` waits until the store has the logs of released runs."""
 
 
 class SharedRunLog:
@@ -52,22 +51,21 @@ class SharedRunLog:
         self._times = times
         self._store = store
         self._leases: dict[str, SharedLease] = {}
-        """The leases of this worker's runs, by run id."""
+        """Run id -> the lease, for runs of this worker."""
         self._chats: dict[str, SharedLease] = {}
-        """The newest of them in each chat, by chat."""
+        """Chat -> the newest lease of this worker."""
         self._tails: dict[str, LogTail] = {}
-        """The runs of other workers that are read here, by run id."""
+        """Run id -> the tail, for runs of other workers that are read here."""
         self._lease_tasks = Tasks()
         self._tail_tasks = Tasks()
         self._stop_tasks: dict[str, asyncio.Task[None]] = {}
-        """By run id, for runs of other workers: the task that repeats the request to stop. See ``_repeat_stop``."""
+        """Run id -> the task that repeats a request to stop, for runs of other workers. See ``_repeat_stop``."""
         self._closing = False
         self._request_task: asyncio.Task[None] | None = None
 
     @property
     def place(self) -> str:
-        """The place of the store, and the prefix of its names, without a password: a name for this log at all
-        workers."""
+        """The address of the store, and the prefix of its names, without a password. It is the same at all workers."""
         return self._store.place
 
     async def ping(self) -> None:
@@ -83,13 +81,13 @@ class SharedRunLog:
         except ChatTakenError as taken:
             own = self._leases.get(taken.run.run_id)
             raise taken if own is None else ChatTakenError(own.info()) from None
-        except BaseException:  # the store may have given the chat to this run, but it will not start
+        except BaseException:  # the store may have given the chat to this run, which will not start
             _ = self._lease_tasks.start(lease.free_in_store())
             raise
         self._leases[run.run_id] = self._chats[chat] = lease
         _ = self._lease_tasks.start(self._keep_lease(chat, lease))
         if self._request_task is None:
-            # Of no chat: what it logs is not about the one that comes first.
+            # An empty context: log records of the task must not name the chat that starts it.
             self._request_task = asyncio.create_task(self._handle_renewal_requests(), context=Context())
         return lease
 
@@ -101,7 +99,7 @@ class SharedRunLog:
         return run
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the run that holds the lease of each chat; ``None`` for a free one."""
+        """Returns the run that holds the lease of each chat; ``None`` for a free chat."""
         runs = {chat: own for chat in chats if (own := self._own_run(chat)) is not None}
         others = [chat for chat in chats if chat not in runs]
         found = dict(zip(others, await self._store.peek(others), strict=True))
@@ -110,20 +108,20 @@ class SharedRunLog:
     async def read(
         self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
     ) -> RunReader | None:
-        """Reads a run's response; ``None`` if the store does not have it any more."""
+        """Reads a run's response; ``None`` if the store no longer has it."""
         if (own := self._leases.get(run_id)) is not None:
             return own.owner.log.read(rebuild=rebuild)
         tail = self._tail(run_id) or await self._follow(chat, run_id, runs_are_recovered=runs_are_recovered)
         return None if tail is None else tail.buffer.read(rebuild=rebuild)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
-        """Returns what the store has of the response of a run whose worker is dead."""
+        """Returns the stored part of the response of a run whose worker is dead."""
         return await written_events(self._store, chat, run_id)
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Asks the run of this chat to stop, whichever worker runs it; ``run_id``: only this run.
+        """Asks the run of this chat to stop, at any worker; with ``run_id`` only this run.
 
-        Returns whether there was one.
+        Returns True if there was a run to stop.
         """
         if run_id is None:
             await self._note_stop(chat)
@@ -139,8 +137,10 @@ class SharedRunLog:
         return stopped is not None
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Gives a post to this run, whichever worker runs it, and returns its reply; ``None`` if the run does not hold
-        the chat any more."""
+        """Gives a post to this run, at any worker, and returns its reply.
+
+        Returns ``None`` if the run no longer holds the chat.
+        """
         if (own := self._chats.get(chat)) is not None and own.run_id == run_id:
             return await own.owner.receive(post)
         return await post_through(self._store, chat, run_id, post, self._times.renewal_interval)
@@ -159,23 +159,23 @@ class SharedRunLog:
         await self._store.aclose()
 
     def _own_run(self, chat: str) -> RunInfo | None:
-        """The run of this worker that holds the chat's lease."""
+        """Return the run of this worker that holds the chat's lease; ``None`` if there is none."""
         own = self._chats.get(chat)
         return own.info() if own is not None and own.held else None
 
     async def _note_stop(self, chat: str) -> None:
-        """Notes a stop for the requests that wait for the chat at other workers, before the chat becomes free.
+        """Note a stop for requests that wait for the chat at other workers, before the chat becomes free.
 
-        A store that does not answer, or is full, keeps nobody from stopping a run.
+        A store that does not respond, or is full, does not prevent the stop of a run.
         """
         with suppress(RunLogError, TimeoutError):
             async with asyncio.timeout(NOTING_SECONDS if self._own_run(chat) is not None else None):
                 await self._store.note_stop(chat, uuid4().hex)
 
     async def _ask_to_stop(self, chat: str, run_id: str) -> str | None:
-        """Asks the chat's run to stop; ``run_id``: only this run, unless it is empty.
+        """Ask the chat's run to stop. With a ``run_id`` that is not empty, ask only this run.
 
-        Returns the id of the run that was asked, if any.
+        Returns the id of the run that was asked; ``None`` if there was none.
         """
         stopped = await self._store.stop(chat, run_id)
         if stopped is None:
@@ -186,7 +186,7 @@ class SharedRunLog:
         return asked
 
     async def _repeat_stop(self, chat: str, run_id: str) -> None:
-        """Repeats the request to stop for one lease time: a fail-over may lose it before the run's worker sees it."""
+        """Repeat the request to stop for one lease time: a fail-over may lose it before the run's worker sees it."""
         for _ in range(RENEWALS):
             await asyncio.sleep(self._times.renewal_interval)
             with suppress(RunLogError):
@@ -211,7 +211,7 @@ class SharedRunLog:
         )
         if not await tail.begin():
             return None
-        if (current := self._tail(run_id)) is not None:  # another reader has come first
+        if (current := self._tail(run_id)) is not None:  # a second reader has created it meanwhile
             return current
         self._tails[run_id] = tail
         _ = self._tail_tasks.start(self._run_tail(run_id, tail))
@@ -231,7 +231,7 @@ class SharedRunLog:
             await tail.leave()
 
     async def _handle_renewal_requests(self) -> None:
-        """Renews leases at once when other workers ask for it. A failure is logged and does not end the task."""
+        """Renew leases at once when other workers ask for it. A failure is logged and does not end the task."""
         while True:
             try:
                 async for run_id in self._store.renewal_requests():
@@ -244,7 +244,7 @@ class SharedRunLog:
 
 
 def lease_times(lease: float, expiry: float) -> LeaseTimes:
-    """The times of a run log's leases, from its options. Raises ``StreamProtocolError`` unless they are positive."""
+    """Return the times for the options of a run log. Raises ``StreamProtocolError`` unless they are positive."""
     check_seconds("lease", lease)
     check_seconds("expiry", expiry)
     return LeaseTimes(lease=lease, log_retention=expiry)

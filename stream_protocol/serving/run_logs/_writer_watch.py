@@ -1,4 +1,4 @@
-"""``WriterWatch``: tells whether the worker that writes a run is alive."""
+"""``WriterWatch``: detects if the worker that writes a run is dead."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class WriterWatch:
-    """Looks at the lease of a run of another worker, and tells that worker that the run is read here.
+    """Checks the lease of another worker's run, and tells that worker that the run is read here.
 
-    Without a lease the worker is dead, or a fail-over has lost the lease. So it has ``times.valid_without_renewal``
-    seconds to renew the lease. The store has the same time to be reachable again.
+    A missing lease means that the worker is dead, or that a fail-over has lost the lease. So the worker has
+    ``times.valid_without_renewal`` seconds to renew the lease. An unreachable store has the same time to come back.
     """
 
     def __init__(self, store: RunStore, chat: str, run_id: str, times: LeaseTimes) -> None:
@@ -27,34 +27,34 @@ class WriterWatch:
         self._check_at = 0.0
         self._missing_since: float | None = None
         self._token = 0
-        """The run's token; 0 before it is known. After a fail-over an older run may seem to hold the lease."""
+        """The run's token; 0 while it is unknown. After a fail-over an older run may seem to hold the lease."""
         self._superseded = False
         self._available: int | None = None
 
     @property
     def available(self) -> int | None:
-        """The number of events that the store had when it was last asked; ``None`` if it has no log of the run."""
+        """The number of events in the store at the last check; ``None`` if the store has no log of the run."""
         return self._available
 
     @property
     def is_missing(self) -> bool:
-        """True while the lease is gone, or the store away."""
+        """True while the lease is missing, or the store unreachable."""
         return self._missing_since is not None
 
     @property
     def is_lost(self) -> bool:
-        """True if that has lasted too long, or a newer run holds the chat's lease."""
+        """True if the lease has been missing for too long, or a newer run holds it."""
         if self._missing_since is None:
             return False
         return self._superseded or _now() - self._missing_since > self._times.valid_without_renewal
 
     async def check_if_due(self) -> None:
-        """Looks at the lease, if it is missing or was not looked at for a while."""
+        """Checks the lease if it is missing, or if the last check is too old."""
         if self.is_missing or _now() >= self._check_at:
             await self.check()
 
     async def check(self) -> bool:
-        """Looks at the lease. Returns whether the run holds it."""
+        """Checks the lease. Returns True if the run holds it."""
         watched = await self._store.watch(self._chat, self._run_id, reads=True)
         self._available = watched.available
         is_held = watched.holder == self._run_id
@@ -70,12 +70,12 @@ class WriterWatch:
         return is_held
 
     def note_absence(self) -> None:
-        """The store is away: the lease is looked at when it is back."""
+        """Notes that the store is unreachable. The lease is checked as soon as the store is back."""
         self._missing_since = self._missing_since or _now()
         self._check_at = 0
 
     async def leave(self) -> None:
-        """Tells the worker that nobody reads the run here any more."""
+        """Tells the run's worker that this process no longer reads the run."""
         with suppress(RunLogError):
             watched = await self._store.watch(self._chat, self._run_id, reads=False)
             await self._store.request_renewal(watched.worker, self._run_id)

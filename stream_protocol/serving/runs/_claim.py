@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.serving.base import ENGINE, RUN_LOG, stopped_refusal, unreachable_refusal
+from stream_protocol.serving.base import ENGINE, RUN_LOG, SESSION_STORE, stopped_refusal, unreachable_refusal
 from stream_protocol.serving.runs._run import LeaseLostError
 
 if TYPE_CHECKING:
@@ -82,10 +82,16 @@ class Claim:
             self.release()
 
     def _failure(self, execution: asyncio.Task[None]) -> BaseException:
+        """Return the refusal of a request whose run has ended before it had stored what the request says.
+
+        A run that was cancelled has waited for the session store, which may have stored it: the request may come again.
+        """
         failure = None if execution.cancelled() else execution.exception()
         match failure or self.run.observer.error:
             case None if self.run.was_left:
                 return unreachable_refusal(ENGINE)
+            case None if execution.cancelled():
+                return unreachable_refusal(SESSION_STORE)
             case None:
                 return stopped_refusal()
             case NotRecordedError():

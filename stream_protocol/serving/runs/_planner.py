@@ -10,7 +10,7 @@ from stream_protocol.serving.adk_runner import runner_for, task_agent_tools
 from stream_protocol.serving.base import TurnRecorders, run_off_loop
 from stream_protocol.serving.chats import PageWrites, create_session, repair_session, rewind_session
 from stream_protocol.serving.runs._job import Job
-from stream_protocol.session import CONTEXT_KEY, STATE_KEY, NewUserTurn, events_before_words
+from stream_protocol.session import CONTEXT_KEY, STATE_KEY, NewUserTurn, events_before_message
 from stream_protocol.stream import ConverterOptions, hide_tools
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Planner:
             session = await rewind_session(self._runner, session, request_plan.rewind_before)
         session = session or await create_session(planned.runner, *incoming.chat)
         await repair_session(planned.runner, session)
-        for event in events_before_words(request_plan) if isinstance(request_plan, NewUserTurn) else ():
+        for event in events_before_message(request_plan) if isinstance(request_plan, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
         known = planned.transcript
         if known is not None and len(known.stored) != len(session.events):  # they have been appended to

@@ -96,7 +96,13 @@ class RunWork:
             return
         agent = job.runner.agent.name
         completion = Completion(
-            self._runner, job.session, run.output, run.outcome, agent=agent, holds_lease=run.holds_lease
+            self._runner,
+            job.session,
+            run.output,
+            run.outcome,
+            agent=agent,
+            idempotency_key=run.idempotency_key,
+            holds_lease=run.holds_lease,
         )
         pause = self._times.completing
         while not await self._is_completed(completion, is_told=pause > self._times.completing):

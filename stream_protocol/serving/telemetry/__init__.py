@@ -1,16 +1,18 @@
-"""For operators: spans and numbers for OpenTelemetry, and the ids of chats in every line of the log.
+"""Telemetry for operators: OpenTelemetry spans and metrics, and the ids of chats on all log lines.
 
 Where to change what:
 
 - ``_instruments``: metrics: names, units, counters.
 - ``_requests``: spans of requests.
 - ``_runs``: spans and log lines of runs.
+- ``_loop_lag``: delays of the event loop.
 - ``_log_ids``: ids of chats on log lines.
+- ``_exporters``: OpenTelemetry exporters of ``serve``.
 """
 
 from stream_protocol.serving.telemetry._exporters import (
-    export_as_environment_says,
     export_for_prometheus,
+    export_to_otlp,
     flush_exports,
 )
 from stream_protocol.serving.telemetry._instruments import (
@@ -19,9 +21,9 @@ from stream_protocol.serving.telemetry._instruments import (
     count_failed_recovery,
     count_refusal,
     interrupts,
+    is_recorded,
     lease_losses,
     recoveries,
-    somebody_records,
 )
 from stream_protocol.serving.telemetry._log_ids import ID_NAMES, ChatIdFilter, add_run, current_chat, note_chat
 from stream_protocol.serving.telemetry._loop_lag import LoopLag

@@ -1,4 +1,4 @@
-"""Exporters of a server for OpenTelemetry. An app sets the providers of its process itself."""
+"""Sets up the OpenTelemetry exporters of a server process. Apps set up their providers themselves."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
 
 FLUSH_MILLISECONDS: Final = 2000
-"""Milliseconds that a process that ends may take to send the rest of its data."""
+"""The most milliseconds for sending the rest of the data at the end of the process."""
 
 
-def export_as_environment_says() -> None:
-    """Sends spans, numbers and logs where ``OTEL_EXPORTER_OTLP_ENDPOINT`` says, as ``adk api_server`` does; nowhere
-    without it. To be called once in a process."""
+def export_to_otlp() -> None:
+    """Send spans, metrics and logs to ``OTEL_EXPORTER_OTLP_ENDPOINT``, as ``adk api_server`` does.
+
+    Without that environment variable nothing is sent. Call this once in a process.
+    """
     from google.adk.telemetry.setup import maybe_set_otel_providers
 
     maybe_set_otel_providers(otel_resource=_resource())
 
 
 def export_for_prometheus() -> Callable[[], bytes]:
-    """The same, and returns what gives all numbers now, in Prometheus's text format: ours, ADK's and the process's.
+    """Do the same as ``export_to_otlp``, and return a function that returns the metrics in Prometheus's text format.
 
-    Raises ``ImportError`` if the extra ``prometheus`` is not installed, and ``StreamProtocolError`` if numbers are
-    recorded already.
+    The metrics are ours, ADK's and those of the process. Raises ``ImportError`` if the extra ``prometheus`` is not
+    installed, and ``StreamProtocolError`` if a meter provider is set already.
     """
     try:
         from opentelemetry.exporter.prometheus import PrometheusMetricReader
@@ -46,16 +48,21 @@ def export_for_prometheus() -> Callable[[], bytes]:
 
 
 def flush_exports() -> None:
-    """Sends what has not been sent yet. To be called before the process ends, which a signal does without a word."""
+    """Send the data that is not sent yet. Call this before the process ends.
+
+    A signal may end the process without running exit handlers.
+    """
     for provider in (trace.get_tracer_provider(), metrics.get_meter_provider()):
-        flush: Any = getattr(provider, "force_flush", None)  # the API's own have none
+        flush: Any = getattr(provider, "force_flush", None)  # the placeholders of the API have no such method
         if flush is not None:
             flush(FLUSH_MILLISECONDS)
 
 
 def _resource() -> Resource:
-    """The OpenTelemetry resource of this process, unless the environment names it. Several processes at one address
-    must have different resources."""
+    """Return the OpenTelemetry resource of this process, with a random id unless the environment sets one.
+
+    Several processes at one address must have different resources.
+    """
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
     own = Resource({"service.name": LIBRARY, "service.instance.id": uuid4().hex})

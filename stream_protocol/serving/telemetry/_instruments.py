@@ -1,6 +1,6 @@
-"""The numbers that OpenTelemetry is told. For their meanings and their names in Prometheus, see docs/monitoring.md.
+"""The OpenTelemetry metrics. For their meanings and their names in Prometheus, see docs/monitoring.md.
 
-They are instruments of OpenTelemetry's API: while nobody has set a meter provider, a call of one does nothing.
+The instruments do nothing while no meter provider is set.
 """
 
 import os
@@ -13,21 +13,23 @@ LIBRARY: Final = "adk-ui-stream"
 """The instrumentation scope of all spans and metrics."""
 
 CHAT_ID: Final = "gen_ai.conversation.id"
-"""As ADK's spans name it. No number has it: each value would be a time series."""
+"""The attribute of a chat's id, as in ADK's spans. Metrics do not have this attribute: each value would be a time
+series."""
 
 OUTCOME: Final = "adk_ui_stream.outcome"
 REASON: Final = "adk_ui_stream.reason"
 ERROR_TYPE: Final = "error.type"
-"""The last is OpenTelemetry's own: the class of the exception, or the status of the response."""
+"""OpenTelemetry's attribute for the class of an exception, or the status of a response."""
 
 PLACEHOLDERS: Final = ("opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs")
-"""Packages of the API's own providers, which record nothing. An app or a library has set any other provider."""
+"""Packages of OpenTelemetry's own providers, which record nothing. Any other provider was set by an app or a
+library."""
 
 VARIABLES: Final = ("OTEL_", "ADK_TELEMETRY_", "ADK_EXPERIMENTAL_TELEMETRY", "ADK_CAPTURE_")
 """Prefixes of the environment variables that select the data to record."""
 
 
-def somebody_records() -> bool:
+def is_recorded() -> bool:
     """Return True if a tracer, meter or logger provider is set, or an environment variable asks for recording."""
     if any(name.startswith(VARIABLES) for name in os.environ):
         return True
@@ -44,7 +46,7 @@ def _was_set(provider: object) -> bool:
 
 
 _SHORT_TIMES: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
-"""Seconds: OpenTelemetry's own for HTTP."""
+"""Bucket boundaries in seconds: those that OpenTelemetry defines for HTTP."""
 
 _RUN_TIMES: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600, 1800, 3600)
 
@@ -52,7 +54,7 @@ _LAGS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
 
 
 class Total:
-    """A number that only grows, and is asked for when it is recorded."""
+    """A number that only grows, for an observable counter."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -62,7 +64,7 @@ class Total:
         self._number += number
 
     def observe(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-        """The number now."""
+        """Returns the number, when OpenTelemetry collects it."""
         return [metrics.Observation(self._number)]
 
 
@@ -93,7 +95,7 @@ run_duration: Final = _meter.create_histogram(
     explicit_bucket_boundaries_advisory=_RUN_TIMES,
 )
 chunks: Final = Total()
-"""Written so often that adding up is all that each costs."""
+"""An observable counter: adding is cheaper than a call of an instrument for each chunk."""
 
 _meter.create_observable_counter(
     "adk_ui_stream.chunks", [chunks.observe], unit="{chunk}", description="Chunks that runs have written."
@@ -137,15 +139,15 @@ loop_lag: Final = _meter.create_histogram(
 
 
 def count_refusal(reason: str, number: int = 1) -> None:
-    """Counts a request or connection that was refused. ``reason``: a word of a fixed list, as each is a time series."""
+    """Count a refused request or connection. ``reason``: a word of a fixed list, since each value is a time series."""
     refusals.add(number, {REASON: reason})
 
 
 def count_failed_recovery(reason: str) -> None:
-    """Counts a run that was ended in place of being recovered; ``reason`` as for ``count_refusal``."""
+    """Count a run that was ended with an error instead of being recovered. ``reason``: as for ``count_refusal``."""
     failed_recoveries.add(1, {REASON: reason})
 
 
 def count_cut_reader(reason: str, number: int = 1) -> None:
-    """Counts readers that were cut off; ``reason`` as for ``count_refusal``."""
+    """Count readers that were cut off. ``reason``: as for ``count_refusal``."""
     cut_readers.add(number, {REASON: reason})

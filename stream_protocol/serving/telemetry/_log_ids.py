@@ -1,4 +1,4 @@
-"""The chat, run and user of each log record, whether it is ours or that of another library."""
+"""Adds the ids of the chat, run and user to each log record, also to records of other libraries."""
 
 import logging
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import Final
 from opentelemetry import trace
 
 MAX_ID_LENGTH: Final = 256
-"""Characters of an id: of a refused request it is whatever the client sent."""
+"""The most characters of an id in a log record. The ids of a refused request come unchecked from the client."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,34 +25,35 @@ NONE: Final = _Ids()
 _ids: ContextVar[_Ids] = ContextVar("adk_ui_stream_ids", default=NONE)
 
 ID_NAMES: Final = ("chat_id", "run_id", "user_id", "trace_id", "span_id")
-"""The fields that ``ChatIdFilter`` gives a record."""
+"""The attributes that ``ChatIdFilter`` sets on a record."""
 
 
 def note_chat(user_id: str, chat_id: str = "") -> None:
-    """Mark the log records of this task, and of the tasks that it starts, with this user and chat, until the next
-    call."""
+    """Put these ids on the log records of this task and of the tasks that it starts. A later call replaces them."""
     _ids.set(_Ids(user_id=user_id[:MAX_ID_LENGTH], chat_id=chat_id[:MAX_ID_LENGTH]))
 
 
 def note_run(user_id: str, chat_id: str, run_id: str) -> None:
-    """The same, of a run."""
+    """Put the ids of a run on the log records, as ``note_chat`` does."""
     _ids.set(_Ids(user_id=user_id, chat_id=chat_id, run_id=run_id))
 
 
 def add_run(run_id: str) -> None:
-    """Mark the log records of this task with this run, too."""
+    """Put this run's id on the log records of this task, which keep their other ids."""
     _ids.set(replace(_ids.get(), run_id=run_id))
 
 
 def current_chat() -> str:
-    """Return the id of the chat that this task is about; empty if it is about none."""
+    """Return the id of the chat that was set for this task; empty if none was."""
     return _ids.get().chat_id
 
 
 @contextmanager
 def ids_of_request() -> Iterator[None]:
-    """Log records in this block have no ids, until the request's user and chat are known. After the block, the ids are
-    as before."""
+    """Remove all ids from the log records in this block, until ``note_chat`` sets those of the request.
+
+    Restores the earlier ids at the end of the block.
+    """
     token = _ids.set(NONE)
     try:
         yield
@@ -63,12 +64,13 @@ def ids_of_request() -> Iterator[None]:
 class ChatIdFilter(logging.Filter):
     """Gives each record ``chat_id``, ``run_id``, ``user_id``, and OpenTelemetry's ``trace_id`` and ``span_id``.
 
-    Add it to a handler of the app's own: ``handler.addFilter(ChatIdFilter())``. Then a format may hold
-    ``%(chat_id)s``, also for records of ADK and other libraries. Unknown ids are empty. Every record passes.
+    Add it to a handler of your app: ``handler.addFilter(ChatIdFilter())``. Then the handler's format may contain
+    ``%(chat_id)s``, also for records of ADK and other libraries. An unknown id is an empty text. The filter drops no
+    record.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Sets the attributes."""
+        """Sets the attributes of the record."""
         ids = _ids.get()
         record.chat_id, record.run_id, record.user_id = ids.chat_id, ids.run_id, ids.user_id
         span = trace.get_current_span().get_span_context()

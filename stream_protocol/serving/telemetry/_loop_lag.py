@@ -1,4 +1,4 @@
-"""Measures how late the event loop comes to what is due."""
+"""Measures the delays of the event loop: how late it runs a timer."""
 
 import asyncio
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ INTERVAL: Final = 0.1
 
 
 class LoopLag:
-    """Measures the lag of the event loop while at least one run goes on, if somebody records it."""
+    """Measures the delay of the event loop while at least one run goes on and metrics are recorded."""
 
     def __init__(self) -> None:
         self._runs = 0
@@ -21,7 +21,7 @@ class LoopLag:
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """For the time of one run."""
+        """Measures during this block, in which a run goes on."""
         self._runs += 1
         if self._timer is None and metrics_are_recorded():
             self._wait(asyncio.get_running_loop())
@@ -35,7 +35,7 @@ class LoopLag:
 
     def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
         due = loop.time() + INTERVAL
-        # Of no chat: the timer outlives the run that has begun it.
+        # An empty context: the timer outlives the run that starts it, so its log records must not name that chat.
         self._timer = loop.call_at(due, self._measure, loop, due, context=Context())
 
     def _measure(self, loop: asyncio.AbstractEventLoop, due: float) -> None:

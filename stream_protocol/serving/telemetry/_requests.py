@@ -1,4 +1,4 @@
-"""A span and a duration for each HTTP request of a route."""
+"""Records a span and a duration for each HTTP request of a route."""
 
 import time
 from contextvars import ContextVar
@@ -21,14 +21,14 @@ from stream_protocol.serving.telemetry._log_ids import ids_of_request
 _tracer: Final = trace.get_tracer(LIBRARY)
 
 _own_span: ContextVar[Span | None] = ContextVar("adk_ui_stream_request", default=None)
-"""The span of this request; or of the one before on this connection, whose context a request inherits."""
+"""The span of this request. On a kept connection, a request inherits the span of the request before it."""
 
 
 class ObservedRoute:
-    """ASGI middleware of one route. ``route``: its path, with the names of its parameters.
+    """ASGI middleware that records the requests of one route. ``route``: the path template of the route.
 
-    Each request is a span ``POST /api/chat`` below that of the caller, which its ``traceparent`` header names. If
-    the app is instrumented itself, and has a span for the request, nothing is added to that.
+    Each request gets a span such as ``POST /api/chat``. Its parent is the span in the ``traceparent`` header. Nothing
+    is recorded if the app is instrumented itself and already has a span for the request.
     """
 
     def __init__(self, app: ASGIApp, route: str) -> None:
@@ -50,7 +50,7 @@ class ObservedRoute:
             "url.scheme": scope.get("scheme", "http"),
         }
         parent = propagate.extract(Headers(scope=scope), context.Context())
-        # Not the path itself, nor the query: the name of an artifact and a search are texts of the user.
+        # Neither the path nor the query is recorded: the name of an artifact and a search are texts of the user.
         chat = {CHAT_ID: str(chat_id)} if (chat_id := scope.get("path_params", {}).get("chat_id")) else {}
         name = f"{scope['method']} {self._route}"
         span = _tracer.start_span(name, parent, SpanKind.SERVER, {**attributes, **chat})
@@ -64,7 +64,7 @@ class ObservedRoute:
     async def _observe(
         self, scope: Scope, receive: Receive, send: Send, span: Span, attributes: dict[str, str | int]
     ) -> None:
-        status = 500  # unless it says another before it fails
+        status = 500  # for an app that fails before it sends a status
 
         async def send_on(message: Message) -> None:
             nonlocal status

@@ -1,4 +1,4 @@
-"""Telemetry of one run, and of a page that comes back to one: spans, numbers, and a line in the log."""
+"""Records telemetry of runs and of resumed responses: spans, metrics, and a log line."""
 
 import logging
 import time
@@ -33,7 +33,7 @@ USER_ID: Final = "user.id"
 RUN_ID: Final = "adk_ui_stream.run.id"
 
 FIRST_RUN_ID: Final = "adk_ui_stream.run.first_id"
-"""Of a run that is recovered: its id when it was executed first."""
+"""The attribute of a recovered run with the run id of its first execution."""
 
 _TRACEPARENT: Final = "traceparent"
 
@@ -41,14 +41,14 @@ _traces: Final = TraceContextTextMapPropagator()
 
 
 def traceparent(span: SpanContext) -> str | None:
-    """Return the span as the header of that name has it; ``None`` if nobody traces."""
+    """Return the ``traceparent`` header of the span; ``None`` if the span is not valid."""
     carrier: dict[str, str] = {}
     _traces.inject(carrier, trace.set_span_in_context(NonRecordingSpan(span)))
     return carrier.get(_TRACEPARENT)
 
 
 def _link(span: str | None) -> list[Link]:
-    """A link to the span that ``traceparent`` has named."""
+    """Return a link to the span of a ``traceparent`` header, in a list; an empty list without such a span."""
     if span is None:
         return []
     context = trace.get_current_span(_traces.extract({_TRACEPARENT: span})).get_span_context()
@@ -58,14 +58,17 @@ def _link(span: str | None) -> list[Link]:
 _SHOWN: Final = tuple(
     f'data: {{"type":"{kind}'.encode() for kind in ("text-", "reasoning-", "tool-", "file", "source-", "data-")
 )
-"""The first bytes of the events that show something."""
+"""The first bytes of SSE events that the page shows."""
 
 _TOOL_CALLS: Final = tuple(f'data: {{"type":"{kind}"'.encode() for kind in ("tool-input-available", "tool-input-error"))
-"""The first bytes of the event that completes a call: there is one of each."""
+"""The first bytes of the SSE event that completes a tool call. Each call has one."""
 
 
 class RunObserver:
-    """Observes one run. ``requested_at``: when its request came, by ``time.perf_counter``; now by default."""
+    """Records telemetry of one run.
+
+    ``requested_at``: the time of its request, by ``time.perf_counter``; by default now.
+    """
 
     def __init__(self, requested_at: float | None = None) -> None:
         self._requested_at = time.perf_counter() if requested_at is None else requested_at
@@ -73,7 +76,7 @@ class RunObserver:
         self.span_context: SpanContext = trace.INVALID_SPAN_CONTEXT
         self._chunks = 0
         self._first_chunk: float | None = None
-        """Seconds until something was shown."""
+        """Seconds from the request to the first shown chunk."""
 
     @property
     def has_shown(self) -> bool:
@@ -82,15 +85,15 @@ class RunObserver:
 
     @property
     def error(self) -> BaseException | None:
-        """The failure of the run, if it failed."""
+        """The exception with which the run failed; ``None`` if it did not fail."""
         return self._error
 
     def failed(self, error: BaseException) -> None:
-        """The run has failed with this."""
+        """Notes the exception with which the run failed."""
         self._error = error
 
     def written(self, events: Sequence[bytes]) -> None:
-        """The run has written these SSE events, a chunk each."""
+        """Counts SSE events that the run has written. Each event is one chunk."""
         self._chunks += len(events)
         chunks.add(len(events))
         for event in events:
@@ -111,9 +114,11 @@ class RunObserver:
         outcome: Callable[[], str | None],
         first_run: tuple[str, str | None] | None = None,
     ) -> Iterator[None]:
-        """The time of the run, in a task of its own. ADK's spans are below that of the run.
+        """Records the run for the duration of this block, which must be in a task of its own.
 
-        ``first_run``: of a run that is recovered, its id and its ``traceparent`` when it was executed first.
+        ADK's spans become children of the run's span.
+        ``outcome``: called at the end; ``None`` counts as an error.
+        ``first_run``: for a recovered run, the run id and the ``traceparent`` of its first execution.
         """
         note_run(user_id, chat_id, run_id)
         ids = {CHAT_ID: chat_id, USER_ID: user_id, RUN_ID: run_id, "gen_ai.agent.name": agent}
@@ -159,8 +164,11 @@ class RunObserver:
 
 @contextmanager
 def observed_resume(user_id: str, chat_id: str) -> Iterator[Callable[[str, SpanContext | None], None]]:
-    """The time in which the response is looked for that a page comes back to. To be told of it, if there is one: the id
-    of its run, and that one's span, if the run is this worker's."""
+    """Records a span while the server looks for the running response of a chat that a page resumes.
+
+    Call the yielded function if a response was found, with the run's id, and with the run's span if this worker runs
+    it.
+    """
     with _tracer.start_as_current_span(
         "chat resume",
         attributes={CHAT_ID: chat_id, USER_ID: user_id},

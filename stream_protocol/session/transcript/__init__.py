@@ -1,12 +1,12 @@
-"""The one reading of a session's past: its turns, its calls, what is hidden, and what we keep on events.
+"""Reads the past of a session from its stored events: turns, calls, hidden events, and our metadata.
 
 Where to change what:
 
-- ``_transcript``: the past of a chat: turns, responses, removed parts.
-- ``_transcript_reader``: where messages and responses begin; message ids; rewinds.
-- ``_turn_calls``: calls of a session with their ids, and whether they have an answer.
-- ``_first_reading``: events that are hidden, shown earlier than stored, or foreign.
-- ``_version_tree``: versions of the user's turns that rewinds took back.
+- ``_transcript``: turns and responses of a chat; rewound turns.
+- ``_transcript_reader``: decides where messages and responses begin; message ids.
+- ``_turn_calls``: calls of a session with their ids and answers.
+- ``_first_reading``: finds events that are hidden, shown before they were stored, or outside the conversation.
+- ``_version_tree``: versions of user messages that rewinds removed.
 - ``_metadata``: our metadata on stored events.
 """
 

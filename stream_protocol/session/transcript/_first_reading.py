@@ -1,10 +1,10 @@
-"""The first of two readings of a conversation. It notes the information that later events have about earlier ones.
+"""Reads a conversation once, and notes effects of later events on earlier events: rewinds, hiding and moving.
 
-A later event can take back an earlier one, or hide it from the client. Text that was streamed and not stored is
-appended when its run has ended. And an event can be beside the conversation: a state update by a monitor, between a
-call and its result. Such an event has an invocation id of its own, or none, and only the events around it show its
-place. So events are read twice: first to note all that, then to read them in the order in which the client was shown
-them. ``Transcript`` does so with events in memory, a replay with a file.
+A later event can rewind an earlier event or hide it from the client. Streamed text that ADK did not store is appended
+after its run. An event can also be outside the conversation, such as a monitor's state update between a call and its
+result. That event has a separate invocation id or none, and only the surrounding events show its place. A second
+reading then takes the events in the order in which the client was shown them. ``Transcript`` reads events in memory
+twice, and a replay reads a file twice.
 """
 
 from __future__ import annotations
@@ -29,64 +29,65 @@ _Speaker: TypeAlias = "tuple[str, str, str | None]"
 
 @dataclass(frozen=True)
 class HiddenEvents:
-    """The events that are omitted from a conversation. Its events are counted from 0."""
+    """The events of a conversation that are hidden, rewound or moved. Event numbers start at 0."""
 
     hidden_events: frozenset[str] = frozenset()
-    """The ids of the events that are hidden from the page."""
+    """The ids of events that are hidden from the client."""
     rewound: tuple[range, ...] = ()
-    """The numbers of the events that rewinds took back, in order, without overlap."""
+    """The numbers of rewound events, in order and without overlap."""
     moved: Mapping[str, Sequence[EventFacts]] = field(default_factory=dict)
-    """Id of an event -> the events, stored later, that the page was shown before it."""
+    """Event id -> the events that were stored later but shown before this event."""
 
     def is_rewound(self, number: int) -> bool:
-        """Return True if a rewind took back the event with this number."""
+        """Return True if a rewind removed the event with this number."""
         later = bisect_right(self.rewound, number, key=lambda numbers: numbers.start)
         return later > 0 and number in self.rewound[later - 1]
 
 
 class DisplayOrder:
-    """Puts the events of a conversation in the order in which the page was shown them."""
+    """Sorts the events of a conversation into the order in which the client was shown them."""
 
     def __init__(self, hidden: HiddenEvents) -> None:
-        self._omissions = hidden
+        self._hidden = hidden
         self._numbers = count()
         self._moved = dict(hidden.moved)
-        """Those of the moved events that were not placed yet."""
+        """The moved events that are not yielded yet."""
         self._placed: set[str] = set()
-        """The ids of the moved events that were placed, and that were not read yet."""
+        """The ids of moved events that are already yielded, and whose stored place is not reached yet."""
 
-    def place(self, said: EventFacts) -> Iterator[EventFacts]:
-        """Yields what the page was shown in the place of the next stored event: often that event alone."""
-        if self._omissions.is_rewound(next(self._numbers)):
+    def place(self, facts: EventFacts) -> Iterator[EventFacts]:
+        """Yield the events that the client was shown in place of the next stored event: usually only the stored event
+        itself."""
+        if self._hidden.is_rewound(next(self._numbers)):
             return
-        for earlier in self._moved.pop(said.id, ()):
+        for earlier in self._moved.pop(facts.id, ()):
             self._placed.add(earlier.id)
             yield earlier
-        if said.id in self._placed:
-            self._placed.remove(said.id)
+        if facts.id in self._placed:
+            self._placed.remove(facts.id)
         else:
-            yield said
+            yield facts
 
 
 @dataclass(slots=True)
 class _Invocation:
     first: int
-    """The number of its first event."""
+    """The number of the first event."""
     last: int
-    """The number of its newest event."""
+    """The number of the newest event."""
     by_agent: bool | None = None
-    """True if an agent, and not the user, showed something first; ``None`` until somebody did."""
+    """True if an agent showed something before the user did; ``None`` while nothing is shown."""
 
 
 class FirstReading:
-    """Finds the omissions, and the invocations that begin a message though the user's event is missing.
+    """Finds hidden, rewound and moved events, and invocations that begin a message without a user event.
 
-    A rewind is resolved as ADK does for the model. It takes back the first event of its invocation and all later ones,
-    earlier rewinds among them.
+    A rewind is applied as ADK applies it for the model. It removes the first event of its invocation and all later
+    events, including earlier rewinds.
 
-    ADK creates the event with the responses of a model's calls, and then its questions for approvals and credentials.
-    It yields a question first, with one exception. If some of the calls wait for no approval, it yields their results
-    before it asks for the approvals. A store that sorts by time has each question after the responses.
+    ADK creates the event with tool responses before its questions for approvals and credentials, but usually yields a
+    question first. The exception: if some of the calls need no approval, ADK yields their results before it asks. A
+    store that sorts by time has each question after the responses, so questions may have to move.
     """
 
     def __init__(self) -> None:
@@ -95,50 +96,52 @@ class FirstReading:
         self._hidden: set[str] = set()
         self._moved: dict[str, list[EventFacts]] = {}
         self._waiting: dict[_Speaker, EventFacts] = {}
-        """Speaker -> its newest event, except for questions, if that event says that calls wait for an answer."""
+        """Agent and branch -> the newest event, if it has placeholder responses. Questions do not count as the newest
+        event."""
         self._invocations: dict[str, _Invocation] = {}
-        """In the order in which they began."""
+        """The invocations in the order in which they began."""
         self._rewinds: list[tuple[int, str]] = []
-        """The number of each rewind, and the invocation that it takes back."""
+        """The event number of each rewind, and the invocation that it removes."""
 
-    def add(self, said: EventFacts) -> None:
-        """Reads the next event."""
+    def add(self, facts: EventFacts) -> None:
+        """Read the next event."""
         number, self._count = self._count, self._count + 1
-        self._hidden.update(hidden_events(said.event))
-        if (before := moved_before(said.event)) is not None:
-            self._moved.setdefault(before, []).append(said)
-        self._note_question(said)
-        if said.invocation_id:
-            invocation = self._invocations.setdefault(said.invocation_id, _Invocation(number, number))
+        self._hidden.update(hidden_events(facts.event))
+        if (before := moved_before(facts.event)) is not None:
+            self._moved.setdefault(before, []).append(facts)
+        self._note_question(facts)
+        if facts.invocation_id:
+            invocation = self._invocations.setdefault(facts.invocation_id, _Invocation(number, number))
             invocation.last = number
-            if invocation.by_agent is None and said.shows_something:
-                invocation.by_agent = not said.by_user
-        if (rewind := said.report(Rewind)) is not None:
+            if invocation.by_agent is None and facts.shows_something:
+                invocation.by_agent = not facts.by_user
+        if (rewind := facts.report(Rewind)) is not None:
             self._rewinds.append((number, rewind.invocation_id))
 
-    def _note_question(self, said: EventFacts) -> None:
-        """Moves a question that was asked before the responses which precede it. Notes responses that wait."""
-        if not self._waiting and not said.reports:
+    def _note_question(self, facts: EventFacts) -> None:
+        """Note placeholder responses. Move a question (a call for an approval or a credential) before earlier
+        placeholders."""
+        if not self._waiting and not facts.reports:
             return
-        author, branch, _ = said.speaker
-        speaker = (said.invocation_id, author, branch)
-        kinds = {call.kind for call in said.calls}
+        author, branch, _ = facts.speaker
+        speaker = (facts.invocation_id, author, branch)
+        kinds = {call.kind for call in facts.calls}
         waiting = self._waiting.get(speaker)
         if waiting is None or kinds.isdisjoint((CallKind.APPROVAL, CallKind.CREDENTIAL)):
-            if said.reports_a(Waiting):
-                self._waiting[speaker] = said
+            if facts.reports_a(Waiting):
+                self._waiting[speaker] = facts
             else:
                 self._waiting.pop(speaker, None)
         elif CallKind.CREDENTIAL in kinds or not _has_settled_results(waiting):
-            self._moved.setdefault(waiting.id, []).append(said)
+            self._moved.setdefault(waiting.id, []).append(facts)
 
     @property
     def hidden(self) -> HiddenEvents:
-        """The omissions, complete once all events have been read."""
+        """The hidden, rewound and moved events; complete after all events have been read."""
         return HiddenEvents(frozenset(self._hidden), tuple(reversed([*self._taken_back()])), self._moved)
 
     def _taken_back(self) -> Iterator[range]:
-        """Yields from the last to the first."""
+        """Yield the ranges of rewound events, the last range first."""
         end: float = inf
         for number, invocation_id in reversed(self._rewinds):
             invocation = self._invocations.get(invocation_id)
@@ -149,20 +152,21 @@ class FirstReading:
 
     @property
     def beginnings(self) -> frozenset[str]:
-        """The ids of the invocations in which an agent spoke first, without those that lie within another one."""
+        """The ids of invocations in which an agent showed something first, without invocations nested in another
+        invocation."""
         return frozenset(self._beginnings())
 
     def _beginnings(self) -> Iterator[str]:
         end = -1
         for invocation_id, invocation in self._invocations.items():
             if invocation.by_agent is None:
-                continue  # it says nothing, so nothing lies within it
+                continue  # it shows nothing, so no other invocation is nested in it
             if invocation.by_agent and invocation.last > end:
                 yield invocation_id
             end = max(end, invocation.last)
 
 
-def _has_settled_results(said: EventFacts) -> bool:
-    """Return True if some of its results belong to calls that wait for no approval. Such a result may be a credential's
-    placeholder: ADK counts it, too."""
-    return any(result.waits_for is not CallKind.APPROVAL for result in said.results)
+def _has_settled_results(facts: EventFacts) -> bool:
+    """Return True if some results in the event belong to calls that need no approval. A credential placeholder counts
+    too, as in ADK."""
+    return any(result.waits_for is not CallKind.APPROVAL for result in facts.results)

@@ -1,8 +1,8 @@
-"""The data that we keep on stored events, in their ``custom_metadata``. Only this module reads and writes it.
+"""Our data on stored events, in their ``custom_metadata``. Only this module reads and writes it.
 
-The run config carries the facts about a turn that only the client knows. ADK puts them on every event of the run, and
-we read them only from the user's own event. Events that we append ourselves name the content that the client was shown,
-and the events hidden from it.
+The run config carries facts about a turn that only the client has. ADK copies them to every event of the run, and they
+are read only from the user's event. Events that we append can replace the content shown to the client, and list the
+events that are hidden from it.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 STATE_PREFIX: Final = "_adk_ui_stream:"
-"""Prefix of our keys in a session's state. An instruction cannot name such a key (``{key}``), ``adk-state`` parts leave
-it out, and ADK keeps it from the agents of an ``AgentTool``."""
+"""Prefix of our keys in a session's state. An instruction cannot reference such a key (``{key}``), ``adk-state`` parts
+leave it out, and ADK does not pass it to the agents of an ``AgentTool``."""
 
 DETAILS_PREFIX: Final = "adk-ui-stream-details-"
-"""Prefix of the id of a session that is not a conversation. Such a session holds the user's own details of a chat, for
+"""Prefix of the id of a session that is not a conversation. It stores the user's title and other details of a chat for
 the list of chats."""
 
 EVENT_INTERVAL: Final = 0.001
-"""Seconds between events that we make. ADK orders events by their time, and SQL stores round it to microseconds."""
+"""Seconds between events that we append. ADK orders events by time, and SQL stores round times to microseconds."""
 
 
 _ON_EVENTS_OF_ADK: Final = frozenset({"message_id", "files", "request", "reasons"})
-"""The stored keys that an event of ADK's may have."""
+"""The stored keys that can be on events from ADK."""
 
 _NOTHING: Final[dict[str, Any]] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentFile:
-    """A file that came with a user's message."""
+    """A file in a user message."""
 
     media_type: str
     filename: str | None = None
@@ -48,16 +48,16 @@ class SentFile:
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedMessage:
-    """A steering message that the run has accepted, and not yet taken in."""
+    """A steering message, sent while the agent works. The run has accepted it, and no model call has read it yet."""
 
     message: Mapping[str, Any]
     """The user's UI message."""
     model_calls: int
-    """The number of the run's model calls that had begun before."""
+    """The number of the run's model calls that began before the message came."""
 
     @property
     def id(self) -> str:
-        """The id that the client gave the message."""
+        """The client's id of the message."""
         return str(self.message["id"])
 
 
@@ -66,73 +66,76 @@ class TakenInMessage:
     """A steering message that a model call has read."""
 
     id: str
-    """The id that the client gave the message."""
+    """The client's id of the message."""
     model_call: str = ""
     """The model call: agent, branch, and number."""
 
     @classmethod
     def of(cls, event: Event) -> TakenInMessage | None:
-        """Return the message that the event holds."""
+        """Return the steering message in the event, or ``None``."""
         return EventMetadata.of(event).steering
 
 
 @dataclass(frozen=True, kw_only=True)
 class EventMetadata:
-    """The data that we keep on one event."""
+    """Our data on one event."""
 
     message_id: str | None = None
-    """On a user's event: the id that the client gave the message; ``None`` if no chat client sent it."""
+    """On a user event: the client's id of the message; ``None`` if no chat client sent it."""
     files: tuple[SentFile | None, ...] = ()
-    """On a user's event: for each part the file that came with it, ``None`` for any other part. Empty without files."""
+    """On a user event: the file that came with each part, or ``None`` for a part without a file. Empty if there are no
+    files."""
     idempotency_key: str | None = None
-    """On the events of a run: that of the request that it answers."""
+    """On the events of a run: the key of the request that started the run."""
     reasons: Mapping[str, str] = field(default_factory=dict)
-    """On a user's event with answers: approval id -> why the user decided so."""
+    """On a user event with answers: approval id -> the user's reason for the decision."""
     outcome: str | None = None
-    """On an event that we append: how the run ended. Read when a run is recovered: one that has ended is not."""
+    """On an appended event: the way the run ended. A run with an outcome is not recovered."""
     hidden_events: tuple[str, ...] = ()
-    """On an event that we append: the ids of stored events that are hidden from the page."""
+    """On an appended event: the ids of stored events that are hidden from the client."""
     shown_content: Mapping[str, Any] | None = None
-    """On an event that we append: the content that the page is shown, as JSON. The stored one is for the model."""
+    """On an appended event: the content for the client, as JSON. The event's own content is for the model."""
     streamed: bool = False
-    """On an event that we append: whether the page was shown it in fragments, which no complete event repeats."""
+    """On an appended event: True if the client received it in fragments that no complete event repeats."""
     before: str | None = None
-    """On an event that we append: the id of the stored event before which the page was shown it."""
+    """On an appended event: the id of the stored event that was shown after this one."""
     unfinished: bool = False
-    """On an event that we append: whether it is the half text of a model whose worker died. No model says it again."""
+    """On an appended event: True if it has the partial text of a model whose worker died. No later event repeats this
+    text."""
     accepted: AcceptedMessage | None = None
-    """On a user's event without content that we append: a steering message, which waits for the run."""
+    """On an appended user event without content: a steering message that waits for a model call."""
     steering: TakenInMessage | None = None
-    """On a user's event that we append: the steering message that the event holds."""
+    """On an appended user event: the steering message in it."""
 
     @classmethod
     def of(cls, event: Event) -> Self:
-        """Read the data from the event. Other data, and data of an unknown form, is left out."""
+        """Read our data from the event. Unknown keys and invalid values are ignored."""
         return cls(**_parsed(_stored_on(event)))
 
     def to_custom(self, others: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-        """A ``custom_metadata`` with this and what others keep there; ``None`` if there is nothing to keep."""
+        """Return ``others``, the metadata of other programs, together with this data. ``None`` if both are empty."""
         stored = _to_stored(self)
         return {**(others or {}), METADATA_KEY: stored} if stored else dict(others) if others else None
 
 
 def update_metadata(event: Event, **changes: Any) -> None:
-    """Changes what we keep on an event that is not stored yet. ``changes``: fields of ``EventMetadata``."""
+    """Change our data on an event that is not stored yet. ``changes``: fields of ``EventMetadata``."""
     event.custom_metadata = replace(EventMetadata.of(event), **changes).to_custom(event.custom_metadata)
 
 
 def hidden_events(event: Event) -> tuple[str, ...]:
-    """``EventMetadata.of(event).hidden_events``, faster: it is asked for each event of a session."""
+    """Return ``EventMetadata.of(event).hidden_events``, but faster, because it is called for each event of a
+    session."""
     return EventMetadata.of(event).hidden_events if "untold" in _stored_on(event) else ()
 
 
 def moved_before(event: Event) -> str | None:
-    """``EventMetadata.of(event).before``, faster: as ``hidden_events``."""
+    """Return ``EventMetadata.of(event).before``, but faster, because it is called for each event of a session."""
     return EventMetadata.of(event).before if "before" in _stored_on(event) else None
 
 
 def shown_event(event: Event) -> Event:
-    """The event as the page was shown it."""
+    """Return the event with the content that the client was shown."""
     if not {"told", "streamed"} & _stored_on(event).keys():
         return event
     metadata = EventMetadata.of(event)
@@ -143,8 +146,10 @@ def shown_event(event: Event) -> Event:
 
 
 def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
-    """The steering message that the event accepts, and the id of the message that stops waiting: it is taken in, or
-    begins a turn."""
+    """Return the steering message that the event accepts, and the id of the steering message that no longer waits.
+
+    A message no longer waits when a model call has read it, or when it begins a turn.
+    """
     stored = _stored_on(event)
     if stored.keys().isdisjoint(("accepted", "steering", "message_id")):
         return None, None
@@ -154,13 +159,16 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
 
 
 def is_appended(event: Event) -> bool:
-    """Returns True for an event that we append. All others come from ADK, which puts the run's metadata on them."""
+    """Return True for an event that we appended. ADK's own events have only the keys that the run config carries."""
     return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
 
 
 def is_repeated_fragment(event: Event) -> bool:
-    """Return True if a complete event repeats this fragment: it has only texts, and we did not append it. Also True for
-    a fragment without parts. False for a user's speech in a live run, which stays in its pieces."""
+    """Return True for a streamed fragment that a complete event repeats.
+
+    These are fragments from ADK that have only texts or no parts. Fragments of the user's speech in a live run are not
+    repeated.
+    """
     if not event.partial or is_user_event(event) or "streamed" in _stored_on(event):
         return False
     return all(part.text is not None for part in (event.content.parts if event.content is not None else None) or ())
@@ -197,7 +205,8 @@ def _stored_file(file: SentFile) -> dict[str, str]:
 
 
 def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
-    """The fields of ``EventMetadata``. Apps and other versions may have written anything."""
+    """Return fields of ``EventMetadata``. Invalid values are skipped, because apps and other versions may write
+    anything."""
     fields: dict[str, Any] = {}
     for key, value in stored.items():
         match key, value:

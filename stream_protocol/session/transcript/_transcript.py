@@ -1,11 +1,11 @@
-"""A stored session as its page was shown it: the one reading of the past that all else takes.
+"""Reads a stored session into turns, as the client was shown them.
 
-A *turn* is one message of the user's and everything that the agent said to it: one assistant message. Answers to
-the agent's own calls (approvals, client tools, input) do not begin a new turn. A *response* is smaller: what the agent
-says to one request. So a turn has a response to the user's message, and one to each request with answers.
+A *turn* is a user message and all of the agent's replies to it, which form one assistant message. Answers to the
+agent's calls (approvals, client tools, input) do not begin a new turn. A *response* is smaller: the events for one
+request. A turn has a response to the user's message, and a response to each request with answers.
 
-The assistant message has the id of its invocation. If the agent answers a later user message in an old invocation (task
-mode), ``.2``, ``.3``… follows.
+The assistant message has the id of its invocation. If the agent replies to a later user message in an old invocation
+(task mode), the id ends in ``.2``, ``.3``…
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Turn:
-    """A user message and all of the agent's answers to it."""
+    """A user message and the agent's replies to it."""
 
     message_id: str
     """The id of the assistant message."""
     stored: tuple[Event, ...]
-    """In order, never empty, with the events that are hidden from the page. The user's message comes first, unless the
-    agent spoke by itself."""
+    """The events in order, never empty, including hidden events. The user's message comes first, unless the agent
+    began."""
     response_starts: tuple[int, ...]
     """The indices of the first events of the responses."""
     hidden_events: frozenset[str]
-    """The ids of events that are hidden from the page."""
+    """The ids of events that are hidden from the client."""
     calls: tuple[StoredCall, ...]
-    """Its function calls, with their answers."""
+    """The turn's function calls with their answers."""
     call_ids: CallIds
-    """The ids under which the page knows the calls of earlier turns."""
+    """The client's ids of calls in earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
-    """The compactions since its beginning, by the number of events that were stored before them."""
+    """Compaction events of the turn. The key is the number of the turn's stored events before the compaction."""
 
     @property
     def was_stopped(self) -> bool:
@@ -69,51 +69,52 @@ class Turn:
 
     @cached_property
     def user_event(self) -> Event | None:
-        """The event with what the user said."""
+        """The event with the user's message, or ``None``."""
         return self.stored[0] if is_user_message(self.stored[0]) else None
 
     @cached_property
     def user_message_ids(self) -> frozenset[str]:
-        """The ids of the user's message: the one that its client gave it, and that of its event."""
+        """The ids of the user's message: the client's id, and the event's id."""
         event = self.user_event
         return frozenset(filter(None, (event.id, EventMetadata.of(event).message_id) if event is not None else ()))
 
     @cached_property
     def message_ids(self) -> frozenset[str]:
-        """The ids of the user's message and of the assistant's."""
+        """The ids of the user message and of the assistant message."""
         return self.user_message_ids | {self.message_id}
 
     @cached_property
     def steering_ids(self) -> frozenset[str]:
-        """The ids of the steering messages that the runs of the turn have taken in."""
+        """The ids of steering messages that the turn's runs have read."""
         return frozenset(filter(None, map(steering_id, self.stored)))
 
     @cached_property
     def user_events(self) -> tuple[Event, ...]:
-        """The user's message, and the user's answers to the agent's calls."""
+        """The events with the user's message and the user's answers to calls."""
         return tuple(event for event in self.events if is_user_event(event) and not is_compaction(event))
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """The events as the page was shown them: without hidden ones, and with the content that it saw."""
+        """The events as the client was shown them: without hidden events, and with the shown content."""
         return self.shown(0, len(self.stored))
 
     @cached_property
     def responses(self) -> tuple[tuple[Event, ...], ...]:
-        """The events of each run as the page was shown them, after the user's events that began it.
+        """The events of each run as the client was shown them, after the user's events that started the run.
 
-        The client got one response for each run.
+        The client received one response for each run.
         """
         cuts = (0, *self.response_starts[1:], len(self.stored))
         return tuple(shown for begin, end in pairwise(cuts) if (shown := self.shown(begin, end)))
 
     @cached_property
     def first_response(self) -> tuple[Event, ...]:
-        """The events of the run that the user's message began, with that message, as the page was shown them."""
+        """The user's message and the events of the run that it started, as the client was shown them."""
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
-        """The stored events from one index to another, as the page was shown them, and the compactions after them."""
+        """Return the stored events between two indices as the client was shown them, and the compaction events among
+        them."""
         if self.compactions and begin < end:
             return tuple(self._with_compactions(begin, end))
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
@@ -126,85 +127,87 @@ class Turn:
 
     @cached_property
     def external_calls(self) -> tuple[StoredCall, ...]:
-        """The calls that need, or needed, an answer from outside."""
+        """The calls that the client can answer or has answered."""
         return tuple(external_calls(self.calls))
 
 
 class Transcript:
-    """The conversation of a session, made from its stored events. It never changes."""
+    """The conversation of a session, read from its stored events. It never changes."""
 
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
-        """``call_ids``: those of earlier messages, if these are not all events of the session."""
+        """Read the events. ``call_ids``: the ids of earlier calls, if these are not all events of the session."""
         self.stored: Final = tuple(map(readable_event, events))
-        """All events of the session. In a live run, the content of the user's events is the user's speech."""
-        self._said = tuple(map(read, self.stored))
+        """All events of the session. In a live run, the content of user events is the transcription of the user's
+        speech."""
+        self._facts = tuple(map(read, self.stored))
         first = FirstReading()
-        for said in self._said:
-            first.add(said)
+        for facts in self._facts:
+            first.add(facts)
         hidden, self._beginnings = first.hidden, first.beginnings
         order = DisplayOrder(hidden)
-        standing = [placed for said in self._said for placed in order.place(said)]
-        self.waiting: Final = _waiting(said.event for said in standing)
-        """The steering messages that were accepted and not taken in, and that begin no turn, in their order."""
+        current_events = [placed for facts in self._facts for placed in order.place(facts)]
+        self.waiting: Final = _waiting(facts.event for facts in current_events)
+        """The steering messages, in order, that no model call has read and that begin no turn."""
         self._hidden = hidden.hidden_events
         self.call_ids: Final = call_ids.copy()
-        """The ids under which the page knows the calls of all turns."""
+        """The client's ids of the calls in all turns."""
         self._reader = TranscriptReader(self._beginnings, hidden_events=self._hidden, call_ids=self.call_ids)
-        self.turns: Final = tuple(_read(standing, self._reader, self._hidden))
-        """The turns as the conversation stands: what a rewind took back is gone."""
+        self.turns: Final = tuple(_read(current_events, self._reader, self._hidden))
+        """The current turns, without rewound turns."""
 
     @property
     def current(self) -> Turn | None:
-        """The newest turn, in which alone calls can be answered; ``None`` if the user never said anything."""
+        """The newest turn, whose calls can be answered; ``None`` if it has no user message."""
         return self.current_before(None)
 
     def current_before(self, turn: Turn | None) -> Turn | None:
-        """``current`` as it is once this turn and all later ones are taken back; ``None``: nothing is."""
-        standing = self.turns if turn is None else self.turns[: self.turns.index(turn)]
-        newest = standing[-1] if standing else None
+        """Return the turn before ``turn``, or the newest turn if ``turn`` is ``None``. Returns ``None`` if the found
+        turn has no user message."""
+        remaining = self.turns if turn is None else self.turns[: self.turns.index(turn)]
+        newest = remaining[-1] if remaining else None
         return newest if newest is not None and newest.user_event is not None else None
 
     def next_message_id(self, invocation_id: str) -> str:
-        """The id of the assistant's next message, which begins in this invocation."""
+        """Return the id of the next assistant message, if it begins in this invocation."""
         return self._reader.next_message_id(invocation_id)
 
     def is_answering(self, idempotency_key: str) -> bool:
-        """Return True if the newest response answers the request with this idempotency key."""
+        """Return True if the newest response belongs to the request with this idempotency key."""
         newest = self.turns[-1].responses[-1:] if self.turns else ()
         return any(
             EventMetadata.of(event).idempotency_key == idempotency_key for response in newest for event in response
         )
 
     def find_user_message(self, client_id: str) -> Turn | None:
-        """The newest turn whose user's message has this id: that of its client, or else of its event."""
-        return next((one for one in reversed(self.turns) if client_id in one.user_message_ids), None)
+        """Return the newest turn whose user message has this id: the client's id, or else the event's id."""
+        return next((turn for turn in reversed(self.turns) if client_id in turn.user_message_ids), None)
 
     def find_steering(self, client_id: str) -> Turn | None:
-        """The turn whose run has taken in the steering message with this id."""
-        return next((one for one in reversed(self.turns) if client_id in one.steering_ids), None)
+        """Return the turn whose run has read the steering message with this id."""
+        return next((turn for turn in reversed(self.turns) if client_id in turn.steering_ids), None)
 
     def versions(self, client_id: str) -> list[Turn]:
-        """The turns with this user's message as it is and as it was before it was edited."""
-        return [one for one in self._as_if_not_rewound if client_id in one.user_message_ids]
+        """Return all turns with this user message, including rewound turns with earlier texts of the message."""
+        return [turn for turn in self._as_if_not_rewound if client_id in turn.user_message_ids]
 
     @cached_property
     def version_tree(self) -> VersionTree:
-        """The user's messages with those that rewinds took back."""
-        return VersionTree(self._said)
+        """The user messages and their versions, including rewound messages."""
+        return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if one of these message ids belongs only to a message that a rewind took back."""
-        unknown = ids.difference(*(one.message_ids for one in self.turns))
-        return bool(unknown) and any(unknown & one.message_ids for one in self._as_if_not_rewound)
+        """Return True if one of these message ids belongs only to a rewound message."""
+        unknown = ids.difference(*(turn.message_ids for turn in self.turns))
+        return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 
     @cached_property
     def _as_if_not_rewound(self) -> tuple[Turn, ...]:
-        return tuple(_read(self._said, TranscriptReader(self._beginnings, hidden_events=self._hidden), self._hidden))
+        return tuple(_read(self._facts, TranscriptReader(self._beginnings, hidden_events=self._hidden), self._hidden))
 
     def begins_invocation(self, turn: Turn) -> bool:
-        """Return True if the turn can be rewound by itself: no event before it is of its invocation."""
+        """Return True if no earlier turn has events of this turn's invocation. Only such a turn can be rewound."""
         invocation_id = turn.stored[0].invocation_id
-        first = next(one for one in self.turns if any(event.invocation_id == invocation_id for event in one.stored))
+        first = next(each for each in self.turns if any(event.invocation_id == invocation_id for event in each.stored))
         return first is turn
 
 
@@ -221,10 +224,10 @@ def _waiting(events: Iterable[Event]) -> tuple[AcceptedMessage, ...]:
 
 @dataclass
 class _Draft:
-    """A turn that is being read."""
+    """A turn that is not completely read."""
 
     message_id: str
-    said: list[EventFacts]
+    facts: list[EventFacts]
     starts: list[int]
     calls: list[StoredCall]
     earlier_ids: CallIds
@@ -232,25 +235,25 @@ class _Draft:
 
 
 def _read(conversation: Iterable[EventFacts], reader: TranscriptReader, hidden: frozenset[str]) -> Iterator[Turn]:
-    """The turns of these events."""
+    """Yield the turns of these events."""
     drafts: list[_Draft] = []
-    for said in conversation:
-        match reader.read(said):
+    for facts in conversation:
+        match reader.read(facts):
             case EventRole.NEW_MESSAGE:
-                drafts.append(_Draft(reader.message_id, [said], [0], reader.calls.calls, reader.earlier_ids))
+                drafts.append(_Draft(reader.message_id, [facts], [0], reader.calls.calls, reader.earlier_ids))
             case EventRole.NEW_RESPONSE:
-                drafts[-1].starts.append(len(drafts[-1].said))
-                drafts[-1].said.append(said)
+                drafts[-1].starts.append(len(drafts[-1].facts))
+                drafts[-1].facts.append(facts)
             case EventRole.SAME_RESPONSE:
-                drafts[-1].said.append(said)
+                drafts[-1].facts.append(facts)
             case EventRole.HIDDEN if drafts:
-                drafts[-1].said.append(said)
+                drafts[-1].facts.append(facts)
             case EventRole.BESIDE if drafts:
-                drafts[-1].compactions[len(drafts[-1].said)].append(said.event)
+                drafts[-1].compactions[len(drafts[-1].facts)].append(facts.event)
     for draft in drafts:
         yield Turn(
             message_id=draft.message_id,
-            stored=tuple(said.event for said in draft.said),
+            stored=tuple(facts.event for facts in draft.facts),
             response_starts=tuple(draft.starts),
             hidden_events=hidden,
             calls=tuple(draft.calls),

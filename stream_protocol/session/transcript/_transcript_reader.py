@@ -1,7 +1,7 @@
-"""Reads events one after the other: which message each belongs to, and which response of that message.
+"""Finds the message and the response to which each event belongs.
 
-It serves stored sessions (``Transcript`` is made with it) and recordings, also those that are larger than memory and
-those of old ADKs. In these a continuation can have an invocation id of its own, and the user's events can be missing.
+``Transcript`` uses it for stored sessions. It also reads recordings, even if they come from old ADKs or are larger than
+memory. In recordings, a continuation can have a new invocation id, and user events can be missing.
 """
 
 from __future__ import annotations
@@ -19,33 +19,36 @@ if TYPE_CHECKING:
 
 
 UNNAMED: Final = "message"
-"""Stands for the invocation in the ids of messages that begin without one."""
+"""Placeholder in the ids of messages that begin without an invocation id."""
 
 
 class EventRole(Enum):
-    """The place of an event in its conversation."""
+    """The role of an event in its conversation."""
 
     NEW_MESSAGE = auto()
-    """The first of a turn: the user's message, or the agent's first event if the agent spoke by itself."""
+    """The first event of a turn: the user's message, or the agent's first event if the agent began."""
     NEW_RESPONSE = auto()
-    """The first of another response that continues the newest message: the user answered one of the agent's calls."""
+    """The first event of a further response in the newest message: the user answered a call."""
     SAME_RESPONSE = auto()
     HIDDEN = auto()
-    """Of the newest turn, but for the model alone."""
+    """An event of the newest turn that only the model reads."""
     BESIDE = auto()
-    """A compaction: in the newest turn, for the page alone."""
+    """A compaction event in the newest turn, which only the client is shown."""
     OUTSIDE = auto()
-    """Not in the conversation: a rewind, or a user's event without content. Also an event beside the
-    conversation before its first message."""
+    """An event outside the conversation: a rewind, a user event without content, or an unrelated event before the first
+    message."""
 
 
 class TranscriptReader:
-    """Finds the place of each event that no rewind took back (``HiddenEvents`` lists the rewound ones).
+    """Finds the role of each event. Rewound events must be left out: ``HiddenEvents`` lists them.
 
-    A user's message begins a turn. If the user's events are missing, each new invocation does, unless a call of
-    the newest message waits for an answer. Any other event of the user's begins another response of the message. So
-    does the result of a call that waited for approval, if the answer is missing. All else goes on in the newest
-    response: results, and events that are beside the conversation or name no invocation.
+    A turn begins with a user message. If user events are missing, a turn begins with each new invocation, unless a call
+    of the newest message waits for an answer.
+
+    A new response begins with any other user event. If the user's answer to an approval is missing, a new response
+    begins with the result of the approved call.
+
+    All other events belong to the newest response, including events that are unrelated or have no invocation.
     """
 
     def __init__(
@@ -55,20 +58,19 @@ class TranscriptReader:
         hidden_events: frozenset[str] = frozenset(),
         call_ids: CallIds | None = None,
     ) -> None:
-        """``beginnings``: what a ``FirstReading`` found in the conversation; without it each invocation counts.
-        ``hidden_events``: the ids of the events that it found to be hidden. ``call_ids``: gives the page's ids.
-        """
+        """Prepare for the first event. ``beginnings``: from ``FirstReading``; without it each invocation can begin a
+        message. ``hidden_events``: the ids of hidden events. ``call_ids``: creates the client's ids."""
         self._beginnings = beginnings
         self._hidden_events = hidden_events
         self._call_ids = call_ids if call_ids is not None else CallIds()
         self.earlier_ids = NO_IDS
-        """The ids under which the page knows the calls of the messages before the newest one."""
+        """The client's ids of calls in messages before the newest one."""
         self.calls = CallReader(self._call_ids)
-        """Reads the calls of the newest message."""
+        """Reader for the calls of the newest message."""
         self.message_id = ""
-        """The id of the newest message; empty before the first one."""
+        """The id of the newest message; empty before the first message."""
         self._counts: Counter[str] = Counter()
-        """Invocation id -> how many messages began in it."""
+        """Invocation id -> the number of messages that began in it."""
         self._invocation: str | None = None
         """The invocation of the newest response."""
         self._begun = False
@@ -76,20 +78,20 @@ class TranscriptReader:
         self._has_user_events = False
         self._after_user_event = False
         self._user_is_speaking = False
-        """True from the first piece of the user's speech in a live run until the whole has come."""
+        """True from the first fragment of the user's speech in a live run until the speech is complete."""
         self._ended = False
-        """True if the newest response is known to have ended."""
+        """True if the newest response has certainly ended."""
 
     def next_message_id(self, invocation_id: str) -> str:
-        """The id of the next message that begins in this invocation."""
+        """Return the id of the next message that begins in this invocation."""
         return message_id(invocation_id, self._counts[invocation_id] + 1)
 
     def begin_turn(self) -> None:
-        """A turn has begun that was recorded as one. So no event can come before the first message."""
+        """Note that the recording marks the beginning of a turn. Then no event can come before the first message."""
         self._begun = True
 
     def begin_message(self, invocation_id: str) -> None:
-        """A message begins in this invocation: with the event that is read, or without any event."""
+        """Begin a message in this invocation, with or without an event."""
         self.message_id = self.next_message_id(invocation_id)
         self._counts[invocation_id] += 1
         self._begun = True
@@ -97,73 +99,75 @@ class TranscriptReader:
         self.calls = CallReader(self._call_ids)
 
     def end_response(self) -> None:
-        """The newest response has ended. The agent's next event begins a message, unless it shows an approval."""
+        """Note that the newest response has ended. The agent's next event begins a message, unless it shows an
+        approval."""
         self._ended = True
 
-    def read(self, said: EventFacts) -> EventRole:
-        """The place of the next event."""
-        if said.reports_a(Compaction):
+    def read(self, facts: EventFacts) -> EventRole:
+        """Return the role of the next event."""
+        if facts.reports_a(Compaction):
             return EventRole.BESIDE
-        if not _is_of_conversation(said):
-            if said.reports_a(UserSpeechEnd):
-                self._user_is_speaking = False  # an older ADK only says that the pieces are all
+        if not _is_of_conversation(facts):
+            if facts.reports_a(UserSpeechEnd):
+                self._user_is_speaking = False  # older ADKs only report the end of the speech
             return EventRole.OUTSIDE
-        if said.id in hidden_events(said.event):
-            self._read_calls(said)
+        if facts.id in hidden_events(facts.event):
+            self._read_calls(facts)
             return EventRole.HIDDEN
-        place = self._find_place(said)
+        place = self._find_place(facts)
         if place is EventRole.NEW_MESSAGE:
-            self.begin_message(said.invocation_id)
+            self.begin_message(facts.invocation_id)
         if place is EventRole.OUTSIDE:
             return place
         if place is not EventRole.SAME_RESPONSE or not self._invocation:
-            self._invocation = said.invocation_id
+            self._invocation = facts.invocation_id
             self._ended = False
-        self._read_calls(said)
-        self._note_speech(said)
-        self._has_user_events |= said.by_user
-        self._after_user_event = said.by_user
+        self._read_calls(facts)
+        self._note_speech(facts)
+        self._has_user_events |= facts.by_user
+        self._after_user_event = facts.by_user
         return place
 
-    def _find_place(self, said: EventFacts) -> EventRole:
-        shows_approval = self.calls.shows_approval(said)
-        if said.is_user_message:
+    def _find_place(self, facts: EventFacts) -> EventRole:
+        shows_approval = self.calls.shows_approval(facts)
+        if facts.is_user_message:
             return EventRole.SAME_RESPONSE if self._user_is_speaking else EventRole.NEW_MESSAGE
         if not self._begun:
-            return EventRole.NEW_MESSAGE if said.shows_something or self._is_turn(said) else EventRole.OUTSIDE
-        if said.by_user and self._after_user_event:
-            return EventRole.SAME_RESPONSE  # one request can hold several answers, in events of their own
-        if said.by_user or shows_approval:
+            return EventRole.NEW_MESSAGE if facts.shows_something or self._is_turn(facts) else EventRole.OUTSIDE
+        if facts.by_user and self._after_user_event:
+            return EventRole.SAME_RESPONSE  # a request with several answers has an event for each
+        if facts.by_user or shows_approval:
             return EventRole.NEW_RESPONSE
-        return EventRole.NEW_MESSAGE if self._begins_run(said) else EventRole.SAME_RESPONSE
+        return EventRole.NEW_MESSAGE if self._begins_run(facts) else EventRole.SAME_RESPONSE
 
-    def _begins_run(self, said: EventFacts) -> bool:
-        """Return True if the event is the first of a run, though no event of the user's comes before it."""
+    def _begins_run(self, facts: EventFacts) -> bool:
+        """Return True if the event is the first of a run without a user event."""
         if self._ended:
-            return said.shows_something or self._is_turn(said)
-        if self._has_user_events or said.results or not said.invocation_id != self._invocation != "":
+            return facts.shows_something or self._is_turn(facts)
+        if self._has_user_events or facts.results or not facts.invocation_id != self._invocation != "":
             return False
-        return self._is_turn(said) and not self.calls.any_awaited
+        return self._is_turn(facts) and not self.calls.any_awaited
 
-    def _is_turn(self, said: EventFacts) -> bool:
-        """Return True unless the event's invocation is beside the conversation."""
-        return bool(said.invocation_id) and (self._beginnings is None or said.invocation_id in self._beginnings)
+    def _is_turn(self, facts: EventFacts) -> bool:
+        """Return True unless the event's invocation is unrelated to the conversation."""
+        return bool(facts.invocation_id) and (self._beginnings is None or facts.invocation_id in self._beginnings)
 
-    def _read_calls(self, said: EventFacts) -> None:
-        is_hidden = said.id in self._hidden_events
-        self.calls.read(said if is_hidden else shown_facts(said), is_hidden=is_hidden)
+    def _read_calls(self, facts: EventFacts) -> None:
+        is_hidden = facts.id in self._hidden_events
+        self.calls.read(facts if is_hidden else shown_facts(facts), is_hidden=is_hidden)
 
-    def _note_speech(self, said: EventFacts) -> None:
-        if said.is_user_message:
-            self._user_is_speaking = said.is_fragment
-        elif said.reports_a(LiveTurnEnd) and not self._after_user_event:
-            self._user_is_speaking = False  # an older ADK does not repeat the whole
+    def _note_speech(self, facts: EventFacts) -> None:
+        if facts.is_user_message:
+            self._user_is_speaking = facts.is_fragment
+        elif facts.reports_a(LiveTurnEnd) and not self._after_user_event:
+            self._user_is_speaking = False  # older ADKs do not repeat the complete speech
 
 
-def _is_of_conversation(said: EventFacts) -> bool:
-    return not said.reports_a(Rewind) and (not said.by_user or bool(said.parts))
+def _is_of_conversation(facts: EventFacts) -> bool:
+    return not facts.reports_a(Rewind) and (not facts.by_user or bool(facts.parts))
 
 
 def message_id(invocation_id: str, number: int) -> str:
-    """The id of the assistant message with this number, from 1, in its invocation, which may have no id."""
+    """Return the id of the assistant message with this number, from 1, in an invocation. The invocation id may be
+    empty."""
     return (invocation_id or UNNAMED) + (f".{number}" if number > 1 else "")

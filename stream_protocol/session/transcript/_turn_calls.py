@@ -1,10 +1,11 @@
-"""The calls of a turn and their answers, read from its stored events; which of them somebody outside answers.
+"""Reads the calls of a turn and their answers from stored events, and finds the calls that the client answers.
 
-The converter and this module find by the same ``KnownCalls`` which call an event means. So both show it under the same
-id, and this one needs no conversion of all the past to know it.
+The converter also uses ``KnownCalls`` to find the call of an event, so both give it the same id. This module needs no
+conversion of the past for that.
 
-Two kinds of calls wait for somebody outside. Long-running ones (client tools, ``adk_request_input``) are answered under
-their own id. For those that need approval ADK adds a call ``adk_request_confirmation``: the answer goes to its id.
+The client answers two kinds of calls. Long-running calls (client tools, ``adk_request_input``) are answered by their
+own id. For a call that needs approval, ADK adds a call ``adk_request_confirmation``, and the answer has the id of the
+added call.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ if TYPE_CHECKING:
     from stream_protocol.adk import CallIds, EventFacts, KnownCall, SpeakerKey
 
 HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
-"""Function names. ADK hides an event from the model if it holds a call or a response of such a name, with whatever
-else is in it."""
+"""Names of ADK's functions. ADK hides an event from the model if it has a call or a response with one of these names,
+together with the other content of the event."""
 
 
 class StoredResponse(NamedTuple):
-    """A response to a call: not ADK's placeholder for one that waits for an approval or a credential."""
+    """A response to a call, except for ADK's placeholder for a call that waits for an approval or a credential."""
 
-    said: EventFacts
+    facts: EventFacts
     """The facts of the event with the response."""
     event_index: int
     result: Result
@@ -50,91 +51,92 @@ class StoredResponse(NamedTuple):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class StoredCall:
-    """A function call that an event of the turn has made; a repetition of it does not count."""
+    """A function call in an event of the turn. A repeated call counts once."""
 
     event: Event
     index: int
-    """The index of its event."""
+    """The index of the event with the call."""
     call: Call
     known: KnownCall
-    """The call as the client knows it. For ADK's question whether a call may run: the call in question."""
+    """The call with its client id. If this is ADK's confirmation call, ``known`` is the confirmed call."""
     response_index: int
-    """The index of the event with the model response that made the call. Calls of one response have the same."""
+    """The index of the event with the model response that made the call; equal for all calls of one model response."""
     responses: list[StoredResponse] = field(default_factory=list)
-    """In their order; empty while it is pending."""
+    """The responses in order; empty while the call is pending."""
     has_placeholder: bool = False
     earlier_responses: int = 0
-    """For an approval: how many responses the call that is to be approved had before."""
+    """The number of responses to the confirmed call before this approval was requested."""
 
     @property
     def is_awaited(self) -> bool:
-        """True if somebody outside the agent is still to answer it."""
+        """True while the client's answer to the call is missing."""
         was_run = self.call.kind is CallKind.APPROVAL and self.known.responses > self.earlier_responses
         return self.call.kind is not None and not self.responses and not was_run
 
     @property
     def is_pending(self) -> bool:
-        """True while it has no response."""
+        """True while the call has no response."""
         return not self.responses
 
     @property
     def kind(self) -> CallKind | None:
-        """The kind of person or page that answers it; ``None`` if one of the agent's tools does."""
+        """The kind of answer that the client gives; ``None`` if one of the agent's tools executes the call."""
         return self.call.kind
 
     @property
     def name(self) -> str:
-        """The function name, which ADK wants on the answer, too."""
+        """The function name, which ADK also needs in the response."""
         return self.call.name
 
     @property
     def args(self) -> dict[str, Any]:
-        """The arguments of the call that takes the answer."""
+        """The arguments of the call. For an approval, these are the arguments of ADK's confirmation call."""
         return self.call.args
 
     @property
     def call_id(self) -> str:
-        """The ``toolCallId`` that the client knows: for an approval, that of the gated call."""
+        """The client's ``toolCallId``. For an approval, this is the id of the confirmed call."""
         return self.known.id
 
     @property
     def reply_id(self) -> str:
-        """The id that ADK wants on the answer: for an approval, that of ADK's question. It may come again in a chat."""
+        """The id that ADK needs in the response. For an approval, this is the id of ADK's confirmation call. It may not
+        be unique in the chat."""
         return self.call.id or ""
 
     @property
     def tool_call_id(self) -> str:
-        """The id by which the page answers it: its ``approvalId`` or ``toolCallId``."""
+        """The id that the client uses in its answer: the ``approvalId`` or ``toolCallId``."""
         return self.reply_id if self.kind is CallKind.APPROVAL else self.known.id
 
     @property
     def answered_index(self) -> int | None:
-        """The index of the event with the first response to it; ``None`` while it is pending."""
+        """The index of the event with the first response; ``None`` while the call is pending."""
         return self.responses[0].event_index if self.responses else None
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The user's answer; ``None`` while the call is pending, and if the agent closed it."""
-        return self.responses[0].result.value if self.responses and self.responses[0].said.by_user else None
+        """The user's answer; ``None`` while the call is pending, and if the agent closed the call."""
+        return self.responses[0].result.value if self.responses and self.responses[0].facts.by_user else None
 
 
 def external_calls(calls: Iterable[StoredCall]) -> list[StoredCall]:
-    """Those of a turn's calls that need, or needed, an answer from outside, in their order."""
+    """Return the calls of a turn that the client can answer or has answered, in order."""
     external = [call for call in calls if call.kind is not None]
-    gated = {call.known for call in external if call.kind is CallKind.APPROVAL and call.is_pending}
-    return [call for call in external if call.kind is CallKind.APPROVAL or call.known not in gated]
+    confirmed_calls = {call.known for call in external if call.kind is CallKind.APPROVAL and call.is_pending}
+    return [call for call in external if call.kind is CallKind.APPROVAL or call.known not in confirmed_calls]
 
 
-def shown_facts(said: EventFacts) -> EventFacts:
-    """Return the facts of an event as the client was shown it."""
-    shown = shown_event(said.event)
-    return said if shown is said.event else read(shown)
+def shown_facts(facts: EventFacts) -> EventFacts:
+    """Return the facts of an event with the content that the client was shown."""
+    shown = shown_event(facts.event)
+    return facts if shown is facts.event else read(shown)
 
 
 class CallReader:
-    """Reads the events of a turn one after the other, as ``Conversion.feed`` does with complete ones.
+    """Reads the events of a turn in order, as ``Conversion.feed`` does with complete events.
 
-    It gives each call that the page is shown its id from ``ids``.
+    Each call that the client is shown gets its id from ``ids``.
     """
 
     def __init__(self, ids: CallIds) -> None:
@@ -144,60 +146,61 @@ class CallReader:
         self._known = KnownCalls(ids)
         self._by_known: dict[KnownCall, StoredCall] = {}
         self._approvals: dict[str, StoredCall] = {}
-        """By the id of ADK's question."""
+        """The approvals, by the id of ADK's confirmation call."""
         self._unapproved: set[KnownCall] = set()
-        """Calls of which nothing says yet that they were approved or denied."""
+        """Calls without a known approval or denial."""
 
     @property
     def any_awaited(self) -> bool:
-        """True if somebody outside the agent is still to answer one of the calls."""
+        """True while the client's answer to a call is missing."""
         return any(call.is_awaited for call in self.calls)
 
-    def shows_approval(self, said: EventFacts) -> bool:
-        """Return True if the event, which is not read yet, is the first to show that a call was approved."""
-        is_abort = said.failure is not None and said.failure.code == ABORTED  # ADK closes the calls of a stopped run
-        if not self._unapproved or said.by_user or is_abort:
+    def shows_approval(self, facts: EventFacts) -> bool:
+        """Return True if this unread event is the first to show that a call was approved."""
+        is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
+        if not self._unapproved or facts.by_user or is_abort:
             return False
-        speaker = None if said.in_users_name else said.speaker
-        meant = (
+        speaker = None if facts.in_users_name else facts.speaker
+        answered = (
             self._known.find_answered(
-                said.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
+                facts.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
             )
-            for result in said.results
+            for result in facts.results
             if result.id and result.waits_for is not CallKind.APPROVAL
         )
-        return not self._unapproved.isdisjoint(meant)
+        return not self._unapproved.isdisjoint(answered)
 
-    def read(self, said: EventFacts, *, is_hidden: bool = False) -> None:
-        """Takes the next event, with the content that the page saw. ``is_hidden``: it saw nothing of it."""
+    def read(self, facts: EventFacts, *, is_hidden: bool = False) -> None:
+        """Read the next event, with the content that the client was shown. ``is_hidden``: True if the client was not
+        shown it."""
         self._index += 1
-        if said.by_user:
+        if facts.by_user:
             self._known.begin_run()
-        if said.is_fragment:
+        if facts.is_fragment:
             return
-        speaker = None if said.in_users_name else said.speaker
-        for part in said.parts:
+        speaker = None if facts.in_users_name else facts.speaker
+        for part in facts.parts:
             match part:
                 case Result():
-                    self._add_result(said, speaker, part)
+                    self._add_result(facts, speaker, part)
                 case Call() if speaker is not None:
-                    self._add_call(said, speaker, part, shown=not is_hidden)
+                    self._add_call(facts, speaker, part, shown=not is_hidden)
                 case ProviderPart(value=ProviderCall() as run) if speaker is not None and not is_hidden:
                     self._known.new(run.id, speaker, run.name)
                 case ProviderPart(value=ProviderResult() as run) if speaker is not None and not is_hidden:
-                    self._known.resolve_response(said.event, speaker, run.id, run.name)
+                    self._known.resolve_response(facts.event, speaker, run.id, run.name)
 
-    def _add_call(self, said: EventFacts, speaker: SpeakerKey, call: Call, *, shown: bool) -> None:
+    def _add_call(self, facts: EventFacts, speaker: SpeakerKey, call: Call, *, shown: bool) -> None:
         known: KnownCall | None
         if call.kind is CallKind.APPROVAL:
             known = self._known.add_confirmation(speaker, call.id or "", call.args, shown=shown)
         else:
-            known = self._known.add_call(said.event, speaker, call.id, call.name, call.args, shown=shown)
+            known = self._known.add_call(facts.event, speaker, call.id, call.name, call.args, shown=shown)
         if known is None:
             return
         asked_about = self._by_known.get(known)
         made = StoredCall(
-            event=said.event,
+            event=facts.event,
             index=self._index,
             call=call,
             known=known,
@@ -211,17 +214,17 @@ class CallReader:
         else:
             self._by_known[known] = made
 
-    def _add_result(self, said: EventFacts, speaker: SpeakerKey | None, result: Result) -> None:
+    def _add_result(self, facts: EventFacts, speaker: SpeakerKey | None, result: Result) -> None:
         waits = result.waits_for is not None
         call = self._approvals.get(result.id or "")
         if call is None:
             known, waits = self._known.resolve_response(
-                said.event, speaker, result.id, result.name, is_placeholder=waits
+                facts.event, speaker, result.id, result.name, is_placeholder=waits
             )
             call = self._by_known.get(known) if known is not None else None
             if known is not None and result.waits_for is not CallKind.APPROVAL:
                 self._unapproved.discard(known)
-        elif said.by_user:
+        elif facts.by_user:
             self._unapproved.discard(call.known)
             if (known := self._known.resolve_approval(result.id)) is not None:
                 self._known.decide(known)
@@ -230,4 +233,4 @@ class CallReader:
         if waits:
             call.has_placeholder = True
         else:
-            call.responses.append(StoredResponse(said, self._index, result))
+            call.responses.append(StoredResponse(facts, self._index, result))

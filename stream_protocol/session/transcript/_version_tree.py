@@ -1,9 +1,10 @@
-"""The versions of the user's turns, among all stored events: a rewind takes events back and leaves them stored.
+"""Finds the versions of user messages among all stored events. A rewind removes events from the chat, but not from the
+store.
 
-After a rewind the chat is as it was before the first event of the invocation that the rewind names. A rewind has an
-invocation of its own. So a rewind to before an earlier one restores what that one took back, and what follows goes on
-from there. The user's messages form a tree: each follows the message that stood before it. Messages that follow the
-same one are versions of one turn.
+A rewind restores the chat to the point before the first event of the invocation that it names. The rewind itself has a
+new invocation. A rewind to a point before an earlier rewind therefore restores the messages that the earlier rewind
+removed. The user's messages form a tree: the parent of a message is the message before it. Messages with the same
+parent are versions of one turn.
 """
 
 from __future__ import annotations
@@ -21,80 +22,82 @@ if TYPE_CHECKING:
     from stream_protocol.adk import EventFacts
 
 ROOT: Final = -1
-"""Stands for the message before the first ones."""
+"""The parent number of first messages."""
 
 
 class _TakenBack(NamedTuple):
-    """A rewind that took something back."""
+    """A rewind that removed events."""
 
     number: int
-    """Of its event."""
+    """The number of the rewind's event."""
     newest: int
-    """The newest of the user's messages before it."""
+    """The number of the newest user message before the rewind."""
     invocation_id: str | None
-    """The invocation before which a later rewind goes to undo this one; ``None`` if it has none of its own."""
+    """The invocation that a later rewind names to undo this rewind; ``None`` if the rewind shares its invocation."""
 
 
 class VersionTree:
-    """Reads the stored events once. The user's messages are counted as the events are, from 0."""
+    """Tree of the user messages in a session. A message's number is the index of its event."""
 
     def __init__(self, events: Iterable[EventFacts]) -> None:
-        self._said: dict[int, EventFacts] = {}
-        """The user's messages, by number."""
+        self._facts: dict[int, EventFacts] = {}
+        """Number -> the facts of the user message."""
         self._numbers: dict[str, int] = {}
-        """Id of a message's event -> its number."""
+        """Event id -> the number of the message."""
         self._before: dict[int, int] = {}
-        """Number of a message -> that of the message which it follows."""
+        """Number of a message -> number of its parent."""
         self._after: dict[int, list[int]] = {}
-        """Number of a message -> those of the messages which follow it, in stored order."""
+        """Number of a message -> numbers of its children, in stored order."""
         self._rewinds: list[_TakenBack] = []
         self._newest = self._read(events)
 
     def find(self, event_id: str) -> int | None:
-        """The number of the user's message with this event; ``None`` if there is none."""
+        """Return the number of the user message with this event id; ``None`` if it does not exist."""
         return self._numbers.get(event_id)
 
     def message(self, number: int) -> EventFacts:
-        """The facts of a user's message."""
-        return self._said[number]
+        """Return the facts of a user message."""
+        return self._facts[number]
 
     def versions(self, number: int) -> list[int]:
-        """The messages that follow the same one as this does, with this one, in stored order."""
+        """Return the messages with the same parent, including this message, in stored order."""
         return self._after[self._before[number]]
 
     def last_shown(self, number: int) -> float:
-        """A number that is the greater, the later this message was taken back; infinite if it stands."""
+        """Return a number that is larger for messages that were rewound later; infinite for a message in the current
+        chat."""
         taken_back = self._last_rewinds.get(number)
         return inf if taken_back is None else taken_back.number
 
     def stands(self, number: int) -> bool:
-        """Return True if no rewind took back this message, or a later rewind restored it."""
+        """Return True if the message is in the current chat: never rewound, or restored."""
         return number not in self._last_rewinds
 
     def rewind_to_restore(self, number: int) -> str | None:
-        """The invocation to rewind to, so that a message that was taken back stands again, with what followed it last.
+        """Return the invocation to rewind to, so that a rewound message is restored with the messages that last
+        followed it.
 
-        ``None`` if no rewind can do that.
+        Returns ``None`` if no rewind can restore it.
         """
         return self._last_rewinds[number].invocation_id
 
     def _read(self, events: Iterable[EventFacts]) -> int:
-        """Returns the newest of the user's messages that stands."""
+        """Read the events, and return the newest user message in the current chat."""
         newest_before: list[int] = []
         first_of: dict[str, int] = {}
         newest = ROOT
-        for number, said in enumerate(events):
+        for number, facts in enumerate(events):
             newest_before.append(newest)
-            first = first_of.setdefault(said.invocation_id, number)
-            rewind = said.report(Rewind)
+            first = first_of.setdefault(facts.invocation_id, number)
+            rewind = facts.report(Rewind)
             if rewind is not None:
                 target = first_of.get(rewind.invocation_id, number)
                 if target < number:
-                    self._rewinds.append(_TakenBack(number, newest, said.invocation_id if first == number else None))
+                    self._rewinds.append(_TakenBack(number, newest, facts.invocation_id if first == number else None))
                     newest = newest_before[target]
-            elif said.is_user_message and not said.is_fragment and said.id not in hidden_events(said.event):
-                self._said[number] = said
-                self._numbers[said.id] = number
+            elif facts.is_user_message and not facts.is_fragment and facts.id not in hidden_events(facts.event):
+                self._facts[number] = facts
+                self._numbers[facts.id] = number
                 self._before[number] = newest
                 self._after.setdefault(newest, []).append(number)
                 newest = number
@@ -102,17 +105,16 @@ class VersionTree:
 
     @cached_property
     def _last_rewinds(self) -> dict[int, _TakenBack]:
-        """Number of a message that does not stand -> the last rewind that took it back. Each message is visited
-        once."""
+        """Number of a rewound message -> the last rewind that removed it. Each message is visited once."""
         found: dict[int, _TakenBack] = {}
-        standing: set[int] = set()
+        current_events: set[int] = set()
         number = self._newest
         while number != ROOT:
-            standing.add(number)
+            current_events.add(number)
             number = self._before[number]
         for taken_back in reversed(self._rewinds):
             number = taken_back.newest
-            while number != ROOT and number not in found and number not in standing:
+            while number != ROOT and number not in found and number not in current_events:
                 found[number] = taken_back
                 number = self._before[number]
         return found

@@ -34,7 +34,7 @@ OURS = logging.getLogger("stream_protocol.serving.some_module")
 
 @pytest.fixture(autouse=True)
 def printed(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
-    """The output on stderr of a process whose log is JSON."""
+    """Return the output on stderr of a process whose log is JSON."""
     err = io.StringIO()
     monkeypatch.setattr(sys, "stderr", err)
     for module, name in HOOKS:
@@ -128,7 +128,7 @@ def test_a_trusted_record_whose_arguments_do_not_fit_is_a_line_without_them() ->
 
 @pytest.fixture
 def pythons_own_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hooks of a normal process."""
+    """Sets the hooks of a normal process, which pytest replaces."""
     for module, name in HOOKS:
         monkeypatch.setattr(module, name, getattr(module, f"__{name}__"))
     log_lost_errors()
@@ -206,7 +206,7 @@ async def test_a_log_of_ones_own_has_the_ids(capsys: pytest.CaptureFixture[str])
 
 
 class RefusedError(Exception):
-    """As a provider's client raises it."""
+    """An exception like those of a provider's client."""
 
     status_code = 429
 

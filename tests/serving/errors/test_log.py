@@ -49,7 +49,7 @@ async def test_a_failure_that_adk_reports_as_an_event_is_logged_too(caplog: pyte
 
 @contextmanager
 def terminal(*handlers: logging.Handler) -> Iterator[None]:
-    """A process whose logging has these handlers. pytest's own come back."""
+    """Give the process only these log handlers in this block, without pytest's."""
     root, package = logging.getLogger(), logging.getLogger(OURS)
     before, level = root.handlers[:], package.level
     root.handlers[:] = handlers
@@ -62,12 +62,12 @@ def terminal(*handlers: logging.Handler) -> Iterator[None]:
 
 @pytest.fixture
 def printed(capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
-    """The output on stderr since the last call."""
+    """Return the output on stderr since the last call."""
     return lambda: capsys.readouterr().err
 
 
 def raised(error: Exception) -> Exception:
-    """The error, with a traceback."""
+    """Return the error, with a traceback."""
     with pytest.raises(type(error)) as caught:
         raise error
     return caught.value

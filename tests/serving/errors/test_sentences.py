@@ -46,7 +46,7 @@ def of_anthropic(status: int, kind: str, message: str) -> Exception:
 
 
 def not_reached(name: str) -> Exception:
-    """A failure of the connection, as openai's client raises it."""
+    """Return a connection error, as openai's client raises it."""
     import openai  # noqa: PLC0415 - as above
 
     error: Exception = getattr(openai, name)(request=REQUEST)
@@ -199,7 +199,7 @@ def test_an_error_is_a_sentence_with_its_cause_and_remedy(case: str) -> None:
 
 
 async def shown(agent: LlmAgent) -> str:
-    """The page's text for this agent's failure."""
+    """Return the page's text for the failure of this agent."""
     service = ChatService(agent, on_error=explain_error)
     answer = await stream(create_app(service), chat(said("hi")))
     await service.aclose()
@@ -214,7 +214,7 @@ def get_weather(city: str) -> str:
 
 
 async def fetch_weather(city: str) -> str:
-    """Tells the weather, in a request of its own."""
+    """Tells the weather, in a separate request."""
     raise httpx.ConnectError("All connection attempts failed")
 
 

@@ -1,4 +1,4 @@
-"""Errors that mean that a store cannot serve just now: by the codes of the drivers in use."""
+"""Errors that mean that a store is unavailable at present, recognised by the codes of the drivers in use."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -63,13 +63,13 @@ def by_asyncpg(code: str) -> Exception:
 
 
 def by_sqlalchemy(code: str) -> Exception:
-    """As SQLAlchemy wraps psycopg's."""
+    """Wrap an error of psycopg as SQLAlchemy does."""
     original = by_psycopg(code)
     return sqlalchemy.exc.DBAPIError.instance("SELECT 1", {}, original, psycopg.Error)
 
 
 def by_library(code: str) -> Exception:
-    """As another library raises it, from SQLAlchemy's."""
+    """Wrap an error of SQLAlchemy as a further library would."""
     error = RuntimeError("The chats cannot be read.")
     error.__cause__ = by_sqlalchemy(code)
     return error
@@ -179,7 +179,7 @@ def test_a_file_of_sqlite_is_judged_by_its_code(state: str, tmp_path: Path) -> N
 
 
 async def failure(url: str, *statements: str) -> Exception:
-    """The error that SQLAlchemy raises with the driver of this URL."""
+    """Return the error that SQLAlchemy raises with the driver of this URL."""
     engine = create_async_engine(url)
     try:
         async with engine.connect() as connection:

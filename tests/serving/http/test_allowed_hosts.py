@@ -24,7 +24,7 @@ NONE: Final = [
 
 
 def listener(host: str) -> socket.socket:
-    """A socket that has an address; nothing listens there."""
+    """Return a bound socket, for its address. Nothing listens on it."""
     bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     bound.bind((host, 0))
     return bound
@@ -33,7 +33,7 @@ def listener(host: str) -> socket.socket:
 async def asked(
     hosts: Sequence[str], *, bound: str = "127.0.0.1", allowed: Sequence[str] = (), behind_proxy: bool = False
 ) -> tuple[int, str]:
-    """The status and the text of the response to a request with these ``Host`` headers."""
+    """Return the status and the text of the response to a request with these ``Host`` headers."""
     with listener(bound) as sock:
         app = only_allowed_hosts(PlainTextResponse("Hello."), sock, allowed, behind_proxy=behind_proxy)
     headers = [(b"host", host.encode("latin-1")) for host in hosts]

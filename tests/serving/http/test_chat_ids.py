@@ -1,4 +1,7 @@
-"""A chat id in a path follows the rules of one in a body: on all routes of the chat endpoint and of a replay server."""
+"""A chat id in a path has the same rules as a chat id in a body.
+
+The tests call all routes of the chat endpoint and of the replay server.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -53,7 +56,7 @@ ROUTES = [
 
 @pytest.fixture
 async def asked(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """A server with the chat ``x`` of the user."""
+    """Yield a server with the chat ``x`` of the user."""
     runner = Runner(
         agent=LlmAgent(name="host", model=ScriptedLlm(turns=["hi"])),
         app_name="app",

@@ -1,4 +1,4 @@
-"""``chat_router`` in FastAPI apps, and the end of runs when a foreign server is stopped."""
+"""``chat_router`` in FastAPI apps, and the end of runs when an app's own server is stopped."""
 
 import asyncio
 import signal
@@ -78,7 +78,7 @@ app = create_app(service)
 
 @contextmanager
 def uvicorn_of(code: str, folder: Path) -> Iterator[tuple[PythonModule, str]]:
-    """uvicorn by its own command, and its address. A stream that is read gets a second to end."""
+    """Start uvicorn by its command, and yield its address. Open streams get a second to end."""
     (folder / "main.py").write_text(code, encoding="utf-8")
     with bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]

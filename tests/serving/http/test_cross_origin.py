@@ -77,7 +77,7 @@ APPS: Final[Mapping[str, Callable[..., Starlette]]] = {
 
 
 def methods_of(routes: Sequence[Route]) -> dict[str, set[str]]:
-    """Path -> the methods that the routes have there."""
+    """Return the HTTP methods of the routes: path -> methods."""
     found: dict[str, set[str]] = {}
     for route in routes:
         path = route.path.replace("{chat_id}", "c1").replace("{name:path}", "a.txt")
@@ -239,7 +239,7 @@ async def test_all_pages_may_read_without_cookies_and_those_that_are_named_with_
 
 
 def with_cors_of_its_own(**cors: Any) -> Starlette:
-    """An app as it was written before the routes did this by themselves."""
+    """Return an app with its own CORS middleware, as apps needed before the routes had ``allow_origins``."""
     middleware = [Middleware(CORSMiddleware, **{"allow_methods": ["*"], "allow_headers": ["*"], **cors})]
     return Starlette(routes=chat_routes(service(), allow_origins=[PAGE]), middleware=middleware)
 
@@ -267,7 +267,7 @@ async def test_the_apps_own_middleware_lets_its_pages_send_no_cookies_unless_it_
 
 
 def with_cors_alone(kind: str, **cors: Any) -> Starlette:
-    """An app that names the pages in its ``CORSMiddleware`` and nowhere else."""
+    """Return an app that names the pages only in its ``CORSMiddleware``."""
     app = FastAPI()
     app.add_middleware(CORSMiddleware, **{"allow_methods": ["*"], "allow_headers": ["*"], **cors})
     if kind == "chat_router":

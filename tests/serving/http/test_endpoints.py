@@ -1,4 +1,4 @@
-"""The endpoint in routes of an app's own."""
+"""``ChatEndpoints`` in an app with its own routes."""
 
 import asyncio
 import json
@@ -222,7 +222,7 @@ async def test_the_body_of_a_response_for_a_framework_with_responses_of_its_own(
 
 
 def posted(body: dict[str, Any]) -> Request:
-    """A request that a framework of another kind has read."""
+    """Return a request that was read by a framework without Starlette."""
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}

@@ -45,11 +45,11 @@ pytestmark = pytest.mark.usefixtures("patient_clock")
 
 
 def where(question: str) -> None:
-    """Only the page knows."""
+    """A client tool."""
 
 
 class ToolsApp:
-    """An app with a tool that needs approval, one that does not, and one that the page answers."""
+    """An app with three tools: one needs approval, one does not, and one is executed by the page."""
 
     def __init__(self, *turns: Any, max_body_bytes: int = 1_000_000) -> None:
         self.ran: list[tuple[str, int]] = []
@@ -90,7 +90,10 @@ class ToolsApp:
             return await http.post("/api/chat", content=content, headers={**JSON_TYPE, "x-user": user})
 
     async def refuses(self, body: Mapping[str, Any] | bytes, status: int, user: str = "ann") -> None:
-        """The request is refused in one plain sentence, stores nothing, runs nothing, and the server continues."""
+        """Check that the request is refused in one plain sentence, and has no effect.
+
+        It stores nothing, runs nothing, and leaves the server running.
+        """
         before = (await self.events(), list(self.ran), len(self.model.requests))
         sessions = await self.sessions()
         response = await self.post(body, user)
@@ -211,7 +214,7 @@ PIECE: Final = 2**16
 
 
 def pieces(count: int, sent: list[int]) -> AsyncIterator[bytes]:
-    """A body of that many pieces, each one counted when the server takes it."""
+    """Yield a body of ``count`` pieces, and count each piece that the server takes."""
 
     async def body() -> AsyncIterator[bytes]:
         for _ in range(count):

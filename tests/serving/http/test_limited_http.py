@@ -1,6 +1,6 @@
-"""Deadlines and the limit of connections, with the real protocol and a transport that sends nowhere.
+"""Deadlines and the limit of connections, with the real protocol and a transport without a network.
 
-Time is counted in looks, which the tests take themselves: nothing here sleeps.
+The protocol counts time in checks, which the tests call themselves: nothing here sleeps.
 """
 
 import asyncio
@@ -86,7 +86,7 @@ class Connection:
         protocol.connection_made(self.transport)
 
     def sends(self, data: bytes) -> None:
-        """As the event loop reads it."""
+        """Passes bytes to the protocol, as the event loop does."""
         reader = self.transport.reader
         assert isinstance(reader, asyncio.BufferedProtocol)
         while data:
@@ -106,7 +106,7 @@ class Connection:
 
 
 class Server:
-    """Connections of one app, which share uvicorn's state."""
+    """The connections of one app, which share uvicorn's state."""
 
     def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], limits: ServerLimits = LIMITS) -> None:
         self.config = uvicorn.Config(app, http=limited_http(limits), ws="none", log_config=None, lifespan="off")

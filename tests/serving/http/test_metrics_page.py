@@ -1,4 +1,4 @@
-"""``/metrics``: its readers, and the number of times that it is made."""
+"""``/metrics``: access to the page, and the caching of its text."""
 
 import asyncio
 from collections.abc import Mapping

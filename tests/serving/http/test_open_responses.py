@@ -1,4 +1,4 @@
-"""Unread responses: their memory is bounded, and freed when the client leaves."""
+"""Responses that a client does not read: their memory is bounded, and freed when the client disconnects."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def who(request: Request) -> str:
 
 
 def answer(request: LlmRequest) -> Turn:
-    """``text`` for a long text, ``file`` for an artifact; else a word."""
+    """Script of the model: ``text`` for a long text, ``file`` for an artifact, anything else for one word."""
     last = request.contents[-1].parts or []
     if any(part.function_response for part in last):
         return "Saved."
@@ -81,7 +81,7 @@ class Server:
     async def asks(
         self, path: str, body: Any = None, *, user: str = "ann", method: str = "", receive: int = 4096
     ) -> Reader:
-        """Sends a request on a connection of its own, and reads the first bytes of the response."""
+        """Sends a request on a new connection, and reads the first bytes of the response."""
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
         connection.setblocking(False)
@@ -94,14 +94,14 @@ class Server:
         return Reader(connection, await asyncio.wait_for(loop.sock_recv(connection, 300), HANG))
 
     async def has_ended_all(self) -> None:
-        """Waits until the server is done with every request."""
+        """Waits until the server has finished every request."""
         async with asyncio.timeout(HANG):
             while self._state.tasks:  # noqa: ASYNC110 - uvicorn tells nobody
                 await asyncio.sleep(0.01)
 
 
 class ChatServer(Server):
-    """A server of the chat endpoint."""
+    """A chat endpoint in this process."""
 
     def __init__(self, service: ChatService, server: Server) -> None:
         super().__init__(server.port, server._state)  # noqa: SLF001 - of its own class
@@ -113,7 +113,7 @@ class ChatServer(Server):
         return await reader.rest()
 
     def room(self, user: str = "ann") -> bool:
-        """True if the budget is empty: every byte was returned."""
+        """True if the memory budget is empty, so every byte was released."""
         limit = 256 * MIB
         with self.service.hold_memory(user) as share, self.service.hold_memory("another") as other:
             share.take(limit // 2)
@@ -186,7 +186,7 @@ def attached(name: str = "u1", files: int = 1) -> dict[str, Any]:
 
 @contextmanager
 def without_collection() -> Iterator[Callable[[], int]]:
-    """No cyclic garbage is collected in this block. Gives a function for the bytes that are allocated."""
+    """Turn off garbage collection in this block. Yields a function that returns the number of allocated bytes."""
     gc.collect()
     gc.disable()
     tracemalloc.start()
@@ -217,7 +217,7 @@ async def stored_response(chat_server: ChatServer) -> tuple[str, Any]:
 
 
 def answered_runs(response: bytes) -> list[bytes]:
-    """The id of its message, which is that of its run."""
+    """Return the id of the message, which is also the id of its run."""
     return re.findall(rb'"messageId":"([^"]+)"', response)
 
 
@@ -383,7 +383,7 @@ def ended(size: int) -> EventBuffer:
 
 
 class SlowClient:
-    """Reads the head of a response, and then one piece for each call."""
+    """Reads the head of a response, and then one piece per call."""
 
     def __init__(self) -> None:
         self.sent: list[Message] = []
@@ -473,7 +473,7 @@ async def test_a_reader_drops_the_response_of_an_ended_run_without_a_collection(
 
 
 class InstrumentedSessions(InMemorySessionService):
-    """Knows which of the sessions that it has returned are in memory."""
+    """Session service that tracks which of its returned sessions are still in memory."""
 
     def __init__(self) -> None:
         super().__init__()

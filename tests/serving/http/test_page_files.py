@@ -34,7 +34,7 @@ def page(tmp_path: Path) -> Starlette:
 
 
 async def fetch(page: Starlette, path: str, **headers: str) -> tuple[httpx.Response, bytes]:
-    """The response, and its bytes as they are sent."""
+    """Return the response, and its bytes before decompression."""
     named = {"accept-encoding": "identity"} | {name.replace("_", "-"): value for name, value in headers.items()}
     async with client(page) as http, http.stream("GET", path, headers=named) as response:
         return response, b"".join([part async for part in response.aiter_raw()])

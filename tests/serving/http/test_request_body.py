@@ -1,4 +1,4 @@
-"""The memory of all request bodies together: its limit, the refusals, and its release."""
+"""The memory limit of all request bodies: refusals, and the release of memory."""
 
 import asyncio
 import json
@@ -19,7 +19,10 @@ BOUND = 1024 * KIB
 
 
 def post(*pieces: bytes, then: Callable[[], Awaitable[Any]] | None = None, **headers: str) -> Request:
-    """A request whose body comes in these pieces; after them the client leaves, or ``then`` is awaited first."""
+    """Return a request whose body arrives in these pieces, after which the client disconnects.
+
+    ``then``: awaited before the disconnect.
+    """
     messages: list[Any] = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
     if then is None:
         messages.append({"type": "http.request", "body": b"", "more_body": False})
@@ -48,7 +51,7 @@ def body_of(size: int) -> bytes:
 
 
 async def read(bodies: RequestBodies, request: Request, user: str = "ann") -> int:
-    """The bytes that are in flight while the request is planned."""
+    """Return the number of bytes in flight while the request is planned."""
     async with bodies.read_chat_request(request, user) as chat_request:
         assert chat_request.id == "c1"
         return bodies.bytes_in_flight

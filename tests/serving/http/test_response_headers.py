@@ -38,7 +38,7 @@ def agent() -> LlmAgent:
 
 
 def policy(headers: Mapping[str, str]) -> dict[str, str]:
-    """The directives of the content security policy."""
+    """Return the directives of the content security policy."""
     directives = headers["content-security-policy"].split(";")
     return {name: value for name, _, value in (directive.strip().partition(" ") for directive in directives)}
 

@@ -1,4 +1,4 @@
-"""Requests that h11 would spend much time on: refused after little work, while ordinary ones pass."""
+"""Requests that would cost h11 much time: they are refused after little work, and ordinary requests pass."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ def chunk(data: bytes) -> bytes:
 
 
 def sent(pieces: Iterable[bytes]) -> list[h11.Event]:
-    """The server's events for these pieces, each of which arrives by itself. Raises the exceptions of
-    ``next_event``.
+    """Return the server's events for these pieces, each of which arrives separately.
+
+    Raises the exceptions of ``next_event``.
     """
     connection, events = StrictConnection(), list[h11.Event]()
     for piece in pieces:
@@ -39,7 +40,7 @@ def cut(request: bytes, size: int) -> list[bytes]:
 
 
 def bodies(events: Iterable[h11.Event]) -> list[bytes]:
-    """The bodies of the requests."""
+    """Return the bodies of the requests."""
     whole, body = [], b""
     for event in events:
         body += event.data if isinstance(event, h11.Data) else b""

@@ -1,4 +1,4 @@
-"""Effects that a page of another site may have: ``fetch`` with ``no-cors`` posts without asking a server first."""
+"""Requests of pages on other sites: ``fetch`` with ``no-cors`` posts without a preflight."""
 
 import json
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ WITHOUT_SITE: Final = [
     {"origin": "null", "host": ""},
     {"origin": ""},
 ]
-"""Foreign pages in browsers that send no ``Sec-Fetch-Site``; the server's own name is ``app``."""
+"""Headers of foreign pages in browsers that send no ``Sec-Fetch-Site``. The server's own name is ``app``."""
 REFUSAL: Final = (
     "A page of another site may not do this unless the server names its origin: allow_origins, or --cors-origin."
 )
@@ -86,13 +86,13 @@ def app_of(kind: str, origins: list[str]) -> ASGIApp:
 
 
 async def begun(app: ASGIApp) -> None:
-    """There is a chat ``c1``."""
+    """Create the chat ``c1``."""
     async with client(app) as http:
         assert (await http.post("/api/chat", json=chat(said("hi")))).status_code == 200
 
 
 async def changed(app: ASGIApp, headers: Mapping[str, str]) -> list[tuple[int, str]]:
-    """The response to each request that changes something."""
+    """Return the response to each kind of request that changes data."""
     async with client(app) as http:
         done = [await http.request(method, path, json=body, headers=headers) for method, path, body in CHANGES]
     return [

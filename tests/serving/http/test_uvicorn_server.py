@@ -27,7 +27,10 @@ SERVER = "stream_protocol.server._uvicorn_server"
 
 @pytest.fixture(autouse=True)
 def streams_of_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """sse-starlette, which ADK's servers of A2A use, takes the end of any server of the process for that of all."""
+    """Reset the state of sse-starlette, which ADK's A2A servers use.
+
+    sse-starlette ends its streams at the shutdown of any server in the process.
+    """
     monkeypatch.setattr("sse_starlette.sse.AppStatus.should_exit", False)
 
 
@@ -188,7 +191,7 @@ async def _nothing() -> None:
 
 
 class _Busy:
-    """A service that writes streams until a test ends them, and may hang when it is closed."""
+    """A service that writes streams until a test ends them. Its ``aclose`` may hang."""
 
     def __init__(self, happened: list[str], *, hangs: bool = False) -> None:
         self.ended, self.drained = asyncio.Event(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""Workers of a fleet in this process: each with a service, an app and a run log of its own, over one Redis."""
+"""Workers in this process, each with a service, an app and a run log, over one Redis."""
 
 import asyncio
 from collections import Counter
@@ -18,10 +18,10 @@ from tests.serving.instrumented import InstrumentedService
 from tests.serving.support import Exchange
 
 LEASE = 1.5
-"""Seconds. Short, because a test waits for it; long enough for a machine that is busy."""
+"""Seconds. Short, because a test waits for it, and long enough for a busy machine."""
 
 ROOMY = 3 * LEASE
-"""For trouble that a run survives: it is over before two thirds of this on a machine that is busy, too."""
+"""A lease in seconds for outages that a run survives: they last less than two thirds of it, even on a busy machine."""
 
 
 class Wire(Redis):
@@ -30,22 +30,22 @@ class Wire(Redis):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.answered = Counter[Any]()
-        """The number of answers to each command, and to each script, by its SHA-1 hash."""
+        """Command, or SHA-1 hash of a script -> the number of replies."""
         self.waiting = Counter[Any]()
-        """The number of commands that wait for their answers, including delayed ones."""
+        """The number of commands that wait for a reply, including delayed ones."""
         self.last: dict[Any, tuple[Any, ...]] = {}
-        """The words of the last of each."""
+        """Command, or SHA-1 hash of a script -> the arguments of its last call."""
         self._cut = False
         self._goes_on = asyncio.Event()
         self._goes_on.set()
 
     def hold(self) -> asyncio.Event:
-        """Redis hears nothing more of the worker until this is set, and everything then."""
+        """Delays all commands of the worker until the returned event is set."""
         self._goes_on = asyncio.Event()
         return self._goes_on
 
     def cut(self) -> None:
-        """For Redis, and so for all others, the worker is dead."""
+        """Cuts the connection: for Redis and the other workers, this worker is dead."""
         self._cut = True
 
     async def execute_command(self, *words: Any, **options: Any) -> Any:
@@ -65,7 +65,7 @@ class Wire(Redis):
 
 @asynccontextmanager
 async def wires(url: str, count: int = 2) -> AsyncIterator[list[Wire]]:
-    """Those of so many workers."""
+    """Yield connections for this number of workers."""
     those: list[Any] = [Wire.from_url(url, protocol=2) for _ in range(count)]
     try:
         yield those
@@ -108,6 +108,6 @@ async def fleet(*workers: Worker) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def resumed(app: ASGIApp, chat_id: str = "c1") -> AsyncIterator[Exchange]:
-    """``GET /api/chat/{id}/stream``, read event by event."""
+    """Yield the events of ``GET /api/chat/{id}/stream``."""
     async with Exchange(app, f"/api/chat/{chat_id}/stream", {}, method="GET").begin(b"") as exchange:
         yield exchange

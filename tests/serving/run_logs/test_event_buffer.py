@@ -238,7 +238,7 @@ async def test_above_its_bound_a_log_joins_deltas_and_loses_nothing() -> None:
 
 
 async def rest_of(reader: AsyncGenerator[bytes], events: int) -> bytes:
-    """So many more events."""
+    """Return the next ``count`` events."""
     taken = b""
     while taken.count(b"\n\n") < events:
         taken += await anext(reader)

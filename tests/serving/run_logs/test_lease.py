@@ -1,4 +1,4 @@
-"""The traces of a released lease in its worker, and its behaviour while its store is unreachable."""
+"""A lease after its release, which must keep nothing in memory, and a lease while its store is unreachable."""
 
 import asyncio
 import gc
@@ -32,7 +32,7 @@ class Run:
 
 
 class Store:
-    """Its answer to a renewal has arrived when the renewal is cancelled."""
+    """A store whose reply to a renewal arrives when the renewal is cancelled."""
 
     def __init__(self) -> None:
         self.renewing = asyncio.Event()
@@ -52,7 +52,7 @@ class Store:
         return 0
 
     async def free(self, _run: RunIdentity) -> None:
-        """Done."""
+        """Frees the chat."""
 
 
 async def test_a_renewal_that_arrives_while_the_lease_is_given_back_keeps_no_run() -> None:

@@ -15,7 +15,7 @@ from stream_protocol.serving.run_logs.postgres import _batches, _connections
 from stream_protocol.serving.run_logs.postgres._batches import Batches
 from stream_protocol.serving.run_logs.postgres._connections import STATEMENTS_AT_ONCE
 from stream_protocol.serving.run_logs.postgres._postgres_store import PostgresStore
-from stream_protocol.testing.run_log_conformance import (
+from stream_protocol.testing._fake_runs import (
     CHAT,
     END,
     HANG,
@@ -25,17 +25,17 @@ from stream_protocol.testing.run_log_conformance import (
     begin,
     eventually,
     freed,
+    joined_text,
     reader,
     rest,
     running,
-    said,
     until,
 )
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
 from tests.postgres import Postgres
 
 LEASE = 1.5
-"""Seconds. Short, because a test waits for it; long enough for a machine that is busy."""
+"""Seconds. Short, because a test waits for it, and long enough for a busy machine."""
 
 ROOMY = 6.0
 
@@ -67,7 +67,7 @@ async def logs(url: str, count: int = 2, **options: Any) -> AsyncIterator[list[P
 
 
 def store(log: PostgresRunLog) -> PostgresStore:
-    """The calls that an outdated worker may still make."""
+    """Return the store of an outdated worker, for the calls that it may still make."""
     found = log._store  # noqa: SLF001 - no run does that by itself
     assert isinstance(found, PostgresStore)
     return found
@@ -86,7 +86,7 @@ async def connections(admin: Any) -> int:
 
 
 async def end(admin: Any, condition: str = "true") -> None:
-    """Ends these connections, as a server that shuts down does."""
+    """Terminate these connections, as a server that shuts down does."""
     await admin.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         f" WHERE application_name = 'adk-ui-stream' AND datname = current_database() AND {condition}"
@@ -245,7 +245,7 @@ async def test_connections_that_are_ended_are_made_again_and_nothing_is_missed(u
                 await end(admin)
                 owner.say(word)
                 seen += await until(elsewhere, word.encode())
-            assert said(seen) == "one two three"
+            assert joined_text(seen) == "one two three"
             assert lease.held
         assert await two.stop(CHAT)
         async with asyncio.timeout(HANG):
@@ -320,7 +320,7 @@ async def test_a_log_that_a_crash_has_emptied_is_written_again(url: str, admin: 
             seen += await until(elsewhere, b"two ")
             owner.finish()
             seen += await rest(elsewhere)
-        assert said(seen) == "one two "
+        assert joined_text(seen) == "one two "
         lease.release()
 
 
@@ -338,7 +338,7 @@ async def test_a_large_log_that_a_crash_has_emptied_is_written_again(url: str, a
             assert elsewhere.cut_off.is_set()  # the events that come next are joined with those that it has
         again = asyncio.create_task(rest(await reader(two)))
         owner.finish()
-        assert said(await again) == "".join(words)
+        assert joined_text(await again) == "".join(words)
         lease.release()
 
 

@@ -1,4 +1,4 @@
-"""A cluster of three nodes, each with a part of the chats."""
+"""A Redis cluster of three nodes. Each node has some of the chats."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from redis.asyncio.cluster import RedisCluster
 
 from stream_protocol.serving import RedisRunLog
 from stream_protocol.serving.run_logs import RunLogError
-from stream_protocol.testing.run_log_conformance import HANG, begin, eventually, freed, reader, rest, said, until
+from stream_protocol.testing._fake_runs import HANG, begin, eventually, freed, joined_text, reader, rest, until
 from tests.ports import free_port
 from tests.redis_server import RedisServer, redis_server
 from tests.serving.run_logs.redis_workers import LEASE
@@ -45,13 +45,13 @@ class Cluster:
         await eventually(formed)
 
     async def holder(self, keys: str) -> tuple[RedisServer, bytes]:
-        """The node that has the one key that looks like that, and the key."""
+        """Returns the only key that matches the pattern, and its node."""
         found = [(node, key) for node in self.nodes for key in await command(node, "KEYS", keys)]
         assert len(found) == 1
         return found[0]
 
     async def move(self, slot: int, here: RedisServer, there: RedisServer) -> None:
-        """Gives a slot with its keys to another node."""
+        """Moves a slot with its keys to a different node."""
         ids = {node.port: (await command(node, "CLUSTER", "MYID")).decode() for node in (here, there)}
         await command(there, "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[here.port])
         await command(here, "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[there.port])
@@ -107,7 +107,7 @@ async def test_chats_on_every_node_are_read_and_stopped_from_everywhere(cluster:
             async with asyncio.timeout(HANG):  # it is told: it would ask much later
                 await owner.stopped.wait()
             owner.finish()
-            assert said(seen + await rest(early)) == "word"
+            assert joined_text(seen + await rest(early)) == "word"
             lease.release()
             await freed(elsewhere, chat=chat)
         assert len(holders) == 3
@@ -139,7 +139,7 @@ async def test_a_chat_that_moves_to_another_node_harms_no_run(cluster: Cluster) 
         assert await cluster.holder(LEASES) == (other, key)
         owner.finish()
         late = await reader(elsewhere)
-        assert said(seen + await rest(early)) == said(await rest(late)) == "before behind "
+        assert joined_text(seen + await rest(early)) == joined_text(await rest(late)) == "before behind "
         assert lease.held
         lease.release()
         await freed(elsewhere)
@@ -152,7 +152,7 @@ async def test_a_cluster_client_of_the_app_is_used_and_left_open(cluster: Cluste
         log = RedisRunLog(client)
         owner, lease = await begin(log)
         owner.finish()
-        assert said(await rest(await reader(log))) == ""
+        assert joined_text(await rest(await reader(log))) == ""
         lease.release()
         await log.aclose()
         assert await client.ping()

@@ -68,7 +68,7 @@ async def test_with_a_prefix_each_the_same_chat_runs_in_both(shared_redis: Redis
 
 
 class SlowSessions(InMemorySessionService):
-    """Takes as long as a test wants to create one."""
+    """Creates a session only after ``gate`` is set."""
 
     def __init__(self) -> None:
         super().__init__()

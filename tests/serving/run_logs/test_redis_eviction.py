@@ -8,7 +8,7 @@ import pytest
 
 from stream_protocol.serving import RedisRunLog
 from stream_protocol.serving.run_logs._load_run_log import load_run_log
-from stream_protocol.testing.run_log_conformance import begin, eventually
+from stream_protocol.testing._fake_runs import begin, eventually
 from tests.redis_server import redis_server
 
 

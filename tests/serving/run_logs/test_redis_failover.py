@@ -1,4 +1,4 @@
-"""A primary with a replica behind one address, and its runs when the replica takes over."""
+"""Runs during a fail-over from a primary to its replica, behind one address."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,16 +9,16 @@ from redis.asyncio import Redis
 
 from stream_protocol.serving import RedisRunLog
 from stream_protocol.serving.run_logs import RunLogError
-from stream_protocol.testing.run_log_conformance import (
+from stream_protocol.testing._fake_runs import (
     CHAT,
     HANG,
     TEXT,
     begin,
     eventually,
     freed,
+    joined_text,
     reader,
     rest,
-    said,
     until,
 )
 from tests.redis_server import RedisServer, redis_server
@@ -26,14 +26,14 @@ from tests.redis_server import RedisServer, redis_server
 pytestmark = pytest.mark.fleet  # half of their time they wait for leases to end
 
 LEASE = 9.0
-"""Seconds. Two thirds of it are more than a fail-over takes here, on a machine that is busy."""
+"""Seconds. Two thirds of it are longer than a fail-over in these tests, even on a busy machine."""
 
 READERS_FIRST = 0.4
-"""Seconds for which only they have found the new primary."""
+"""Seconds for which only readers can reach the new primary."""
 
 
 class Address:
-    """The address of the present primary. Its connections break when the primary changes."""
+    """The address of the current primary. Its connections break when the primary changes."""
 
     def __init__(self, primary: RedisServer) -> None:
         self._primary: RedisServer | None = primary
@@ -46,7 +46,7 @@ class Address:
         self.url = f"redis://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/0"
 
     async def lead_to(self, primary: RedisServer | None) -> None:
-        """``None``: nowhere."""
+        """Sets the server behind the address; ``None``: no server."""
         self._primary = primary
         connections = list(self._connections)
         for connection in connections:
@@ -93,7 +93,7 @@ async def _copied(reads: asyncio.StreamReader, writes: asyncio.StreamWriter) -> 
 
 
 class Pair:
-    """A worker that runs agents and one that reads, each with its way to the two servers."""
+    """Two workers with separate connections to the two servers: one runs agents, and one reads."""
 
     def __init__(self, primary: RedisServer, replica: RedisServer) -> None:
         self._primary = primary
@@ -126,16 +126,16 @@ class Pair:
             assert await client.wait(1, 10_000) == 1
 
     async def detach(self) -> None:
-        """Cuts the replica off from the primary, which continues."""
+        """Disconnects the replica from the primary, which continues."""
         await self.replicated()
         await self._promote()
 
     async def lose_writer(self) -> None:
-        """The worker that runs agents finds no server, until the next one has taken over."""
+        """Disconnects the worker that runs agents, until the next primary has taken over."""
         await self._addresses[0].lead_to(None)
 
     async def fail_over(self) -> None:
-        """The primary dies, and the replica takes its place with its data. Readers find it first."""
+        """Kills the primary, and promotes the replica. Readers reach it first."""
         self._primary.kill()
         await self._promote()
         writing, reading = self._addresses
@@ -181,7 +181,7 @@ async def test_a_run_goes_on_when_a_replica_takes_over_whatever_that_had_not_hea
     owner.say("end")
     owner.finish()
     late = await reader(pair.elsewhere)
-    assert said(seen + await rest(early)) == said(await rest(late)) == f"before {unheard}behind end"
+    assert joined_text(seen + await rest(early)) == joined_text(await rest(late)) == f"before {unheard}behind end"
     assert lease.held
     assert not owner.lost.is_set()
     lease.release()
@@ -193,7 +193,7 @@ async def test_a_run_that_a_replica_never_heard_of_has_the_chat_all_the_same(pai
     """The replica knows of the run before: that it was, and perhaps not even that it is over."""
     first, its_lease = await begin(pair.here)
     first.finish()
-    assert said(await rest(await reader(pair.elsewhere))) == ""
+    assert joined_text(await rest(await reader(pair.elsewhere))) == ""
     if not released:
         assert await pair.elsewhere.stop(CHAT)
         await pair.detach()
@@ -211,7 +211,7 @@ async def test_a_run_that_a_replica_never_heard_of_has_the_chat_all_the_same(pai
     assert not owner.lost.is_set()
     assert not owner.stopped.is_set()
     owner.finish()
-    assert said(seen + await rest(early)) == "word"
+    assert joined_text(seen + await rest(early)) == "word"
     lease.release()
     await freed(pair.elsewhere)
 

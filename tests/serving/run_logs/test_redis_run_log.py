@@ -15,9 +15,9 @@ from stream_protocol.serving import LogBounds, RedisRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _log_writer
 from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._run_store import RENEWALS
-from stream_protocol.serving.run_logs.redis._redis_store import COMMANDS_AT_ONCE
+from stream_protocol.serving.run_logs.redis._commands import COMMANDS_AT_ONCE
 from stream_protocol.serving.run_logs.redis._scripts import APPEND, RENEW, STOP
-from stream_protocol.testing.run_log_conformance import (
+from stream_protocol.testing._fake_runs import (
     CHAT,
     END,
     HANG,
@@ -28,10 +28,10 @@ from stream_protocol.testing.run_log_conformance import (
     delta,
     eventually,
     freed,
+    joined_text,
     reader,
     rest,
     running,
-    said,
     until,
 )
 from stream_protocol.wire import SSE_DONE, StreamProtocolError
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.fleet  # half of their time they wait for leases to end
 Logs = tuple[RedisRunLog, RedisRunLog]
 
 SHORT = 0.3
-"""A lease in seconds, for which a test can block the loop."""
+"""A lease in seconds that is short enough for a test to block the event loop."""
 
 BROKEN_OFF = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"error","errorText":"An error occurred."}\n\n'
 
@@ -63,7 +63,7 @@ async def roomy_logs(redis: RedisServer) -> AsyncIterator[Logs]:
 
 @pytest.fixture
 async def ends(redis: RedisServer) -> AsyncIterator[list[Wire]]:
-    """The ways of two workers to Redis, of ``wired``."""
+    """Return the connections of the two workers of ``wired`` to Redis."""
     async with wires(redis.url) as both:
         yield both
 
@@ -85,7 +85,7 @@ async def two_workers(
 
 
 async def key(redis: RedisServer, pattern: str) -> bytes:
-    """The one key that looks like that."""
+    """Return the only key that matches the pattern."""
     found: list[bytes] = await command(redis, "KEYS", pattern)
     assert len(found) == 1
     return found[0]
@@ -97,7 +97,7 @@ async def happens(event: asyncio.Event) -> None:
 
 
 def die(end: Wire, lease: Lease) -> None:
-    """Leaves a run as a killed worker does: without its end."""
+    """Abandon a run as a killed worker does, without an end."""
     end.cut()
     lease.release()
 
@@ -107,7 +107,7 @@ async def several_leases() -> None:
 
 
 async def claimable(log: RedisRunLog) -> None:
-    """Waits until the chat can be had, and gives it back."""
+    """Wait until the chat can be claimed, and release it."""
 
     async def claimed() -> bool:
         try:
@@ -121,7 +121,10 @@ async def claimable(log: RedisRunLog) -> None:
 
 
 async def refused_by_a_closed_run(lease: Lease, worker: RedisRunLog) -> None:
-    """A claim is refused as long as the run of ``lease`` is being stored, and the chat is free after that."""
+    """Check that a claim is refused while the run of ``lease`` is being stored.
+
+    Afterwards the chat is free.
+    """
     with pytest.raises(ChatTakenError) as taken:
         await begin(worker, request="another")
     assert taken.value.run.phase == "closed"
@@ -247,7 +250,7 @@ async def test_a_worker_that_came_back_too_late_writes_nothing_more(redis: Redis
     written = await command(redis, "XRANGE", await key(redis, f"*:log:{info.run_id}"), "-", "+")
     assert "late" not in repr(written)
     new.say("new")
-    assert said(await until(await reader(logs[1]), b"new")) == "new"
+    assert joined_text(await until(await reader(logs[1]), b"new")) == "new"
     new.finish()
     new_lease.release()
 
@@ -322,8 +325,8 @@ async def test_a_redis_that_forgets_everything_is_told_again(redis: RedisServer,
     owner.say("end")
     owner.finish()
     late = await reader(roomy_logs[1])
-    assert said(seen + await rest(early)) == "before behind end"
-    assert said(await rest(late)) == "before behind end"
+    assert joined_text(seen + await rest(early)) == "before behind end"
+    assert joined_text(await rest(late)) == "before behind end"
     assert lease.held
     lease.release()
     await freed(roomy_logs[1])
@@ -369,7 +372,7 @@ async def test_a_redis_that_was_killed_and_is_back_soon_harms_no_run(redis: Redi
     redis.start()
     seen += await until(early, b"meanwhile")
     owner.finish()
-    assert said(seen + await rest(early)) == "before meanwhile "
+    assert joined_text(seen + await rest(early)) == "before meanwhile "
     assert lease.held
     assert not owner.lost.is_set()
     lease.release()
@@ -405,7 +408,7 @@ async def test_a_redis_that_hangs_for_a_moment_harms_no_run(redis: RedisServer, 
     redis.thaw()
     seen += await until(early, b"meanwhile")
     owner.finish()
-    assert said(seen + await rest(early)) == "meanwhile"
+    assert joined_text(seen + await rest(early)) == "meanwhile"
     assert lease.held
     lease.release()
 
@@ -440,7 +443,7 @@ async def test_a_full_redis_lets_the_run_go_on_for_its_own_reader(redis: RedisSe
     assert await logs[1].stop(CHAT)
     await happens(owner.stopped)
     owner.finish()
-    assert said(await rest(await reader(logs[0]))) == "word"
+    assert joined_text(await rest(await reader(logs[0]))) == "word"
     lease.release()
     assert seen + await rest(elsewhere) == START + TEXT + BROKEN_OFF + SSE_DONE
     await freed(logs[1])
@@ -455,7 +458,7 @@ async def test_what_a_full_redis_missed_is_there_once_it_has_room(redis: RedisSe
     await asyncio.sleep(LEASE)
     await command(redis, "CONFIG", "SET", "maxmemory", 0)
     owner.finish()
-    assert said(seen + await rest(elsewhere)) == "word"
+    assert joined_text(seen + await rest(elsewhere)) == "word"
     lease.release()
 
 
@@ -465,7 +468,7 @@ async def test_the_readers_of_a_worker_that_died_are_told_and_the_chat_is_free(e
     elsewhere = await reader(wired[1])
     seen = await until(elsewhere, b"word")
     die(ends[0], lost)
-    assert said(seen) == "word"
+    assert joined_text(seen) == "word"
     assert (await rest(elsewhere)) == BROKEN_OFF + SSE_DONE
     await claimable(wired[1])
 
@@ -577,7 +580,7 @@ async def test_a_run_is_followed_once_however_many_read_it(ends: list[Wire], wir
     assert ends[1].answered["HMGET"] == sent + 1
     owner.say("word")
     owner.finish()
-    assert {said(await rest(each)) for each in readers} == {"word"}
+    assert {joined_text(await rest(each)) for each in readers} == {"word"}
     lease.release()
 
 
@@ -593,7 +596,7 @@ async def test_a_slow_reader_elsewhere_is_cut_and_holds_up_nobody(redis: RedisSe
             seen += await until(quick, f'"{number}.'.encode())
         assert slow.cut_off.is_set()
         assert not quick.cut_off.is_set()
-        assert said(await until(await reader(second), b"9....")).startswith("0....")
+        assert joined_text(await until(await reader(second), b"9....")).startswith("0....")
         owner.finish()
         assert (seen + await rest(quick)).endswith(END + SSE_DONE)
         lease.release()
@@ -667,7 +670,7 @@ async def test_a_client_of_the_app_is_used_and_left_open(redis: RedisServer) -> 
         await until(elsewhere, TEXT)
         owner.say("word")
         owner.finish()
-        assert said(await rest(elsewhere)) == "word"
+        assert joined_text(await rest(elsewhere)) == "word"
         lease.release()
         await first.aclose()
         await second.aclose()
@@ -771,7 +774,7 @@ async def test_what_nobody_reads_elsewhere_is_copied_in_few_pieces_and_what_some
 
         await eventually(known)
         owner.log.append(delta("i"))
-        assert said(seen + await until(elsewhere, delta("i"))) == "abcdefghi"
+        assert joined_text(seen + await until(elsewhere, delta("i"))) == "abcdefghi"
     owner.log.close()
     lease.release()
     await freed(wired[1])

@@ -1,4 +1,4 @@
-"""Two workers, one Redis, one session service, no sticky sessions: any of them serves any request of a chat."""
+"""Two workers with one Redis and one session service, without sticky sessions: each serves any request of a chat."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from google.genai import types as genai
 
 from stream_protocol.serving import ServiceLimits
 from stream_protocol.testing import Call, Wait
-from stream_protocol.testing.run_log_conformance import eventually
+from stream_protocol.testing._fake_runs import eventually
 from stream_protocol.wire import AiSdkVersion, parse_chat_request
 from stream_protocol.wire.client import MessageReducer
 from tests.redis_server import RedisServer
@@ -38,7 +38,7 @@ from tests.serving.support import (
 
 
 class Pen:
-    """A tool of which is counted how often it ran; it takes as long as a test wants."""
+    """A tool that counts its calls. It takes as long as a test wants."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -55,11 +55,11 @@ class Pen:
 
 
 def where(question: str) -> None:
-    """Only the page knows."""
+    """A client tool."""
 
 
 def half_an_argument(go_on: asyncio.Event) -> list[Any]:
-    """A call whose argument stops in the middle."""
+    """A tool call whose streamed argument stops in the middle."""
 
     def fragment(text: str) -> genai.Part:
         arg = genai.PartialArg(json_path="$.text", string_value=text, will_continue=bool(text))
@@ -71,7 +71,7 @@ def half_an_argument(go_on: asyncio.Event) -> list[Any]:
 
 
 async def drained(exchange: Exchange) -> list[dict[str, Any]]:
-    """The rest of a response, which must end with ``[DONE]``."""
+    """Return the rest of a response, which must end with ``[DONE]``."""
     read = []
     while (event := await exchange.event()) != "data: [DONE]":
         assert event, "the response broke off"
@@ -196,7 +196,7 @@ async def test_messages_at_two_workers_at_once_are_all_stored_and_the_last_are_a
 
 @asynccontextmanager
 async def writing(worker: Worker, pen: Pen, chat_id: str) -> AsyncIterator[tuple[Exchange, dict[str, Any]]]:
-    """A run that writes while it has asked the page something, and the page's answer to that."""
+    """A run that still writes while the page must execute a client tool, and the page's output for the tool."""
     async with begin(worker.app, chat(said("hi"), chat_id=chat_id)) as run:
         await run.status()
         start = await run.until("start")

@@ -1,4 +1,4 @@
-"""The conformance suite, over the run logs that we have."""
+"""The conformance suite, run with each of our run logs."""
 
 from collections.abc import AsyncIterator
 

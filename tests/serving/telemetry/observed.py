@@ -1,6 +1,6 @@
-"""Chats of all kinds in a process with telemetry, and the operator's view of these chats.
+"""Runs chats of all kinds in a process with telemetry, and returns the recorded spans, metrics and log records.
 
-OpenTelemetry's providers are set once for a whole process: other tests are those of a process where none is.
+OpenTelemetry's providers can be set only once per process, so the chats run in a separate process.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from tests.serving.keeping_engine import KeepingEngine, StoredRuns
 from tests.serving.support import JSON_TYPE, Exchange, begin, chat, client, post, said, stream
 
 SECRET: Final = "xylophone"
-"""A word that is in all messages, calls, answers and errors."""
+"""A word that is in all messages, calls, responses and errors."""
 
 CALLER_TRACE: Final = "0af7651916cd43dd8448eb211c80319c"
 CALLER_SPAN: Final = "b7ad6b7169203331"
@@ -52,32 +52,35 @@ class Observed:
 
     spans: list[dict[str, Any]]
     metrics: str
-    """As Prometheus reads it."""
+    """The metrics in Prometheus's text format."""
     log: list[str]
 
     def span(self, name: str, **attributes: object) -> dict[str, Any]:
-        """The only span of this name that has these attributes; their names have ``_`` for ``.``."""
+        """Returns the only span with this name and these attributes.
+
+        In the attributes' names, ``_`` stands for ``.``.
+        """
         (found,) = [span for span in self.spans if span["name"] == name and attributes.items() <= span.items()]
         return found
 
     def records(self, **fields: object) -> list[dict[str, Any]]:
-        """The log's lines that have these fields."""
+        """Returns the log records with these fields."""
         return [line for line in map(json.loads, self.log) if fields.items() <= line.items()]
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """All samples of all metrics."""
+        """Returns all samples of all metrics."""
         return [sample for family in text_string_to_metric_families(self.metrics) for sample in family.samples]
 
     def number(self, name: str, **labels: str) -> float:
-        """The sum of the samples of this name that have these labels."""
+        """Returns the sum of the samples with this name and these labels."""
         return sum(
             sample.value for sample in self.samples if sample.name == name and labels.items() <= sample.labels.items()
         )
 
 
 def observe() -> Observed:
-    """Runs the chats in a process of their own."""
+    """Run the chats in a separate process."""
     results, sender = FORKS.Pipe(duplex=False)
     process = FORKS.Process(target=_observe, args=(sender,), daemon=True)
     process.start()
@@ -129,7 +132,7 @@ def _as_data(span: ReadableSpan) -> dict[str, Any]:
 
 
 def weather(city: str) -> str:
-    """Rain, and some lines in the app's own log."""
+    """Returns a weather report, and logs some lines in the app's own log."""
     own = logging.getLogger("my_app")
     own.warning("somebody asks for %s (%d%%)", city, len(city))
     own.warning(f"somebody asks for {city}")

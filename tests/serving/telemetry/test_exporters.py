@@ -1,4 +1,4 @@
-"""The destination of a server's telemetry, and its errors."""
+"""The destinations of a server's telemetry, and errors in their configuration."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Spans, numbers and log lines of chats of all kinds: see ``observed``."""
+"""Spans, metrics and log lines of chats of all kinds: see ``observed``."""
 
 import json
 import re
@@ -210,14 +210,14 @@ OURS = ("adk_ui_stream_", "http_server_")
 
 
 def panels() -> Iterator[dict[str, Any]]:
-    """The panels of the dashboard that show something."""
+    """Return the panels of the dashboard that show metrics."""
     for panel in json.loads(DASHBOARD.read_text())["panels"]:
         if panel["type"] != "row":
             yield panel
 
 
 def names_in(expression: str) -> set[str]:
-    """The metrics that a query in PromQL reads: all names before a selector."""
+    """Return the metrics that a PromQL query reads: all names before a selector."""
     return set(re.findall(r"([a-z_:]+)\{", re.sub(r'"[^"]*"', '""', expression)))
 
 
@@ -259,7 +259,7 @@ def test_no_panel_hides_another() -> None:
 
 
 def documented() -> dict[str, str]:
-    """Name for OpenTelemetry -> name for Prometheus, as the table of the docs has them."""
+    """Return the metrics in the table of the docs: name in OpenTelemetry -> name in Prometheus."""
     return dict(re.findall(r"^\| `([a-z_.]+)` \| `([a-z_]+)` \|", TABLE.read_text(), re.MULTILINE))
 
 

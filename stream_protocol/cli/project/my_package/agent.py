@@ -40,13 +40,13 @@ def clear_list(tool_context: ToolContext) -> dict[str, list[str]]:
 
 
 def _keep(items: list[str], tool_context: ToolContext) -> dict[str, list[str]]:
-    """Stores the list in the session, and shows it on the page."""
+    """Store the list in the session, and show it on the page."""
     tool_context.state["items"] = items
     emit_data(tool_context, shopping_list, {"items": items}, id="list")
     return {"items": items}
 
 
-# It runs in the browser, which returns the location: `addToolOutput` of `useChat`.
+# This tool runs in the browser. The page returns its output with `addToolOutput` of `useChat`.
 get_time_zone = client_tool(
     "get_time_zone",
     "Tells the user's time zone.",
@@ -55,7 +55,7 @@ get_time_zone = client_tool(
 
 
 def shopping_agent(model: str | BaseLlm) -> LlmAgent:
-    """The agent, with a model's name or a test's model. The user is asked before the list is cleared."""
+    """Return the agent for a model's name or a test's model. The user must approve before the list is cleared."""
     clear = FunctionTool(clear_list, require_confirmation=True)
     return LlmAgent(
         name="shopper", model=model, instruction=INSTRUCTION, tools=[add_item, show_list, clear, get_time_zone]

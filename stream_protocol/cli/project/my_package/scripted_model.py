@@ -1,4 +1,4 @@
-"""The model without a key, and in tests: a script that knows four sentences."""
+"""Model for tests, and for starts without a key: a script with four replies."""
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai.types import Part
@@ -12,13 +12,13 @@ HELP = (
 
 
 def scripted_model(*, delay: float = 0.0) -> ScriptedLlm:
-    """The model. `delay`: seconds before each word."""
+    """Return the model. `delay`: seconds before each word."""
     return ScriptedLlm(model="a script", respond=_respond, delay=delay)
 
 
 def _respond(request: LlmRequest) -> Turn:
     parts = (request.contents[-1].parts if request.contents else None) or []
-    return _after_tool(parts) or _answer_to(" ".join(part.text or "" for part in parts))
+    return _after_tool(parts) or _reply_to(" ".join(part.text or "" for part in parts))
 
 
 def _after_tool(parts: list[Part]) -> Turn | None:
@@ -34,7 +34,7 @@ def _after_tool(parts: list[Part]) -> Turn | None:
     return None
 
 
-def _answer_to(text: str) -> Turn:
+def _reply_to(text: str) -> Turn:
     lower = text.lower()
     if "clear" in lower:
         return Call("clear_list")

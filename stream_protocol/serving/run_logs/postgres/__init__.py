@@ -1,10 +1,10 @@
-"""The run log of many workers, in PostgreSQL. Needs the extra ``postgres``.
+"""The run log for many workers, in PostgreSQL. Needs the extra ``postgres``.
 
 Where to change what:
 
 - ``_statements``: atomic changes and tables.
 - ``_connections``: connections and ``NOTIFY``.
-- ``_turns``: who waits for a connection.
+- ``_turns``: the queue of statements that wait for a connection.
 - ``_batches``: one statement for many runs.
 """
 

@@ -1,4 +1,4 @@
-"""Does together what is asked at about the same time: one statement for many runs."""
+"""Collects items for a short time, and processes them together: one SQL statement for many runs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MAX_BYTES: Final = 2**22
 
 
 class Batches(Generic[Item, Result]):
-    """Gathers items for ``GATHER_SECONDS``, and while the last batch is under way; then does them all at once.
+    """Collects items for ``GATHER_SECONDS``, and while the last batch is being processed; then processes them together.
 
-    ``do`` returns the results in the order of the items. Each item gets an exception that it raises.
-    ``size``: the bytes of an item.
+    ``do`` returns the results in the order of the items. If it raises, each item of the batch gets the exception.
+    ``size``: returns the bytes of an item.
     """
 
     def __init__(
@@ -38,11 +38,11 @@ class Batches(Generic[Item, Result]):
         self._task: asyncio.Task[None] | None = None
 
     async def add(self, item: Item) -> Result:
-        """Does this, with others. Returns its result."""
+        """Processes this item in the next batch. Returns its result."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         if self._task is None:
-            # Of no chat: what it logs is not about the one that comes first.
+            # An empty context: log records of the task must not name the chat that starts it.
             self._task = asyncio.create_task(self._do_all(), context=Context())
         return await future
 
@@ -67,7 +67,7 @@ class Batches(Generic[Item, Result]):
     async def _do_some(self, taken: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
         try:
             results = await self._do([item for item, _ in taken]) if taken else ()
-        except Exception as error:  # noqa: BLE001 - it belongs to those who wait
+        except Exception as error:  # noqa: BLE001 - `add` raises it
             for _, future in taken:
                 if not future.done():
                     future.set_exception(error)

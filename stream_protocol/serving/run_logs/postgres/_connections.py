@@ -1,7 +1,7 @@
-"""The connections of one worker to PostgreSQL: a few for statements, and one that listens.
+"""The connections of one worker to PostgreSQL: a few for statements, and one that listens for messages.
 
 Connections and their pool are asyncpg's. This module adds the tables, a time limit for each statement, messages between
-workers, and one error, ``RunLogError``, for all that can go wrong.
+workers, and one exception, ``RunLogError``, for all failures.
 """
 
 from __future__ import annotations
@@ -43,50 +43,52 @@ LOST: Final = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # of a connection that was told of its end just now
+    asyncpg.InternalClientError,  # raised while the server is closing the connection
     ConnectionError,
 )
-"""The exceptions that asyncpg raises when a connection has died, perhaps while nobody used it."""
+"""The exceptions that asyncpg raises when a connection has died, perhaps while it was idle."""
 
 FAILURES: Final = (*LOST, asyncpg.PostgresError, OSError)
-"""All that asyncpg raises. (``TimeoutError`` is an ``OSError``.)"""
+"""All exceptions that asyncpg raises. ``TimeoutError`` is an ``OSError``."""
 
 STATEMENTS_AT_ONCE: Final = 4
-"""The connections of a worker, besides the one that listens. A server has 100 by default, for all that use it."""
+"""The connections of a worker, besides the one that listens. By default, a PostgreSQL server allows 100 connections in
+all."""
 
 TURN_SECONDS: Final = 10.0
-"""Seconds that a statement waits for one of these connections while the server answers. A request waits as long for a
-run that is stopping."""
+"""The most seconds that a statement waits for a free connection while the server responds. A request waits as long for
+a run that is stopping."""
 
 FULL_SECONDS: Final = 0.1
-"""Between two attempts while the server refuses another connection."""
+"""Seconds between two attempts to connect while the server refuses another connection."""
 
 IDLE_SECONDS: Final = 5.0
-"""Seconds that a connection may be idle before it is closed. A proxy or a firewall may forget an idle connection
-without closing it: the next statement would wait in vain."""
+"""Seconds after which an idle connection is closed. A proxy or a firewall may drop an idle connection without closing
+it. The next statement would then wait in vain."""
 
 HEARTBEAT_SECONDS: Final = 5.0
-"""Seconds between two checks of the connection that listens: a network that loses everything closes no connection."""
+"""Seconds between two checks of the connection that listens: a broken network does not close a connection."""
 
 MAX_PREFIX_LENGTH: Final = 24
-"""Characters. A channel is the prefix and the id of a worker, and PostgreSQL takes 63 of them."""
+"""The most characters of a prefix. The name of a channel is the prefix and a worker's id, and PostgreSQL allows 63
+characters."""
 
 _PREFIX: Final = re.compile(rf"[a-z_][a-z0-9_]{{0,{MAX_PREFIX_LENGTH - 1}}}")
 
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+asyncpg")
-"""The last is SQLAlchemy's, and so that of ADK's ``DatabaseSessionService``."""
+"""The schemes of a URL. The last is SQLAlchemy's scheme, which ADK's ``DatabaseSessionService`` needs."""
 
 LIKE: Final = "The URL of PostgreSQL must be like postgresql://user:password@host:5432/database"
 
 CHECK: Final = "check"
-"""The message by which a worker finds out whether messages arrive."""
+"""The message by which a worker checks that messages arrive."""
 
 
 class Connections:
-    """Runs statements in the database of ``url``, and receives the messages of ``channel``.
+    """Runs statements in the database of ``url``, and receives the messages of one worker.
 
-    ``on_message`` gets each message; ``on_gap`` is called when some may have got lost. ``patience``: the seconds that a
-    statement may take. Raises ``StreamProtocolError`` for an unusable URL or prefix.
+    ``on_message``: called with each message. ``on_gap``: called when messages may have got lost. ``patience``: the most
+    seconds that a statement may take. Raises ``StreamProtocolError`` for an unusable URL or prefix.
     """
 
     def __init__(
@@ -117,9 +119,9 @@ class Connections:
         self._on_gap = on_gap
         self._turns = Turns(STATEMENTS_AT_ONCE)
         self._answered_at = 0.0
-        """When a statement was answered last (loop time)."""
+        """The loop time of the last reply to a statement."""
         self._is_silent = False
-        """True if the last statement was not answered in time."""
+        """True if the last statement got no reply in time."""
         self._opening = asyncio.Lock()
         self._pool: Pool | None = None
         self._closed = False
@@ -139,9 +141,10 @@ class Connections:
         return f"{self._prefix}_"
 
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:
-        """Runs a statement. Raises ``RunLogError``. One whose connection has died is tried once more.
+        """Runs a statement. Raises ``RunLogError``. If the connection has died, the statement is tried once more.
 
-        ``urgent``: goes before all that wait for a connection. The time of the statement begins when it has one.
+        ``urgent``: the statement goes before all others that wait for a connection. The time limit starts when the
+        statement has a connection.
         """
         text = statements.named(statement, self._prefix)
 
@@ -164,7 +167,7 @@ class Connections:
                 rows = await self._try(run)
         except FAILURES as error:
             if isinstance(error, TimeoutError) and self._answered_at < begun:
-                self._is_silent = True  # no statement was answered meanwhile: nobody need wait to find that out
+                self._is_silent = True  # no statement got a reply meanwhile, so waiting statements fail at once
                 self._turns.refuse_all()
             raise RunLogError(f"{self._where}: {reason_of(error)}") from error
         self._answered_at, self._is_silent = now(), False
@@ -176,7 +179,7 @@ class Connections:
             try:
                 return await _in_pool(pool, run)
             except asyncpg.TooManyConnectionsError:
-                # The server has no more for this worker just now. One that the worker has will be free.
+                # The server allows this worker no further connection now. Wait for one of those it has.
                 if not pool.get_size():
                     raise
                 await asyncio.sleep(FULL_SECONDS)
@@ -184,7 +187,7 @@ class Connections:
                 return await _in_pool(pool, run)
 
     async def row(self, statement: str, *arguments: Any, urgent: bool = False) -> Any:
-        """Runs a statement that returns a row or none."""
+        """Runs a statement that returns one row or none."""
         return next(iter(await self.rows(statement, *arguments, urgent=urgent)), None)
 
     async def send(self, worker: str, message: str) -> None:
@@ -192,7 +195,7 @@ class Connections:
         await self.rows("SELECT pg_notify($1, $2)", f"{self.channels}{worker}", message)
 
     async def aclose(self) -> None:
-        """Closes all connections. No statement opens others."""
+        """Closes all connections. Later statements fail."""
         async with self._opening:
             self._closed = True
         if self._listen_task is not None:
@@ -209,8 +212,8 @@ class Connections:
             if self._closed:
                 raise RunLogError(f"{self._where}: the run log is closed")
             if self._pool is None:
-                # None is kept for nobody: asyncpg would log each time that it cannot make it anew, and as if that were
-                # about the chat that was there when it was lost.
+                # No idle connections (`min_size=0`): asyncpg would log each failure to restore one, with the ids of the
+                # chat during which the connection was lost.
                 pool = await asyncpg.create_pool(
                     self._url,
                     min_size=0,
@@ -221,7 +224,7 @@ class Connections:
                 try:
                     try:
                         await _in_pool(pool, self._make_tables)
-                    except (ValueError, OverflowError):  # what is no port, or no option; its text may hold a password
+                    except (ValueError, OverflowError):  # a wrong port or option; the message may contain a password
                         raise RunLogError(f"{self._where}: {LIKE}") from None
                     await self._begin_to_listen(pool)
                 except BaseException:
@@ -242,7 +245,7 @@ class Connections:
             ) from error
 
     async def _begin_to_listen(self, pool: Pool) -> None:
-        """Listens, and finds out whether messages arrive: a pooler may give the connection to others."""
+        """Listen for messages, and check that they arrive: a pooler may give the connection to other clients."""
         if self._listen_task is None:
             await self._listen()
             self._listen_task = asyncio.create_task(self._keep_listening(), context=Context())
@@ -306,7 +309,7 @@ _OPTIONS: Final[dict[str, Any]] = {"server_settings": {"application_name": "adk-
 
 
 async def _in_pool(pool: Pool, work: Callable[[Connection], Awaitable[Result]]) -> Result:
-    """Does this with a connection. One that has died, or is busy with what nobody waits for any more, is closed."""
+    """Call ``work`` with a connection. Close the connection if it has died, or if ``work`` is cancelled."""
     connection = await pool.acquire()
     try:
         return await work(connection)

@@ -1,4 +1,4 @@
-"""The leases and logs in PostgreSQL. The SQL is in ``_statements``, and what it leaves in which table."""
+"""The leases and logs in PostgreSQL. ``_statements`` has the SQL, and describes the tables."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ from stream_protocol.serving.run_logs.postgres._connections import Connections
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from stream_protocol.serving.run_logs._log_bounds import LogBounds
-    from stream_protocol.serving.run_logs._run_log import Phase
+    from stream_protocol.serving.run_logs._run_log import LogBounds, Phase
 
 logger = logging.getLogger(__name__)
 
@@ -50,10 +49,10 @@ ENTRIES_AT_ONCE: Final = 16
 """The most entries of one run in one reply."""
 
 SWEEP_SECONDS: Final = 30.0
-"""Seconds between two removals by a worker of all that is no longer kept; less if the retention is shorter."""
+"""Seconds between two removals of expired rows by one worker; less if the retention is shorter."""
 
 SWEEP_ROWS: Final = 1000
-"""The most rows of a table that are removed in one statement, and the entries of so many logs."""
+"""The most rows of a table, and the most logs with their entries, that one statement removes."""
 
 
 class _Append(NamedTuple):
@@ -63,9 +62,9 @@ class _Append(NamedTuple):
 
 
 class PostgresStore:
-    """The connection of one worker. A ``RunStore``.
+    """The connection of one worker to PostgreSQL: see ``RunStore``.
 
-    ``patience``: the seconds that a statement may take once it has a connection.
+    ``patience``: the most seconds that a statement may take once it has a connection.
     Raises ``StreamProtocolError`` for an unusable URL or prefix.
     """
 
@@ -83,18 +82,16 @@ class PostgresStore:
         self._appends = Batches(self._append_all, size=lambda item: len(item.piece.entry.events))
         self._reads = Batches(self._read_all, size=lambda _: 0)
         self._news: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        """By run: set when there is more to read of it, for those who wait for that."""
+        """Run id -> an ``asyncio.Event`` that is set when the run has new entries. Readers wait for it."""
         self._requests: asyncio.Queue[str | None] = asyncio.Queue()
-        """See ``renewal_requests``."""
+        """The results of ``renewal_requests``."""
         self._sweep_task: asyncio.Task[None] | None = None
 
     @property
     def place(self) -> str:
-        """See ``RunStore``."""
         return self._connections.place
 
     async def ping(self) -> None:
-        """Writes a row."""
         await self._connections.rows(statements.PING, urgent=True)
 
     async def aclose(self) -> None:
@@ -104,7 +101,6 @@ class PostgresStore:
         await self._connections.aclose()
 
     async def claim(self, run: RunIdentity) -> int:
-        """Gives the chat to a run, and the run its token."""
         arguments = (chat_key(run.chat), run.run_id, run.worker, run.idempotency_key)
         lifetimes = (self._times.lease_ms, self._times.token_ms)
         while True:
@@ -116,7 +112,6 @@ class PostgresStore:
                 raise ChatTakenError(self._run_info(other))
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """The runs that hold the leases: in one statement."""
         if not chats:
             return []
         keys = [chat_key(chat) for chat in chats]
@@ -124,7 +119,6 @@ class PostgresStore:
         return [found.get(key) for key in keys]
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
-        """Renews a lease."""
         arguments = (chat_key(run.chat), run.run_id, run.worker, run.idempotency_key, phase, token)
         lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms)
         renewed = await self._connections.row(statements.RENEW, *arguments, *lifetimes, urgent=True)
@@ -134,22 +128,19 @@ class PostgresStore:
         return Renewal(stop=renewed["stop"], readers=renewed["readers"], posts=posts)
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
-        """Adds a piece to the run's log, in one statement with those of other runs."""
+        """Appends a batch to the run's log, in one statement with batches of other runs."""
         return await self._appends.add(_Append(run, token, piece))
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
-        """Replaces the first entries by joined events."""
         arguments = (chat_key(run.chat), run.run_id, token, snapshot.compacted, snapshot.events, snapshot.past)
         replaced = await self._connections.row(statements.REPLACE, *arguments, self._times.log_ttl_ms)
         return None if replaced is None else int(replaced["stored"])
 
     async def free(self, run: RunIdentity) -> None:
-        """Frees the chat."""
         arguments = (chat_key(run.chat), run.run_id, self._connections.channels, self._times.log_retention_ms)
         await self._connections.rows(statements.FREE, *arguments)
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
-        """Notes who reads a run."""
         until_ms = self._times.lease_ms if reads else 0
         row = await self._connections.row(statements.WATCH, chat_key(chat), run_id, self.worker, until_ms)
         if row is None:
@@ -157,12 +148,11 @@ class PostgresStore:
         return LeaseView(row["holder"], row["worker"], row["token"], row["available"])
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
-        """The data before the first entry."""
         row = await self._connections.row(statements.HEAD, run_id)
         return Snapshot(0, b"", b"") if row is None else Snapshot(row["joined"], row["events"], row["past"])
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """The entries of the run, in one statement with those of other runs."""
+        """Returns entries of the run, in one statement with reads of other runs."""
         news = self._news.setdefault(run_id, asyncio.Event())
         news.clear()
         entries = await self._reads.add((run_id, after))
@@ -174,40 +164,33 @@ class PostgresStore:
         return entries
 
     async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
-        """Asks a run to stop."""
         row = await self._connections.row(statements.STOP, chat_key(chat), run_id)
         return None if row is None else (row["run"], row["worker"])
 
     async def note_stop(self, chat: str, stop_id: str) -> None:
-        """Keeps the id of the newest stop."""
         await self._connections.rows(statements.NOTE_STOP, chat_key(chat), stop_id, STOP_SECONDS)
 
     async def newest_stop(self, chat: str) -> str:
-        """The id of the newest stop."""
         row = await self._connections.row(statements.NEWEST_STOP, chat_key(chat))
         return "" if row is None else str(row["request"])
 
     async def post(self, chat: str, run_id: str, post: Post) -> str | None:
-        """Keeps a post for the run."""
         arguments = (chat_key(chat), run_id, post.id, post.content, self._times.lease_ms)
         row = await self._connections.row(statements.POST, *arguments)
         return None if row is None else str(row["worker"])
 
     async def reply(self, chat: str, run_id: str, post_id: str, reply: bytes) -> None:
-        """Keeps the reply to a post."""
         await self._connections.rows(statements.REPLY, run_id, post_id, reply, self._times.lease_ms)
 
     async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
-        """The reply to a post."""
         row = await self._connections.row(statements.REPLY_TO, run_id, post_id)
         return None if row is None else bytes(row["reply"])
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
-        """Sends a message to a worker."""
         await self._connections.send(worker, f"renew {run_id}")
 
     async def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the ids of runs; ``None`` when the connection that listens was lost and is there again."""
+        """Yields the ids of runs; ``None`` after the listening connection was lost and is restored."""
         while True:
             yield await self._requests.get()
 
@@ -261,10 +244,10 @@ class PostgresStore:
             self._sweep_task = asyncio.create_task(self._sweep(), context=Context())
 
     async def _sweep(self) -> None:
-        """Removes what is no longer kept, in all chats of the deployment. Each worker does so, at times of its own."""
+        """Remove expired rows of all chats of the deployment. Each worker does this at random intervals."""
         interval = min(SWEEP_SECONDS, self._times.log_retention)
         while True:
-            await asyncio.sleep(interval * random.uniform(0.5, 1))  # noqa: S311 - no secret
+            await asyncio.sleep(interval * random.uniform(0.5, 1))  # noqa: S311 - not a secret
             try:
                 while (await self._connections.rows(statements.SWEEP, SWEEP_ROWS))[0][0] == SWEEP_ROWS:
                     pass
@@ -273,7 +256,7 @@ class PostgresStore:
 
 
 def _entries(row: Any) -> list[Entry]:
-    """A row as entries: its events, and the end of the log if it has that, too."""
+    """Return the entries of a row: one with its events, and one with the end of the log, if the row has these."""
     after, count, events, end = row["after"], row["count"], row["events"], row["ending"]
     return [
         *([Entry(after, count, events)] if count > after else ()),
@@ -284,19 +267,20 @@ def _entries(row: Any) -> list[Entry]:
 class PostgresRunLog(SharedRunLog):
     """Keeps responses in PostgreSQL while they are written: every worker can resume and stop every run.
 
-    ``url``: as asyncpg takes it, ``postgresql://user:password@host:5432/database``; that of ADK's
-    ``DatabaseSessionService``, ``postgresql+asyncpg://…``, is taken, too. It must lead to the server itself, or to a
-    pooler that keeps a session's connection: through PgBouncer in transaction mode no ``NOTIFY`` arrives. PostgreSQL
-    12 or later.
-    ``prefix``: begins the names of all tables and channels. Deployments that share a database need one each: with the
-    same, equal ids of an app, a user and a chat are one chat. Up to 24 lower-case ASCII letters, digits and ``_``.
+    ``url``: as for asyncpg, ``postgresql://user:password@host:5432/database``. The URL of ADK's
+    ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. It must lead to the server itself, or to a
+    pooler that keeps a session's connection: through PgBouncer in transaction mode no ``NOTIFY`` arrives. PostgreSQL 12
+    or later.
+    ``prefix``: the prefix of all tables and channels. Deployments that share a database need different prefixes. With
+    the same prefix, equal ids of an app, a user and a chat are the same chat. Up to 24 lower-case ASCII letters, digits
+    and ``_``.
     ``lease``: seconds until a worker that does not renew its leases loses its chats. A run that cannot renew its lease
-    for two thirds of that ends in an error. Must be the same for all workers.
-    ``expiry``: seconds that a log is kept after its run has ended, for readers at other workers.
-    ``bounds``: how large each log may become.
+    for five sixths of that time ends in an error. Must be the same for all workers.
+    ``expiry``: seconds for which a log is kept after its run has ended, for readers at other workers.
+    ``bounds``: the limits on the size of each log.
 
-    The tables are made when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have
-    started survive an outage of less than two thirds of a lease. Raises ``StreamProtocolError`` for times that are not
+    The tables are created when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have
+    started survive an outage of less than a third of a lease. Raises ``StreamProtocolError`` for times that are not
     positive, and for an unusable URL or prefix.
     """
 

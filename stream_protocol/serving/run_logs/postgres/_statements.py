@@ -1,19 +1,20 @@
-"""The SQL of the run log in PostgreSQL. Each statement is one transaction, and safe to repeat.
+"""The SQL statements of the run log in PostgreSQL. Each statement is one transaction, and may be repeated.
 
-``adk_ui_stream`` begins the names of all tables; ``named`` puts another prefix in its place. The tables:
+The names of all tables begin with ``adk_ui_stream``; ``named`` replaces this prefix. The tables:
 
-``leases``: a row for each chat that has a run or had one lately. ``run`` is empty when the chat is free. The greatest
-``token`` that the chat has given (a fencing token) outlives the lease. By it a worker whose lease is gone sees whether
-a newer run has taken the chat. A chat that was stopped lately has a second row, ``<chat> stopped``, which no run ever
-holds: its ``request`` is the id of the newest stop. So older workers, which do not know of it, remove it in time.
+``leases``: a row for each chat that has a run or had one lately. ``run`` is empty when the chat is free. ``token`` is
+the greatest fencing token of the chat, and outlives the lease. With the token, a worker whose lease is gone detects
+that a newer run has taken the chat. A chat that was stopped lately has a second row, ``<chat> stopped``, which no run
+ever holds: its ``request`` is the id of the newest stop. Older workers, which ignore that row, remove it when it
+expires.
 ``logs``: a row for each run, with the data before its entries: the first events, joined, and ``past``.
-``entries``: the events of a run, several a row, numbered by how many are before them.
+``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
 ``readers``: the other workers that read a run.
-``posts``: what other workers have posted to a run, each with the reply as soon as there is one.
+``posts``: posts of other workers to a run, each with its reply once there is one.
 
-All but the leases are UNLOGGED: a crash of the server empties them. The worker that writes them holds the same data in
-memory, and writes it again after a crash. So the text of an answer costs no write-ahead log, and a commit of it waits
-for no disk. Replicas and archives do not get it.
+All tables but the leases are UNLOGGED: a crash of the server empties them. The worker that writes them has the same
+data in memory, and writes it again after a crash. So the text of a response adds nothing to the write-ahead log, and
+its commit does not wait for a disk. Replicas and archives do not get these tables.
 """
 
 from typing import Final
@@ -74,9 +75,9 @@ CREATE UNLOGGED TABLE IF NOT EXISTS adk_ui_stream_posts (
 ALTER TABLE adk_ui_stream_logs ALTER past SET STORAGE EXTERNAL, ALTER events SET STORAGE EXTERNAL;
 ALTER TABLE adk_ui_stream_entries ALTER events SET STORAGE EXTERNAL;
 """
-"""Makes the tables. Workers that start at once wait for each other. Half-filled pages have room for the next version of
-a row that is updated, so that its index stays as it is. Large texts are not compressed: that would cost more than it
-saves in their minute."""
+"""Creates the tables. Workers that start at the same time wait for each other. The fill factor leaves room in each page
+for the next version of an updated row, so that its index need not change. Large texts are not compressed: compression
+would cost more than it saves in their minute of life."""
 
 PING: Final = """
 INSERT INTO adk_ui_stream_leases AS lease VALUES ('', '', '', '', '', 0, false, 0, now(), now())
@@ -105,7 +106,7 @@ SELECT chat, run, request,
     (extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 AS left_ms
 FROM adk_ui_stream_leases WHERE chat = ANY($1::text[]) AND run <> '' AND held_until > clock_timestamp()
 """
-"""The runs that hold the leases of these chats."""
+"""Returns the runs that hold the leases of these chats."""
 
 RENEW: Final = """
 -- chat, run, worker, request, phase, token, lease ms, token ms, log ms
@@ -129,8 +130,8 @@ SELECT stop, (SELECT count(*) FROM adk_ui_stream_readers WHERE run = $2 AND unti
 ) AS posts
 FROM renewed
 """
-"""Renews a lease; no row if a newer run has taken the chat. Returns whether the run was asked to stop, how many other
-workers read it, and their posts without a reply. A lease that was lost in a fail-over is written again, also over the
+"""Renews a lease; no row if a newer run has taken the chat. Returns the request to stop, the number of other workers
+that read the run, and their posts without a reply. A lease that was lost in a fail-over is written again, even over the
 lease of an older run."""
 
 APPEND: Final = """
@@ -165,9 +166,9 @@ WITH given AS (
 SELECT run, CASE WHEN stored = after THEN count ELSE stored END AS stored, (SELECT count(*) FROM told) AS told
 FROM held
 """
-"""Appends entries to the logs of several runs. Returns how many events each log has then; no row for a run that does
-not hold the lease. Appends nothing unless the log has the expected number of events. Tells those who read. The run of a
-request that is not accepted stays claimed, though its log has an end: nobody else may read that."""
+"""Appends entries to the logs of several runs, and notifies their readers. Returns the number of events in each log; no
+row for a run that does not hold the lease. Appends nothing unless the log has the expected number of events. A run
+whose request was refused stays claimed although its log has an end: no other request may read its log."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms
@@ -185,7 +186,7 @@ SELECT greatest($4::integer, (
     SELECT count FROM adk_ui_stream_entries WHERE run = $2 ORDER BY after DESC LIMIT 1
 )) AS stored FROM lease
 """
-"""Replaces the first entries by joined events. Returns how many events the log has then; no row for a run that does not
+"""Replaces the first entries by joined events. Returns the number of events in the log; no row for a run that does not
 hold the lease."""
 
 FREE: Final = """
@@ -207,8 +208,8 @@ WITH freed AS (
 )
 SELECT pg_notify($3 || reader.worker, 'more ' || reader.run) FROM ended JOIN adk_ui_stream_readers AS reader USING (run)
 """
-"""Frees the chat. A log without an end gets the end ``broken``. The token grows. So a renewal that was under way on
-another connection, and that the server sees only now, does not take the chat again."""
+"""Frees the chat. A log without an end gets the end ``broken``. The token grows, so that a delayed renewal from another
+connection does not take the chat again."""
 
 WATCH: Final = """
 -- chat, run, worker, ms (0: no longer)
@@ -228,14 +229,15 @@ SELECT coalesce(lease.run, '') AS holder, coalesce(lease.worker, '') AS worker, 
 ) AS available
 FROM (VALUES (1)) AS one LEFT JOIN lease ON true
 """
-"""Notes that a worker reads a run, for so many milliseconds, or no longer. Returns the run that holds the lease, and
-its worker and token. Returns also the number of events in the log of the given run; NULL if there is none."""
+"""Notes for this number of milliseconds that a worker reads a run. With 0, notes that the worker no longer reads it.
+Returns the run that holds the lease, its worker and its token, and the number of events in the log of the given run;
+NULL if it has no log."""
 
 HEAD: Final = """
 -- run
 SELECT joined, events, past FROM adk_ui_stream_logs WHERE run = $1
 """
-"""The data before a log's first entry."""
+"""Returns the data before a log's first entry."""
 
 ENTRIES: Final = """
 -- arrays: run, position; limit
@@ -250,7 +252,7 @@ FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY AS wanted (run, position,
 ) AS entry
 ORDER BY wanted.item, entry.after
 """
-"""The next entries of several logs, each beginning with the one in which the position is. ``item`` counts from 1."""
+"""Returns the next entries of several logs. The first entry of each contains the position. ``item`` counts from 1."""
 
 STOP: Final = """
 -- chat, run
@@ -258,8 +260,8 @@ UPDATE adk_ui_stream_leases SET stop = true
 WHERE chat = $1 AND run <> '' AND held_until > clock_timestamp() AND $2 IN ('', run)
 RETURNING run, worker
 """
-"""Asks the run that holds the lease to stop: the given run, or any if none is given. Its worker sees the flag when it
-renews the lease."""
+"""Asks the run that holds the lease to stop: the given run, or any if none is given. Its worker sees the request when
+it renews the lease."""
 
 NOTE_STOP: Final = """
 -- chat, id of the stop, seconds
@@ -273,7 +275,7 @@ NEWEST_STOP: Final = """
 -- chat
 SELECT request FROM adk_ui_stream_leases WHERE chat = $1 || ' stopped' AND kept_until > clock_timestamp()
 """
-"""The id of the newest stop of the chat; no row if there was none lately."""
+"""Returns the id of the newest stop of the chat; no row if there was none lately."""
 
 POST: Final = """
 -- chat, run, id, content, ms
@@ -300,7 +302,7 @@ REPLY_TO: Final = """
 -- run, id
 SELECT reply FROM adk_ui_stream_posts WHERE run = $1 AND id = $2 AND reply IS NOT NULL
 """
-"""The reply to a post; no row if there is none."""
+"""Returns the reply to a post; no row if there is none."""
 
 SWEEP: Final = """
 -- limit
@@ -322,9 +324,9 @@ WITH old AS (
 )
 SELECT count(*) FROM old
 """
-"""Removes what is no longer kept, as far as nobody else does so just now. Returns how many logs these were."""
+"""Removes expired rows, except those that another worker is removing. Returns the number of removed logs."""
 
 
 def named(statement: str, prefix: str) -> str:
-    """The statement, for tables whose names begin with this prefix: lower-case letters, digits and underscores."""
+    """Return the statement for tables with this prefix: lower-case letters, digits and underscores."""
     return statement.replace(PREFIX, prefix)

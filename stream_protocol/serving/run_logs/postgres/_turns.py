@@ -1,4 +1,7 @@
-"""Turns at a few connections: who waits for one is not waiting for the database."""
+"""Limits the number of statements that use a connection at the same time. The others wait in a queue.
+
+Waiting in the queue does not count as waiting for the database.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class NoTurnError(Exception):
-    """No turn came in time."""
+    """The statement got no turn in time."""
 
 
 class Turns:
-    """Lets ``count`` statements go on at a time. Urgent statements go first, others in the order in which they came."""
+    """Lets ``count`` statements run at a time. Urgent statements go first, others in the order in which they came."""
 
     def __init__(self, count: int) -> None:
         self._free = count
@@ -25,7 +28,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, *, urgent: bool, seconds: float) -> AsyncGenerator[None]:
-        """Waits for a turn, and keeps it for the block. Raises ``NoTurnError`` after so many seconds."""
+        """Waits for a turn, and keeps it for the block. Raises ``NoTurnError`` after this number of seconds."""
         await self._take(self._urgent if urgent else self._others, seconds)
         try:
             yield
@@ -33,7 +36,7 @@ class Turns:
             self._give_back()
 
     def refuse_all(self) -> None:
-        """Raises ``NoTurnError`` for all that wait now."""
+        """Raises ``NoTurnError`` for all statements that wait now."""
         for waiting in (self._urgent, self._others):
             for future in waiting:
                 if not future.done():
@@ -51,7 +54,7 @@ class Turns:
                 await future
         except BaseException as error:
             if future.done() and not future.cancelled() and future.exception() is None:
-                self._give_back()  # the turn came together with the cancellation
+                self._give_back()  # the turn came at the same time as the cancellation
             if isinstance(error, TimeoutError):
                 raise NoTurnError from None
             raise

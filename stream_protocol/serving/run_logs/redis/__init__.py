@@ -1,9 +1,10 @@
-"""The run log of many workers, in Redis. Needs the extra ``redis``.
+"""The run log for many workers, in Redis. Needs the extra ``redis``.
 
 Where to change what:
 
-- ``_scripts``: atomic changes.
-- ``_redis_store``: keys.
+- ``_scripts``: keys and atomic changes.
+- ``_commands``: connections, time limits and errors.
+- ``_redis_store``: leases, logs and messages.
 """
 
-from stream_protocol.serving.run_logs.redis._redis_run_log import RedisRunLog
+from stream_protocol.serving.run_logs.redis._redis_store import RedisRunLog

@@ -1,22 +1,64 @@
 """The Lua scripts that change a chat's keys in Redis. Redis runs each as one atomic step.
 
 Keys of a chat (see ``ChatKeys``):
-``lease``: a hash about the run that holds the lease. It expires unless the run's worker renews it. Its remaining time
-tells when it was last renewed.
-``token``: a number that grows with each run of the chat (a fencing token). It outlives the lease: by it a worker whose
-lease is gone sees whether a newer run has taken the chat.
+``lease``: a hash with the run that holds the lease. It expires unless the run's worker renews it. Its remaining time
+shows when it was last renewed.
+``token``: a number that grows with each run of the chat (a fencing token). It outlives the lease. With it, a worker
+whose lease is gone detects that a newer run has taken the chat.
 ``log``: a stream. The id of an entry is the number of events up to its end.
-``head``: a hash with that number, and with the joined events that were trimmed from the stream.
-``readers``: a sorted set of the other workers that read the run, each with the time until which that counts.
-``stopped``: the id of the chat's newest stop. No script needs it.
-``posts``: a hash of what other workers have posted to the run, by the id of the post.
-``reply``: the reply to one post. No script needs it but ``POST``.
+``head``: a hash with the number of events, and with the joined events that were trimmed from the stream.
+``readers``: a sorted set of the other workers that read the run, each with the end of its validity.
+``stopped``: the id of the chat's newest stop. No script uses it.
+``posts``: a hash of posts by other workers to the run: id of the post -> content.
+``reply``: the reply to one post. Only the scripts ``POST`` and ``REPLY`` use it.
 
 A full Redis (``maxmemory``) refuses a script at its first command that needs memory, but not at later ones. So a script
-that must work there begins with a write that needs none.
+that must work in a full Redis begins with a write that needs no memory.
 """
 
 from typing import Final
+
+from stream_protocol.serving.run_logs._run_store import chat_key
+
+NOT_HELD: Final = -1
+"""The result of ``APPEND`` and ``REPLACE`` for a run that does not hold the chat's lease."""
+
+NO_LOG: Final = -1
+"""The number of events that ``WATCH`` returns if there is no log."""
+
+
+class ChatKeys:
+    """The Redis keys of one chat. They share a hash tag, so that a cluster keeps them on one node."""
+
+    def __init__(self, prefix: str, chat: str) -> None:
+        self._tag = f"{prefix}:{{{chat_key(chat)}}}"
+        self.lease = f"{self._tag}:lease"
+        self.token = f"{self._tag}:token"
+        self.stopped = f"{self._tag}:stopped"
+
+    def log(self, run_id: str) -> str:
+        """Return the stream of a run's events."""
+        return f"{self._tag}:log:{run_id}"
+
+    def head(self, run_id: str) -> str:
+        """Return the hash with the number of events and the data before the stream (see ``Snapshot``)."""
+        return f"{self._tag}:head:{run_id}"
+
+    def readers(self, run_id: str) -> str:
+        """Return the sorted set of other workers that read the run.
+
+        The score is the time until which the entry is valid.
+        """
+        return f"{self._tag}:readers:{run_id}"
+
+    def posts(self, run_id: str) -> str:
+        """Return the hash of posts by other workers to the run: id of the post -> content."""
+        return f"{self._tag}:posts:{run_id}"
+
+    def reply(self, run_id: str, post_id: str) -> str:
+        """Return the key of the reply to a post."""
+        return f"{self._tag}:reply:{run_id}:{post_id}"
+
 
 CLAIM: Final = """
 -- KEYS lease token; ARGV run worker request lease-ms token-ms
@@ -34,8 +76,8 @@ redis.call('HSET', KEYS[1], 'run', ARGV[1], 'worker', ARGV[2], 'request', ARGV[3
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {1, token}
 """
-"""Gives the chat to a run. Returns 1 and the run's token; or, if another run holds its lease, 0 and the
-run as ``PEEK`` returns it. Safe to repeat: the first reply may get lost."""
+"""Gives the chat to a run. Returns 1 and the run's token. If another run holds the lease, returns 0 and the run as
+``PEEK`` returns it. May be repeated if the first reply got lost."""
 
 PEEK: Final = """
 -- KEYS lease
@@ -44,7 +86,7 @@ if not lease[1] then return {} end
 local phase = lease[4] and lease[3] == 'open' and 'closed' or lease[3]
 return {lease[1], lease[2], phase, redis.call('PTTL', KEYS[1])}
 """
-"""Returns the run that holds the lease: id, request, phase, and the milliseconds left of it; empty if there is none.
+"""Returns the run that holds the lease: id, request, phase, and the remaining milliseconds; empty if the chat is free.
 An open run that was asked to stop is reported as closed."""
 
 RENEW: Final = """
@@ -67,10 +109,10 @@ local now = redis.call('TIME')
 redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now[1] * 1000 + math.floor(now[2] / 1000))
 return {1, lease[3] and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGETALL', KEYS[6]))}
 """
-"""Renews a lease. Returns 0 if a newer run has taken the chat. Else returns 1, whether the run was asked to stop, the
-number of other workers that read it, and their posts: id, content, id, content, and so on. A lease that was lost in a
-fail-over is written again, also over the lease of an older run. A renewal that Redis sees after the end of the log
-leaves the run closed."""
+"""Renews a lease. Returns 0 if a newer run has taken the chat. Else returns 1, the request to stop, the number of other
+workers that read the run, and their posts: id, content, id, content, and so on. A lease that was lost in a fail-over is
+written again, even over the lease of an older run. A renewal that Redis gets after the end of the log leaves the run
+closed."""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
@@ -93,9 +135,9 @@ redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
-"""Appends events to a run's log. Returns how many events the log has then, or -1 if the run does not hold the lease.
-Appends nothing unless the log has the expected number of events, so it is safe to repeat. The run of a request that is
-not accepted stays claimed, though its log has an end: nobody else may read that."""
+"""Appends events to a run's log. Returns the number of events in the log, or -1 if the run does not hold the lease.
+Appends nothing unless the log has the expected number of events, so it may be repeated. A run whose request was refused
+stays claimed although its log has an end: no other request may read its log."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms
@@ -126,8 +168,8 @@ redis.call('PEXPIRE', KEYS[3], ARGV[3])
 redis.call('PEXPIRE', KEYS[4], ARGV[3])
 return 1
 """
-"""Frees the chat. A log without an end gets the given one. The token grows, so that a renewal that Redis sees only now
-does not take the chat again: it was under way on another connection."""
+"""Frees the chat. If the log has no end, the given end is added. The token grows, so that a delayed renewal from
+another connection does not take the chat again."""
 
 WATCH: Final = """
 -- KEYS lease head readers; ARGV run reader until-ms
@@ -143,8 +185,9 @@ elseif lease[1] == ARGV[1] then
 end
 return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')}
 """
-"""Notes that a worker reads a run, for so many milliseconds; 0: that it no longer reads. Returns the run that holds the
-lease, and its worker and token. Returns also the number of events in the log of the given run, -1 if there is none."""
+"""Notes for this number of milliseconds that a worker reads a run. With 0, notes that the worker no longer reads it.
+Returns the run that holds the lease, its worker and its token, and the number of events in the log of the given run; -1
+if it has no log."""
 
 STOP: Final = """
 -- KEYS lease; ARGV run
@@ -155,7 +198,7 @@ redis.call('HSET', KEYS[1], 'stop', 1)
 return {lease[1], lease[2]}
 """
 """Asks the run that holds the lease to stop: the given run, or any if none is given. Returns the run and its worker;
-empty if there is none. The worker sees the flag when it renews the lease."""
+empty if there is none. The worker sees the request when it renews the lease."""
 
 POST: Final = """
 -- KEYS lease posts reply; ARGV run id content ms
@@ -167,7 +210,7 @@ if redis.call('EXISTS', KEYS[3]) == 0 then
 end
 return {lease[2]}
 """
-"""Keeps a post for the run, unless that has replied. Returns the worker of the run; empty if the run does not hold the
+"""Keeps a post for the run, unless it has a reply. Returns the worker of the run; empty if the run does not hold the
 lease. The worker sees the post when it renews the lease."""
 
 REPLY: Final = """
@@ -176,4 +219,4 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return 1
 """
-"""Puts a reply in the place of its post."""
+"""Replaces a post by its reply."""

@@ -1,0 +1,240 @@
+"""Runs the commands of one worker in Redis, and receives the messages of other workers.
+
+Commands, connections and script caching are redis-py's. This module adds a time limit for each command, and one
+exception, ``RunLogError``, for all failures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import urlsplit
+
+from stream_protocol.serving.run_logs._run_log import RunLogError
+from stream_protocol.serving.run_logs._run_store import reason_of
+from stream_protocol.wire import StreamProtocolError, check_instance
+
+try:
+    from redis.asyncio import Redis
+    from redis.asyncio.cluster import RedisCluster
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
+    from redis.exceptions import (
+        ConnectionError as RedisConnectionError,
+        RedisClusterException,
+        RedisError,
+        ResponseError,
+    )
+except ImportError as error:
+    raise ImportError("RedisRunLog needs the extra `redis`: pip install 'adk-ui-stream[redis]'.") from error
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+
+logger = logging.getLogger(__name__)
+
+Client: TypeAlias = Redis | RedisCluster
+
+FAILURES: Final = (RedisError, RedisClusterException, OSError)
+"""The exceptions that redis-py raises. ``TimeoutError`` is an ``OSError``."""
+
+CLUSTER: Final = "+cluster"
+"""The end of the scheme in a cluster's URL: ``redis+cluster://``."""
+
+LISTEN_SECONDS: Final = 1.0
+"""The most seconds that one call waits for a pub/sub message, and the pause before a new subscription after a
+failure."""
+
+COMMANDS_AT_ONCE: Final = 32
+"""The most commands at once. Each needs a connection, which redis-py keeps for later commands, so a burst of requests
+leaves no more connections than this. A reader that waits for new events of another worker's run has a separate
+connection."""
+
+MAX_CONNECTIONS: Final = 1_100
+"""The most connections: one for each client that a server allows by default, and some more, since each client may read
+a different run. redis-py's default of 100 would refuse the readers of the hundredth run."""
+
+NO_EVICTION: Final = "noeviction"
+"""The ``maxmemory-policy`` that loses nothing: a full server refuses writes."""
+
+EVICTION_WARNING: Final = (
+    "%s has the maxmemory-policy %r: when its memory is full, it removes leases and responses of runs that go on. "
+    "Set `maxmemory-policy noeviction`."
+)
+
+_WARNED: Final[set[str]] = set()
+"""The addresses for which this process has logged the warning. A process has several clients for one address."""
+
+
+class Commands:
+    """Runs commands at ``server``: a URL, or a client that the app created and closes.
+
+    ``patience``: the most seconds that a command may take. Every method raises ``RunLogError`` for a command that fails
+    or takes longer. The constructor raises ``StreamProtocolError`` for an unusable URL or client.
+    """
+
+    def __init__(self, server: str | Client, patience: float) -> None:
+        check_instance("server", server, (str, Redis, RedisCluster), "a URL or a client of redis.asyncio")
+        self._patience = patience
+        self._turns = asyncio.Semaphore(COMMANDS_AT_ONCE)
+        self._limits: set[asyncio.Timeout] = set()
+        """The time limits of the running commands."""
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closed = False
+        self._policy_is_known = False
+        self._owns = isinstance(server, str)
+        self._where = _without_password(server) if isinstance(server, str) else "Redis"
+        self._redis = _connect(server, patience) if isinstance(server, str) else server
+        if self._redis.get_encoder().decode_responses:
+            raise StreamProtocolError("The Redis client must give bytes: make it without `decode_responses`.")
+        if not hasattr(self._redis, "pubsub"):
+            raise StreamProtocolError(
+                "A Redis cluster needs a newer redis-py: this one's `RedisCluster` has no `pubsub`."
+            )
+
+    @property
+    def address(self) -> str:
+        """The address of the database. A cluster has no address: any of its nodes may be in the URL."""
+        if isinstance(self._redis, RedisCluster):
+            return "redis+cluster"
+        options = self._redis.connection_pool.connection_kwargs
+        where = options.get("path") or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+        return f"redis://{where}/{options.get('db') or 0}"
+
+    async def aclose(self) -> None:
+        """Closes the connections, unless the client is the app's. Running and later commands fail.
+
+        Otherwise redis-py would open a new connection for a later command, and nothing would close that connection.
+        """
+        self._closed = True
+        for limit in self._limits:
+            if not limit.expired():
+                limit.reschedule(0)
+        await self._idle.wait()
+        if self._owns:
+            await self._redis.aclose()
+
+    async def call(self, *command: Any, wait: float = 0) -> Any:
+        """Runs a command, which may block for ``wait`` seconds."""
+        return await self._wait_for(lambda: self._redis.execute_command(*command), extra=wait)
+
+    async def script(self, text: str, keys: Sequence[str], *arguments: str | bytes | float) -> Any:
+        """Runs a Lua script. Returns integers, bytes, and lists of these."""
+        script = self._redis.register_script(text)  # sends nothing; the call loads the script on servers that lack it
+        return await self._wait_for(lambda: script(keys, arguments))
+
+    async def script_for_each(self, text: str, keys: Sequence[str]) -> list[Any]:
+        """Runs a Lua script once for each of the keys, in one round trip to each server."""
+        redis = self._redis
+        commands = redis.pipeline(transaction=False) if isinstance(redis, Redis) else redis.pipeline()
+        for key in keys:
+            commands.execute_command("EVAL", text, 1, key)
+        replies: list[Any] = await self._wait_for(commands.execute)
+        return replies
+
+    async def messages(self, channel: str) -> AsyncGenerator[str]:
+        """Yields the pub/sub messages of a channel. Subscribes again after a failure, when messages may get lost."""
+        await self.warn_of_eviction()  # no request waits for `messages`
+        while True:
+            try:
+                async with self._redis.pubsub(ignore_subscribe_messages=True) as listening:
+                    await listening.subscribe(channel)
+                    while True:
+                        message = await listening.get_message(timeout=LISTEN_SECONDS)
+                        if message is not None:
+                            yield message["data"].decode()
+            except FAILURES:
+                await asyncio.sleep(LISTEN_SECONDS)
+
+    async def warn_of_eviction(self) -> None:
+        """Log a warning if Redis evicts keys when its memory is full, once per store and process.
+
+        Nothing is logged if a server does not return its policy, for example because its ACL forbids ``INFO``.
+        """
+        if self._policy_is_known:
+            return
+        self._policy_is_known = True
+        try:
+            policy = await self._wait_for(self._eviction_policy)
+        except RunLogError as error:
+            # An error reply will not change. An unreachable server is asked again.
+            self._policy_is_known = isinstance(error.__cause__, ResponseError)
+            return
+        if policy not in ("", NO_EVICTION) and self._where not in _WARNED:
+            _WARNED.add(self._where)
+            logger.warning(EVICTION_WARNING, self._where, policy)
+
+    async def _eviction_policy(self) -> str:
+        """Return the ``maxmemory-policy``; empty if unknown. In a cluster, return the first policy that evicts."""
+        redis = self._redis
+        if isinstance(redis, RedisCluster):
+            replies = [*(await redis.info("memory", target_nodes=RedisCluster.PRIMARIES)).values()]
+        else:
+            replies = [await redis.info("memory")]
+        policies = [str(reply.get("maxmemory_policy", "")) for reply in replies]
+        return next((policy for policy in policies if policy not in ("", NO_EVICTION)), "")
+
+    async def _wait_for(self, send: Callable[[], Awaitable[Any]], extra: float = 0) -> Any:
+        if self._closed:
+            raise self._error()
+        cancellations = _cancellations()
+        try:
+            async with self._limited(extra), nullcontext() if extra else self._turns:
+                reply = await send()
+        except FAILURES as error:
+            raise self._error(error) from error
+        if _cancellations() > cancellations:  # redis-py may swallow a cancellation
+            raise asyncio.CancelledError
+        return reply
+
+    def _error(self, error: BaseException | None = None) -> RunLogError:
+        reason = "the run log is closed" if self._closed or error is None else reason_of(error)
+        return RunLogError(f"{self._where}: {reason}")
+
+    @asynccontextmanager
+    async def _limited(self, extra: float) -> AsyncGenerator[None]:
+        """Limit the time of a command. Closing the store ends the command at once."""
+        async with asyncio.timeout(self._patience + extra) as limit:
+            self._limits.add(limit)
+            self._idle.clear()
+            try:
+                yield
+            finally:
+                self._limits.discard(limit)
+                if not self._limits:
+                    self._idle.set()
+
+
+def _cancellations() -> int:
+    """Return the number of times that this task was cancelled."""
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
+
+
+def _connect(url: str, patience: float) -> Client:
+    scheme, colon, rest = url.partition(":")
+    options: dict[str, Any] = {
+        "protocol": 2,
+        "socket_connect_timeout": patience,
+        "max_connections": MAX_CONNECTIONS,
+    }
+    try:
+        if scheme.endswith(CLUSTER):
+            return RedisCluster.from_url(scheme.removesuffix(CLUSTER) + colon + rest, **options)
+        redis: Redis = Redis.from_url(
+            url,
+            **options,
+            retry=Retry(NoBackoff(), 1),  # a pooled connection may have died while it was idle
+            retry_on_error=[RedisConnectionError],
+        )
+    except (ValueError, RedisClusterException) as error:  # the error's text may contain a part of the password
+        raise StreamProtocolError("The URL of Redis must be like redis://:password@host:6379/0.") from error
+    return redis
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -1,0 +1,120 @@
+"""Runs without an agent, and readers of them, for tests of run logs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import Final
+
+from stream_protocol.serving.run_logs import EventBuffer, Lease, RunInfo, RunLog, RunReader
+from stream_protocol.wire import SSE_DONE
+
+HANG: Final = 20.0
+"""Seconds of waiting after which a test fails."""
+
+CHAT: Final = '["app","user","chät"]'
+
+START: Final = b'data: {"type":"start","messageId":"m1"}\n\n'
+TEXT: Final = b'data: {"type":"text-start","id":"text-1"}\n\n'
+END: Final = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"finish"}\n\n'
+
+
+class FakeOwner:
+    """A run without an agent. It writes the test's texts, and records a stop and a lost lease."""
+
+    def __init__(self, log: EventBuffer) -> None:
+        self.log = log
+        self.stopped = asyncio.Event()
+        self.lost = asyncio.Event()
+        self.received: list[bytes] = []
+        self.may_reply = asyncio.Event()
+        self.may_reply.set()
+
+    def stop(self) -> None:
+        """Called by the run log to stop the run."""
+        self.stopped.set()
+
+    def lease_lost(self) -> None:
+        """Called by the run log when the lease is lost."""
+        self.lost.set()
+
+    async def receive(self, post: bytes) -> bytes:
+        """Called by the run log with a post."""
+        self.received.append(post)
+        await self.may_reply.wait()
+        return b"re: " + post
+
+    def say(self, *words: str) -> None:
+        """Write a text delta for each word."""
+        self.log.append(*[delta(word) for word in words])
+
+    def finish(self) -> None:
+        """Write the end of the text and of the response."""
+        self.log.append(END, SSE_DONE)
+        self.log.close()
+
+
+def delta(word: str) -> bytes:
+    """Return the SSE event of a text delta."""
+    return b'data: {"type":"text-delta","id":"text-1","delta":"' + word.encode() + b'"}\n\n'
+
+
+async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[FakeOwner, Lease]:
+    """Start a run that has the lease of a chat, and has written the beginning of a text."""
+    owner = FakeOwner(EventBuffer(worker.bounds))
+    lease = await worker.claim(chat, request, owner)
+    lease.open()
+    owner.log.append(START, TEXT)
+    return owner, lease
+
+
+async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
+    """Return the run in the chat, as this worker sees it."""
+    info = await worker.current(chat)
+    assert info is not None
+    return info
+
+
+async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
+    """Return a reader of the run in the chat."""
+    found = await worker.read(CHAT, (await running(worker)).run_id, rebuild=rebuild)
+    assert found is not None
+    return found
+
+
+async def until(reader: RunReader, what: bytes) -> bytes:
+    """Read until the bytes ``what`` have arrived. Returns all bytes that were read."""
+    read = b""
+    async with asyncio.timeout(HANG):
+        while what not in read:
+            read += await anext(reader)
+    return read
+
+
+async def rest(reader: RunReader) -> bytes:
+    """Read to the end."""
+    async with asyncio.timeout(HANG), aclosing(reader):
+        return b"".join([piece async for piece in reader])
+
+
+async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until the condition is true."""
+    async with asyncio.timeout(HANG):
+        while True:
+            if await true():
+                return
+            await asyncio.sleep(0.01)
+
+
+async def freed(*workers: RunLog, chat: str = CHAT) -> None:
+    """Wait until none of these workers sees a lease on the chat. The run's own worker may see it last."""
+
+    async def free() -> bool:
+        return [await worker.current(chat) for worker in workers] == [None] * len(workers)
+
+    await eventually(free)
+
+
+def joined_text(stream: bytes) -> str:
+    """Return the text of a stream, with its deltas joined."""
+    front = b'"type":"text-delta","id":"text-1","delta":"'
+    return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()

@@ -1,0 +1,34 @@
+"""The state of a run's executions, as the engine keeps it."""
+
+from stream_protocol.durable._runs import KeptRun, execution_attributes
+from stream_protocol.serving.engine import RunRecord, ToldEnd
+
+RUN = KeptRun(
+    record=RunRecord(
+        id="r1",
+        user_id="ann",
+        chat_id="c1",
+        request={},
+        idempotency_key="",
+        chat_was_busy=False,
+        invocation_id="i1",
+        found_events=0,
+        state={},
+        state_delta={},
+        artifact_base=None,
+    ),
+    version=[],
+    log_id="r1",
+)
+
+
+def test_a_run_that_another_worker_has_stopped_stays_stopped_when_its_own_worker_leaves_it() -> None:
+    stopped, left = execution_attributes("r1", ToldEnd("stopped")), execution_attributes("r1", "left")
+    run = RUN.with_attributes({**stopped, **left})
+    assert run is not None
+    assert run.told_end == ToldEnd("stopped")
+
+
+def test_a_state_that_only_a_newer_release_knows_hides_the_run() -> None:
+    assert RUN.with_attributes({"execution r1": "unknown"}) is None
+    assert RUN.with_attributes({"end r1": "unknown"}) is None
