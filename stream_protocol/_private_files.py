@@ -51,13 +51,14 @@ def make_private_store(path: str) -> None:
 if sys.platform == "win32":
 
     def lock_file(_file: FileIO) -> bool:
-        """Take no lock: on Windows one process serves."""
+        """Return True without a lock: on Windows, only one process serves."""
         return True
 else:
     import fcntl
 
     def lock_file(file: FileIO) -> bool:
-        """Lock the file for this process; return False if another process has locked it. Closing it ends the lock."""
+        """Lock an open file for this process. Return False if a different process has locked it. Closing the file
+        unlocks it."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -51,8 +51,7 @@ def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
 
 
 def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the call that a confirmation request is for, as ADK wrote it: those of ``id``, ``name``, ``args`` that it
-    has."""
+    """Return the call that a confirmation request is for, with the valid fields among ``id``, ``name`` and ``args``."""
     original = _mapping(args, "originalFunctionCall", "original_function_call")
     kinds = {"id": str, "name": str, "args": dict}
     return {key: value for key, value in original.items() if isinstance(value, kinds.get(key, ()))}

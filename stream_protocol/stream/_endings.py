@@ -1,4 +1,4 @@
-"""How responses end: finish reasons, token usage, and failures that ADK reports as events."""
+"""The ending of a response: finish reasons, token usage, and failures that ADK reports as events."""
 
 from dataclasses import dataclass, field
 from operator import add

@@ -30,7 +30,8 @@ RESERVE: Final = 2**18
 """The bytes that are reserved for parts other than text while text is sent often."""
 
 OFTEN, SELDOM = 64, 4
-"""The message is sent after new text of this part of its size: a 64th, or a fourth when few bytes are left."""
+"""Divisors for text. The message is sent again when its new text is a 64th of its size, or a fourth if few bytes are
+left."""
 
 
 class NestedConversion(Protocol):

@@ -251,7 +251,7 @@ _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {
 
 
 def options_to_json(options: ConverterOptions) -> dict[str, Any]:
-    """Return the options that are data, as JSON. Functions are left out: only the chunks show their effects."""
+    """Return the options as JSON, without functions, whose effects only the chunks show."""
     plain: dict[str, Any] = {}
     for name, value in options.items():
         match value:

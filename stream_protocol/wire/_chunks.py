@@ -261,13 +261,14 @@ class ReasoningFileChunk(TypedDict):
 
 
 class ResetStepChunk(TypedDict):
-    """Since 7.0.70."""
+    """Remove the parts of the current step. Only clients since 7.0.70 accept this chunk."""
 
     type: Literal["reset-step"]
 
 
 class SteeringMessageChunk(TypedDict):
-    """Since 7.0.163. ``parts``: text and file parts."""
+    """A user message that the run receives while it works. ``parts``: text and file parts. For clients since
+    7.0.163."""
 
     type: Literal["steering-message"]
     id: str

@@ -264,7 +264,7 @@ class _SlicedParser:
         self._parse_before_value(self._stack[-1], position)
 
     def _parse_outer(self, count: int) -> None:
-        """Parse the items before the open item in each of the ``count`` outermost containers."""
+        """In each of the ``count`` outermost containers, parse the items before the item that is still open."""
         for outer, inner in zip(self._stack[:count], self._stack[1:], strict=False):
             if outer.unparsed is not None:
                 self._parse_before_value(outer, inner.start)

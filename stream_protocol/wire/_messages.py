@@ -97,7 +97,7 @@ class StepStartPart(TypedDict):
 
 
 class ReasoningFilePart(TypedDict):
-    """v7 only."""
+    """A file of the model's reasoning. Only v7 clients send it."""
 
     type: Literal["reasoning-file"]
     mediaType: str
@@ -106,7 +106,7 @@ class ReasoningFilePart(TypedDict):
 
 
 class CustomPart(TypedDict):
-    """v7 only."""
+    """A part of a custom kind. Only v7 clients send it."""
 
     type: Literal["custom"]
     kind: str
@@ -114,7 +114,7 @@ class CustomPart(TypedDict):
 
 
 class SteeringMessagePart(TypedDict):
-    """v7 only."""
+    """A user message that the run received while it worked. Only v7 clients send it."""
 
     type: Literal["steering-message"]
     id: str

@@ -203,7 +203,7 @@ class Sink(ABC, Generic[T]):
         )
 
     def tool_approval_response(self, approval_id: str, *, approved: bool, reason: str | None = None) -> None:
-        """v7 only."""
+        """Write the user's answer to an approval request, for v7 clients."""
         self._write({"type": "tool-approval-response", "approvalId": approval_id, "approved": approved}, reason=reason)
 
     def tool_output_available(
@@ -249,15 +249,15 @@ class Sink(ABC, Generic[T]):
         self._write({"type": "file", "url": url, "mediaType": media_type}, providerMetadata=provider)
 
     def reasoning_file(self, url: str, media_type: str, provider: ProviderMetadata | None = None) -> None:
-        """v7 only."""
+        """Write a file of the model's reasoning, for v7 clients."""
         self._write({"type": "reasoning-file", "url": url, "mediaType": media_type}, providerMetadata=provider)
 
     def custom(self, kind: str, provider: ProviderMetadata | None = None) -> None:
-        """v7 only."""
+        """Write an app-defined part, for v7 clients."""
         self._write({"type": "custom", "kind": kind}, providerMetadata=provider)
 
     def steering_message(self, message_id: str, parts: list[dict[str, Any]]) -> None:
-        """v7 only, since 7.0.163."""
+        """Write a steering message, for clients since 7.0.163."""
         self.emit({"type": "steering-message", "id": message_id, "parts": parts})
 
     def data(self, name: str, value: Any, *, data_id: str | None = None, transient: bool = False) -> None:
