@@ -314,7 +314,6 @@ Report: TypeAlias = (
     | NestedEvent
 )
 
-
 R = TypeVar("R")
 
 

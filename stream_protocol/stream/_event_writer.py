@@ -180,8 +180,8 @@ class EventWriter(Generic[T]):
             speaker.has_failed = False
         if facts.is_fragment:
             self._add_fragment(facts, speaker)
-        elif facts.reports and facts.report(AgentSpeech) is not None:
-            self._add_speech(facts, speaker)
+        elif facts.reports and (speech := facts.report(AgentSpeech)) is not None:
+            self._add_speech(facts, speech, speaker)
         elif not self.responses.add_progress(facts):
             self._add_complete(read_complete(facts), speaker)
 
@@ -228,8 +228,8 @@ class EventWriter(Generic[T]):
                 self._calls.add_fragment(facts.event, speaker, part)
             else:
                 self._add_streamed_whole(speaker, part)
-        if facts.role is None and facts.report(AgentSpeech) is not None:
-            self._add_speech(facts, speaker)
+        if facts.role is None and (speech := facts.report(AgentSpeech)) is not None:
+            self._add_speech(facts, speech, speaker)
 
     def _add_delta(self, speaker: AuthorStream, part: Text, model: str | None) -> None:
         """Write a piece of a text or of a thought."""
@@ -256,13 +256,11 @@ class EventWriter(Generic[T]):
         if part.signature:
             speaker.sign(part.signature)
 
-    def _add_speech(self, facts: EventFacts, speaker: AuthorStream) -> None:
+    def _add_speech(self, facts: EventFacts, speech: AgentSpeech, speaker: AuthorStream) -> None:
         """Write the agent's speech in a live run: a piece of it, or the part of the whole that was not written.
 
         Calls may come between the pieces, so the pieces are not compared with the next complete event.
         """
-        speech = facts.report(AgentSpeech)
-        assert speech is not None
         text = speaker.new_speech(speech)
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
             speaker.write(text)

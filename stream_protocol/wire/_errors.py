@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from stream_protocol.wire._messages import UIMessage
+    from stream_protocol.wire._ui_messages import UIMessage
 
 
 _REASONS: Final[Mapping[int, str]] = MappingProxyType(

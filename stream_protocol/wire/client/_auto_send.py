@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 import orjson
 
 from stream_protocol.wire._errors import ClientStreamError
-from stream_protocol.wire._messages import ToolPart, UIMessage, UIPart, is_tool_part
+from stream_protocol.wire._ui_messages import ToolPart, UIMessage, UIPart, is_tool_part
 from stream_protocol.wire.client._chunk_schema import refusal
 from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, ToolParts, step_start
 

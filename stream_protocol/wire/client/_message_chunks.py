@@ -17,8 +17,8 @@ from stream_protocol.wire._arguments import check_choice, check_mapping
 from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk
 from stream_protocol.wire._errors import StreamProtocolError
 from stream_protocol.wire._json_values import json_value
-from stream_protocol.wire._messages import Approval, ToolPart, UIMessage, is_tool_part, tool_name
 from stream_protocol.wire._sinks import ChunkSink, DeltaWriter
+from stream_protocol.wire._ui_messages import Approval, ToolPart, UIMessage, is_tool_part, tool_name
 
 
 def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[AnyChunk]:

@@ -16,7 +16,7 @@ from stream_protocol.wire._arguments import check_choice, check_flag, check_iter
 from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk, DataChunk
 from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._json_values import json_value, to_well_formed
-from stream_protocol.wire._messages import UIMessage
+from stream_protocol.wire._ui_messages import UIMessage
 from stream_protocol.wire.client._chunk_schema import check_chunk
 from stream_protocol.wire.client._merge_metadata import merge_metadata
 from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, MutablePart, ToolParts, out_of_order
