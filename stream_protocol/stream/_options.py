@@ -1,4 +1,4 @@
-"""The converter's options: what each does and its default, how they are checked, and their form in a recording."""
+"""The converter's options: their meaning, defaults and checks, and their form in a recording."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping
@@ -24,15 +24,15 @@ from stream_protocol.wire import (
 logger = logging.getLogger(__name__)
 
 NestedAgents = Literal["nested", "flat", "hidden"]
-"""The display of an agent that is called as a tool: see ``ConverterOptions.nested_agents``."""
+"""The ways to show an agent that is called as a tool: see ``ConverterOptions.nested_agents``."""
 
 ToolSelection = Collection[str] | Callable[[str], bool] | Literal["all"]
-"""Tools by name, by a predicate over the name, or all of them."""
+"""A selection of tools: their names, a function that takes a name, or all tools."""
 
 NESTED_AGENTS: Final = get_args(NestedAgents)
 
 CONTROL_TOOLS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop", "finish_task"})
-"""ADK's own tools, which steer agents and say nothing to the user: never shown."""
+"""ADK's control tools, which are never shown: they control agents and mean nothing to users."""
 
 
 class ConverterOptions(TypedDict, total=False):
@@ -116,11 +116,11 @@ DEFAULTS: Final[ConverterOptions] = {
 
 
 class Settings:
-    """The options of a conversion, checked, with the defaults filled in.
+    """The options of a conversion, checked and with defaults.
 
-    ``task_agents``: tools that are known to delegate to a task-mode agent. They are hidden, too.
+    ``task_agents``: tools that delegate to a task-mode agent, which are hidden, too.
 
-    Raises ``StreamProtocolError`` for a value that is not allowed, ``TypeError`` for an option that does not exist.
+    Raises ``StreamProtocolError`` for an invalid value, and ``TypeError`` for an unknown option.
     """
 
     __slots__ = ("_task_agents", "client", "options")
@@ -132,7 +132,7 @@ class Settings:
             _CHECKS[name](name, value)
         self._task_agents = task_agents
         self.options: Final[ConverterOptions] = {**DEFAULTS, **options} if options else DEFAULTS
-        """Every option has a value here."""
+        """All options, with a value for each."""
         self.client: Final = client_version(self.options["ai_sdk"])
         """The version of the client."""
 
@@ -141,7 +141,7 @@ class Settings:
         return tool in CONTROL_TOOLS or _selects(hidden, tool) or _selects(self._task_agents, tool)
 
     def nested_agents(self, tool: str) -> NestedAgents:
-        """Return the value of ``nested_agents`` for this tool."""
+        """Return the option ``nested_agents`` for this tool."""
         chosen = self.options["nested_agents"]
         return chosen if isinstance(chosen, str) else chosen.get(tool, "nested")
 
@@ -151,7 +151,8 @@ class Settings:
 
     @property
     def nested(self) -> "Settings":
-        """The settings for agents inside tool calls. ``transform`` sees their messages as outputs of the calls."""
+        """The settings for agents inside tool calls, without ``transform``, which gets their messages as outputs of
+        calls."""
         if self.options["transform"] is None:
             return self
         return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
@@ -160,14 +161,14 @@ class Settings:
         return _selects(self.options["dynamic_tools"], tool)
 
     def file_url(self, file: Blob) -> str:
-        """The URL of a file that is not an artifact."""
+        """Return the URL of a file that is not an artifact."""
         return str(DataUrl(file.media_type, file.data))
 
     def error_text(self, error: BaseException) -> str:
         """Return the error text for the client: the text of ``on_error``, or the default if that raises."""
         try:
             text = self.options["on_error"](error)
-            return to_well_formed(str.__str__(text))  # raises for what is no text
+            return to_well_formed(str.__str__(text))  # raises for anything but text
         except Exception:
             logger.exception("`on_error` raised")
             return DEFAULT_ERROR_TEXT
@@ -213,7 +214,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "on_error": partial(check_callable, arguments=("error",), plain=True),
     "message_metadata": partial(check_callable, arguments=("metadata",), plain=True),
 }
-"""The check of each option."""
+"""Name of an option -> its check."""
 
 
 def _selects(selection: ToolSelection, tool: str) -> bool:
@@ -223,7 +224,8 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_tools(tools: frozenset[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
-    """The options, with these tools added to their hidden ones. Raises ``StreamProtocolError`` as ``Settings``."""
+    """Return the options with these tools added to the hidden tools. Raises ``StreamProtocolError`` for invalid hidden
+    tools."""
     hidden = options.get("hidden_tools", ())
     _check_tools("hidden_tools", hidden)
     return {**options, "hidden_tools": _add_tools(tools, hidden)} if tools else options
@@ -244,11 +246,11 @@ _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {
     dict: (dict,),
     str: (str, dict),
 }
-"""Type of an option's default -> its types in JSON. Options whose default is of another type are not data."""
+"""Type of an option's default -> its types in JSON. Options with defaults of other types are not stored."""
 
 
 def options_to_json(options: ConverterOptions) -> dict[str, Any]:
-    """The options that shape the stream and are data. Functions are left out: only the chunks show what they did."""
+    """Return the options as JSON, without functions, whose effects only the chunks show."""
     plain: dict[str, Any] = {}
     for name, value in options.items():
         match value:
@@ -262,7 +264,7 @@ def options_to_json(options: ConverterOptions) -> dict[str, Any]:
 
 
 def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
-    """The options that ``options_to_json`` returned. Unknown names and values of a wrong type are left out."""
+    """Return the options from JSON of ``options_to_json``. Unknown names and values of a wrong type are left out."""
     types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()} | {"ai_sdk": (int, str)}
     return cast(
         "ConverterOptions", {name: recorded[name] for name in types if isinstance(recorded.get(name), types[name])}
