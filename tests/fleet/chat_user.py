@@ -1,4 +1,4 @@
-"""User of a fleet: reads from any worker, disconnects, stops, continues, steers, approves twice, and records all of it."""
+"""User of a fleet: reads from any worker, leaves, stops, continues, steers, approves twice, and records all of it."""
 
 import asyncio
 import copy
