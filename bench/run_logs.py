@@ -51,7 +51,7 @@ async def run_log_costs() -> list[Cost]:
 
 
 def _pairs(name: str, one: RunLog, other: RunLog) -> dict[str, tuple[RunLog, RunLog]]:
-    """Return name of a measurement -> its writer and its reader."""
+    """Return the run logs to measure: name of the measurement -> the run logs of its writer and its reader."""
     return {name: (one, one), f"{name}, read by another worker": (one, other)}
 
 
