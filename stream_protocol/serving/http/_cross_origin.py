@@ -106,10 +106,13 @@ def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> li
     for route in routes:
         methods.setdefault(route.path, set()).update(route.methods or ())
     preflights = [_options_route(path, sorted(methods[path]), origins) for path in methods]
-    opened = [copy(route) for route in routes]
-    for route in opened:
-        route.app = CrossOrigin(route.app, origins)
-    return [*opened, *preflights]
+    return [*(_opened_route(route, origins) for route in routes), *preflights]
+
+
+def _opened_route(route: Route, origins: Collection[str]) -> Route:
+    opened = copy(route)
+    opened.app = CrossOrigin(route.app, origins)
+    return opened
 
 
 def _options_route(path: str, methods: Sequence[str], origins: Collection[str]) -> Route:
