@@ -61,48 +61,48 @@ class ServiceOptions(ConverterOptions, total=False):
     """Keyword options of ``ChatService``, in addition to those of the converter."""
 
     session_service: BaseSessionService | None
-    """Stores the sessions: any of ADK's, such as ``SqliteSessionService``, ``VertexAiSessionService`` and
+    """The session service: any of ADK's, such as ``SqliteSessionService``, ``VertexAiSessionService`` and
     ``DatabaseSessionService`` (with the extra ``postgres``). In memory by default. A ``Runner`` brings its own."""
     history: HistoryMode
     """The history that the model reads. ``"server"`` (default): the stored session; only the last message of a request
-    counts. ``"client"``: the messages of the request. Nothing is stored, and approvals are refused. ``"text"``: the
-    same, but only the texts of the messages."""
+    counts. ``"client"``: the messages of the request. Nothing is stored, and approvals are refused. ``"text"``:
+    like ``"client"``, but only the texts of the messages."""
     run_config: RunConfig | None
-    """``default_run_config()`` by default: ``StreamingMode.SSE``, and plain ``def`` tools in threads: one of them would
-    block every chat."""
+    """``default_run_config()`` by default: ``StreamingMode.SSE``, and plain ``def`` tools in threads, because they
+    would block every chat."""
     run_log: RunLog | None
-    """Keeps responses while they are written. ``MemoryRunLog()`` by default, for one process; ``RedisRunLog`` for many.
-    The service closes it."""
+    """The store of running responses. ``MemoryRunLog()`` by default, for one process; ``RedisRunLog`` for many. The
+    service closes the run log."""
     limits: ServiceLimits | None
     """Limits of runs and of requests: see ``ServiceLimits``. Two limits are elsewhere: ``max_llm_calls`` of the run
     config limits the model calls of a run (ADK's default is 500), ``LogBounds.max_size`` of the run log the bytes of a
     response."""
     on_busy: OnBusy
-    """The effect of a new message while a run of its chat is active. ``"interrupt"`` (default): it stops that run, and
-    is answered. ``"steer"``: the run takes it in before its next model call; an edit still interrupts. It needs
-    ``history="server"``. ``"reject"``: every other request is refused (409)."""
+    """The effect of a new message while a run of its chat is active. ``"interrupt"`` (default): the message stops
+    the active run, and starts a new run. ``"steer"``: the agent reads the message before its next model call; an edit
+    still interrupts. It needs ``history="server"``. ``"reject"``: the message is refused (409)."""
     history_cut: HistoryCut
-    """The effect of a new message from a client that sends fewer messages than are stored. ``"append"`` (default): it
-    is appended, and nothing is lost. ``"rewind"``: the messages after the client's last one are removed first;
-    assistant-ui edits this way. A request with a single ``message`` removes nothing."""
+    """The effect of a new message from a client that sends fewer messages than are stored. ``"append"`` (default): the
+    message is appended, and no stored message is removed. ``"rewind"``: the messages after the client's last one are
+    removed first; assistant-ui edits this way. A request with a single ``message`` removes nothing."""
     files: FilePolicy | None
     """The attached files that are accepted (by default all that a browser can send), and whether the agent's files are
     sent as links to artifacts."""
     context: PageContext | None
-    """The type of ``context`` in a request, which the models of the turn get. ``None``, the default: they get none."""
+    """The type of ``context`` in a request, which the models of this run read. ``None``, the default: no context."""
     shared_state: SharedState | None
-    """The keys of the session's state that the page reads and writes. ``None``, the default: none."""
+    """The keys of the session's state that the page reads and writes. ``None``, the default: no keys."""
     on_finish: OnFinish | None
     """Called when a run has ended, with the messages of the chat: see ``OnFinish``."""
     on_audit: OnAudit | None
-    """Gets a record of each approval, denial, answer, sign-in, stop and deletion, refused ones as well: see
-    ``AuditRecord``. The logger ``stream_protocol.audit`` gets them, too."""
+    """Gets a record of each approval, denial, answer, sign-in, stop and deletion, also of refused requests: see
+    ``AuditRecord``. The logger ``stream_protocol.audit`` gets the records, too."""
     recorder: Recorder | Sequence[Recorder] | None
-    """Records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``, or a list of recorders. One that fails
-    stops none of the others."""
+    """Records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``, or a list of recorders. The
+    failure of a recorder does not stop the others."""
     engine: Engine | None
-    """Executes a run again whose worker is dead: a ``DbosEngine`` of ``stream_protocol.durable``. It needs
-    ``history="server"``, and agents of ADK's own classes. The service closes it."""
+    """Lets another worker finish the run of a dead worker: a ``DbosEngine`` of ``stream_protocol.durable``. It needs
+    ``history="server"``, and agents of ADK's own classes. The service closes the engine."""
     times: ServiceTimes
     """Waiting times of the service that no other option sets, for tests: see ``ServiceTimes``."""
 
