@@ -272,7 +272,7 @@ class AuditTrail:
             try:
                 await with_timeout(self._timeout, self._call(hook, self._waiting.popleft()))
             except HookTimeoutError as error:
-                logger.error("`on_audit` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps
+                logger.error("`on_audit` was cancelled. %s", error)  # noqa: TRY400 - a traceback would not help
             except Exception:
                 logger.exception("`on_audit` failed.")
 

@@ -40,7 +40,7 @@ MAX_RESPONSE_BYTES: Final = 256 * 1024 * 1024
 """Most bytes of stored content that is being sent: two chats with five files of 15 MiB, which are 100 MiB in Base64."""
 
 READS_PER_USER: Final = 2
-"""Reads of one user at once. A page that opens requests the list of chats and a history."""
+"""Concurrent reads of one user. A page loads the list of chats and a history at once."""
 
 HISTORIES_AT_ONCE: Final = 8
 """Sessions that are loaded at once for all users. The size of a session is unknown until it is in memory."""

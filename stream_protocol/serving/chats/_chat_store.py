@@ -78,7 +78,7 @@ class ChatStore:
             return await with_timeout(self._timeout, work)
         except HookTimeoutError as error:
             text = "A request was refused: the %s took longer than %s seconds."
-            logger.error(text, of.replace("_", " "), self._timeout)  # noqa: TRY400 - no trace of ours helps
+            logger.error(text, of.replace("_", " "), self._timeout)  # noqa: TRY400 - a traceback would not help
             raise unreachable_refusal(of) from error
         except ChatRequestError:
             raise

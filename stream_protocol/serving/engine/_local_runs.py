@@ -202,7 +202,7 @@ class LocalRuns:
             return False
         with claim:  # prevents a recovery of the run meanwhile
             for orphan in await self._engine.unfinished(local.key):
-                if orphan.record.id == local.record.id and orphan.log_id == local.log_id:  # nobody has recovered it
+                if orphan.record.id == local.record.id and orphan.log_id == local.log_id:  # not recovered yet
                     await self._engine.cancel(local.record)
         return True
 

@@ -94,7 +94,7 @@ async def planned_again(
     planning = partial(_planned, runner, record, sessions)
     try:
         request, request_plan = await run_off_loop(planning, events=sessions.found.events)
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with the record
+    except Exception as error:  # noqa: BLE001 - any error of an unreadable record
         log_error(logger, error)
         return *_unplanned(record, sessions), UNPLANNABLE_TEXT
     if isinstance(request_plan, NewUserTurn) and loads_files:

@@ -185,7 +185,7 @@ class Recovery:
         """
         try:
             await self._sessions.fence()
-        except Exception as error:  # noqa: BLE001 - whatever the store raises
+        except Exception as error:  # noqa: BLE001 - any error of the store
             self._tools.note_failure(self._record, error)
             if is_away(error):
                 self._run.leave()

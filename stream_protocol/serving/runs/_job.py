@@ -190,10 +190,6 @@ class Job:
             if self._needs_event():
                 opening = Event(author="user", invocation_id=invocation_id)
                 await self.runner.session_service.append_event(session, opening)
-        run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
-        if self.context is not None:
-            before = run_config.model_input_context or []
-            run_config = run_config.model_copy(update={"model_input_context": [*before, context_content(self.context)]})
         named = self.invocation_id if isinstance(self.request_plan, NewUserTurn) else None
         plugin = RunPlugin(self.session, inbox, self.page_writes, nests=Settings(**self.options).nests)
         # If the answers in `before` are stored, the other answers must be stored, too.
@@ -211,7 +207,7 @@ class Job:
             invocation_id=invocation_id or named,
             new_message=content,
             state_delta=state or None,
-            run_config=run_config_for_turn(self.request_plan, run_config, idempotency_key),
+            run_config=run_config_for_turn(self.request_plan, self._config_with_context(), idempotency_key),
             yield_user_message=True,
             abort_signal=abort_signal,
         )
@@ -239,6 +235,14 @@ class Job:
                 yield event
         if failure is not None:
             raise failure
+
+    def _config_with_context(self) -> RunConfig:
+        """Return the run config of ADK, with the page's context as input of every model call."""
+        run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
+        if self.context is None:
+            return run_config
+        before = run_config.model_input_context or []
+        return run_config.model_copy(update={"model_input_context": [*before, context_content(self.context)]})
 
     async def _store_tool_failures(
         self, plugin: RunPlugin, events: Sequence[Event], failure: BaseException | None

@@ -76,7 +76,7 @@ async def notify(
         what = await run_off_loop(folded, size=sum(map(len, sent)), events=stored)
         await with_timeout(timeout, _call(hook, *what))
     except HookTimeoutError as error:
-        logger.error("`on_finish` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps
+        logger.error("`on_finish` was cancelled. %s", error)  # noqa: TRY400 - a traceback would not help
     except Exception:
         logger.exception("`on_finish` failed.")
 

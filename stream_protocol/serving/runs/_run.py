@@ -129,7 +129,8 @@ class Run:
 
         Called before the run can be stopped.
         """
-        self._response.continued = request.target if request.target["role"] == "assistant" else None
+        if request.target["role"] == "assistant":
+            self._response.continue_message(request.target)
 
     def recover(self) -> None:
         """Marks the run as the recovery of an orphaned run. Its request is not refused if a store is unreachable."""
@@ -195,7 +196,7 @@ class Run:
             self._end(self._finish)
         except NOT_FAILURES:
             raise
-        except BaseException as error:  # noqa: BLE001 - whatever the agent raises
+        except BaseException as error:  # noqa: BLE001 - any error of the agent
             if not await self.holds_lease():
                 pass  # `lease_lost` has ended or left the run; a store may refuse the events of a paused worker
             elif self._can_be_recovered_after(error):
@@ -303,7 +304,7 @@ class Run:
             return
         try:
             self._response.add(event)
-        except Exception as error:  # noqa: BLE001 - whatever a hook of the app raises
+        except Exception as error:  # noqa: BLE001 - any error of an app's hook
             self._end_failed(error)
         if self.log.full:
             self.stop_at_limit(TOO_LONG_TEXT, "Its response is larger than `LogBounds.max_size`.")

@@ -45,7 +45,7 @@ class RunResponse:
     """
 
     def __init__(self, log: EventBuffer, output: RunOutput, observer: RunObserver) -> None:
-        self.continued: UIMessage | None = None
+        self._continued: UIMessage | None = None
         """The assistant message that the response continues, as the client sent it; ``None`` for a new message."""
         self._log = log
         self._output = output
@@ -53,6 +53,10 @@ class RunResponse:
         self._factory: ResponseFactory = _empty_response
         self._recorder = TurnRecorders()
         self._conversion: Conversion[bytes] | None = None
+
+    def continue_message(self, message: UIMessage) -> None:
+        """Sets the assistant message that the response continues, as the client sent it."""
+        self._continued = message
 
     @property
     def outcome(self) -> Ending | None:
@@ -94,7 +98,7 @@ class RunResponse:
         """Writes the last chunk. Returns True if the response ended with ``finish``."""
         conversion = self._ended(write_end)
         written = conversion.take()
-        ending = prevent_auto_resend(written, before=self._log.events(), continued=self.continued)
+        ending = prevent_auto_resend(written, before=self._log.events(), continued=self._continued)
         self._write(ending)
         self._recorder.end(conversion.outcome if ending is written else "error")
         return conversion.outcome == "finish" and ending is written

@@ -118,7 +118,7 @@ class RunWork:
         try:
             await with_timeout(self._hook_timeout, completion.store())
         except HookTimeoutError as error:
-            logger.error("The end of a run was not stored. %s", error)  # noqa: TRY400 - no trace of ours helps
+            logger.error("The end of a run was not stored. %s", error)  # noqa: TRY400 - a traceback would not help
         except Exception as error:
             if is_unreachable(error) and not self._runs.is_closed:
                 if not is_told:
