@@ -49,7 +49,7 @@ class KnownCall:
     """True if the newest event has mentioned the call. The next mention of the id in that event means a different call.
     """
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
-    """All calls with the same id, for each id of this call."""
+    """For each id of this call, all calls with that id."""
 
     @property
     def content(self) -> Hashable:

@@ -22,7 +22,7 @@ RUN_FAILED_TEXT = "The run failed before the tool finished."
 RUN_STOPPED_TEXT = "The run was stopped before the tool finished."
 
 Ending = Literal["finish", "error", "timeout", "abort"]
-"""How a response ended. ``timeout`` is an ``error`` that also ended the calls that waited for an answer."""
+"""The ending of a response. ``timeout`` is an ``error`` that also ended the calls that waited for an answer."""
 
 T = TypeVar("T")
 

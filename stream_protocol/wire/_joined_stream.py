@@ -73,7 +73,7 @@ class JoinedStream:
                 self._started_in_step.add(start[1])
 
     def _add_output(self, front: bytes, event: bytes) -> None:
-        replaced = self._open.pop(front, None)  # the new output keeps its place in the stream, after newer deltas
+        replaced = self._open.pop(front, None)  # so that the new output comes after the deltas before it
         self.size += len(event) - (len(replaced.event()) if replaced is not None else 0)
         self._open[front] = _Output(event)
 

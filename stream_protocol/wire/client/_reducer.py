@@ -159,7 +159,7 @@ class MessageReducer:
         return self.apply_checked(chunk)
 
     def apply_checked(self, chunk: AnyChunk) -> PageUpdate:
-        """Apply the next chunk without ``check_chunk``, which the caller knows the chunk to pass."""
+        """Apply the next chunk without a check. The chunk must pass ``check_chunk``."""
         kind = chunk["type"]
         if kind in TOOL_HANDLERS:
             TOOL_HANDLERS[kind](self._tools, chunk)
