@@ -65,6 +65,11 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/deploy/index.md", "docker compose up --build"): "Docker's; tests/fleet runs the commands of the file",
     ("docs/deploy/kubernetes.md", "kubectl"): "of a cluster; tests/deploy holds the file to its schema, and to `serve`",
     ("docs/durable.md", "adk-ui-stream serve"): "tests/fleet kills servers that have such stores",
+    ("docs/index.md", "pip install"): _INSTALL,
+    (
+        "docs/index.md",
+        "useChat({ transport })",
+    ): "a shorter form of the quick start's page, which tests/frontends drives",
     ("docs/install.md", "npm install"): "asks a package index; `make setup-frontends` installs the same packages",
     ("docs/install.md", "pip install"): _INSTALL,
     ("docs/quick-start.md", "adk-ui-stream init"): _PROJECT,
