@@ -1,9 +1,9 @@
-"""A hook of mkdocs: what readers look for is found before our reasons and our examples' source; and the version.
-
-Decisions and the source of examples stay in the site. The search leaves them out.
+"""A hook of mkdocs: the search finds guides before the reference, and leaves out decisions and the source of examples.
+It ignores common words. The foot of each page has the version.
 """
 
 from importlib.metadata import version
+from pathlib import Path
 from typing import Final
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -17,20 +17,16 @@ NOT_SEARCHED: Final = (
     "frontend-fixtures/",
     "skills/",
     "stream_protocol/",
+    "tests/",
     "CHANGELOG",
 )
 """The beginnings of the names of pages that are not searched."""
 
-BOOSTS: Final = {
-    "authentication.md": 4,
-    "production.md": 4,
-    "monitoring.md": 4,
-    "errors.md": 4,
-    "deploy/index.md": 3,
-    "approvals.md": 3,
-    "install.md": 2,
-}
-"""Page -> how much more it counts."""
+WEIGHTS: Final = {"reference/": 0.3, "coming-from/": 0.5, "events.md": 0.5}
+"""Beginning of the names of pages -> factor of their scores. Without it, many short entries come before the guide."""
+
+WORKER: Final = "assets/javascripts/workers/search.*.min.js"
+"""The theme's script that searches in the browser."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -40,9 +36,17 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
-    """Says how the search treats a page."""
+    """Sets how the search treats a page."""
     name = page.file.src_uri
     if name.startswith(NOT_SEARCHED):
         page.meta["search"] = {"exclude": True}
-    elif name in BOOSTS:
-        page.meta["search"] = {"boost": BOOSTS[name]}
+    for beginning, weight in WEIGHTS.items():
+        if name.startswith(beginning):
+            page.meta["search"] = {"boost": weight}
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Adds search.js to the search of the site."""
+    (worker,) = Path(config.site_dir).glob(WORKER)
+    ours = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+    worker.write_text(ours + worker.read_text(encoding="utf-8"), encoding="utf-8")
