@@ -80,6 +80,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/tool-progress.md", "message.parts.find"): _FRAGMENT,
     ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,
     ("examples/frontend-tests/README.md", "npm ci"): "tests/test_frontend_example.py runs its scripts",
+    ("examples/nextjs/README.md", "adk-ui-stream init"): _PROJECT,
     ("examples/nextjs/README.md", "npm ci"): _EXAMPLE,
     ("examples/plain/README.md", "node chat.mjs"): "tests/frontends/test_plain_clients.py runs it, and types",
     ("examples/plain/README.md", '"state": "approval-responded"'): "what chat.mjs sends, with ids of a response in it",
