@@ -1,5 +1,6 @@
-"""A hook of mkdocs: the search finds guides before the reference, and leaves out decisions and the source of examples.
-It ignores common words. The foot of each page has the version.
+"""Hook of mkdocs that adjusts the search, and shows the version at the foot of each page.
+
+The search finds guides before the reference, leaves out decisions and the source of examples, and ignores common words.
 """
 
 from importlib.metadata import version
@@ -20,23 +21,23 @@ NOT_SEARCHED: Final = (
     "tests/",
     "CHANGELOG",
 )
-"""The beginnings of the names of pages that are not searched."""
+"""Prefixes of page names that are not searched."""
 
 WEIGHTS: Final = {"reference/": 0.3, "coming-from/": 0.5, "events.md": 0.5}
-"""Beginning of the names of pages -> factor of their scores. Without it, many short entries come before the guide."""
+"""Prefix of page names -> factor of their scores. Without the factors, short entries would come before the guides."""
 
 WORKER: Final = "assets/javascripts/workers/search.*.min.js"
-"""The theme's script that searches in the browser."""
+"""Script of the theme that searches in the browser."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts the version at the foot of each page."""
+    """Put the version at the foot of each page."""
     config.copyright = f"adk-ui-stream {version('adk-ui-stream')} · {config.copyright}"
     return config
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
-    """Sets how the search treats a page."""
+    """Set the search options of a page."""
     name = page.file.src_uri
     if name.startswith(NOT_SEARCHED):
         page.meta["search"] = {"exclude": True}
@@ -46,7 +47,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Adds search.js to the search of the site."""
+    """Add search.js to the script of the search."""
     (worker,) = Path(config.site_dir).glob(WORKER)
     ours = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
     worker.write_text(ours + worker.read_text(encoding="utf-8"), encoding="utf-8")

@@ -20,7 +20,7 @@ class Question:
     files: Sequence[types.Blob]
     results: Mapping[str, Mapping[str, Any]]
     """Tool -> its newest result."""
-    forecasts: Sequence[Mapping[str, Any]]
+    forecasts: Sequence[Mapping[str, Any]] = ()
     """The results of ``get_weather``."""
 
     @property

@@ -22,6 +22,6 @@ async def test_the_app_of_the_page_has_an_inspector() -> None:
 def test_the_page_lists_the_tabs_in_their_order() -> None:
     source = (ROOT / "server" / "page" / "src" / "inspector" / "Inspector.tsx").read_text(encoding="utf-8")
     (tabs,) = re.findall(r"^const TABS = \{(.*)\};$", source, re.MULTILINE)
-    table = (ROOT / "docs" / "inspector.md").read_text(encoding="utf-8").partition("| Tab | Shows |\n|---|---|\n")[2]
+    table = (ROOT / "docs" / "inspector.md").read_text(encoding="utf-8").partition("| Tab | Content |\n|---|---|\n")[2]
     listed = re.findall(r"^\| ([^|]*) \|", table.partition("\n\n")[0], re.MULTILINE)
     assert listed == re.findall(r'"(.*?)"', tabs)
