@@ -25,9 +25,9 @@ async def workers(request: pytest.FixtureRequest) -> AsyncIterator[Workers]:
     """Makes two workers that share a run log and a session service."""
     if request.param == "redis":
         url = request.getfixturevalue("shared_redis").url
-        new_log: Callable[[], RunLog] = partial(RedisRunLog, url, lease=3.0, prefix=f"steering-{id(request)}")
+        new_log: Callable[[], RunLog] = partial(RedisRunLog, url, lease=8.0, prefix=f"steering-{id(request)}")
     else:
-        new_log = partial(PostgresRunLog, request.getfixturevalue("postgres").new_database(), lease=3.0)
+        new_log = partial(PostgresRunLog, request.getfixturevalue("postgres").new_database(), lease=8.0)
     stack = AsyncExitStack()
 
     def make(*turns: Any, **options: Any) -> tuple[SteeredApp, SteeredApp]:
