@@ -1,7 +1,8 @@
-"""Streamed parts of a response that no complete event has confirmed, as whole texts.
+"""Collects the streamed parts of a response that no complete event has repeated yet. The fragments of each part are
+joined to one text.
 
 A server stores them when the run ends, so that the history and the next prompt have everything that the client has
-shown. Without a server, the converter keeps only the part of a stream that it needs for the comparison: see
+shown. Without a server, the converter keeps only what it needs to compare the stream with the complete event: see
 ``StreamedTexts``.
 """
 

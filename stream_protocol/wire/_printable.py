@@ -16,7 +16,7 @@ Lone surrogates, which cannot be written to a file, are among them. Joiners are 
 def printable(text: str) -> str:
     r"""Return the text with control characters and invisible characters as JSON escapes, such as ``\u202e``.
 
-    The value of a JSON text on one line does not change.
+    If the text is JSON on one line, the result is JSON with the same value.
     """
     return _CONTROLS.sub(_escape, text)
 

@@ -25,8 +25,8 @@ class ByteBudget:
 
     ``limit``: the most bytes of all requests; ``None`` for no limit. ``of_user``: returns the error (429) for a user
     who holds too much. ``of_all``: returns the error (503) if all users together hold too much.
-    ``single_fits``: a user without other requests gets any size up to ``limit``. If no user holds bytes, the user gets
-    any size. Otherwise a very large request could never be served.
+    ``single_fits``: a user without other requests may hold any number of bytes up to ``limit``, and even more while
+    nobody else holds bytes. Without ``single_fits``, a very large request could never be served.
     """
 
     def __init__(
