@@ -138,17 +138,14 @@ def test_a_search_finds_no_decision_and_no_source_of_an_example(url: str) -> Non
 
 
 def test_a_search_ignores_common_words(browser: Browser, url: str) -> None:
-    with opened_tab(browser) as tab:
-        tab.goto(url)
-        tab.get_by_role("textbox", name="Search").click()
-        results = tab.locator(".md-search-result__meta")
-        expect(results).to_have_text("Type to start searching")
-        counts = []
-        for words in ("troubleshooting", "how to do a troubleshooting"):
-            tab.get_by_role("textbox", name="Search").fill(words)
-            expect(results).to_have_text(re.compile(r"^\d+ matching documents$"))
-            counts.append(results.text_content())
-        assert counts[0] == counts[1]
+    counts = set()
+    for words in ("troubleshooting", "how+to+do+a+troubleshooting"):
+        with opened_tab(browser) as tab:
+            tab.goto(f"{url}?q={words}")
+            results = tab.locator(".md-search-result__meta")
+            expect(results).to_have_text(re.compile(r"^\s*\d+ matching documents\s*$"))
+            counts.add(results.text_content())
+    assert len(counts) == 1
 
 
 def test_a_recorded_run_shows_its_page_beside_its_events(browser: Browser, url: str) -> None:
