@@ -1,1 +1,1 @@
-"""The costs of the bridge: ``python -m bench`` (``make bench``). Nothing here is asserted; times are for reading."""
+"""Benchmarks of the package: ``python -m bench`` (``make bench``). They assert nothing, and only print times."""

@@ -1,4 +1,4 @@
-"""Prints the tables. Ratios compare within this run; microseconds are this machine's."""
+"""Prints the benchmark tables. Ratios compare values of this run. Microseconds depend on this machine."""
 
 import argparse
 import asyncio
@@ -86,7 +86,7 @@ def _print_load() -> None:
 
 
 def _print_pairs(pairs: list[tuple[Load, Load]], name: str, unit: float, value: Callable[[Load], float]) -> None:
-    """The row of one value: the median of each column, and the ratio of the first two columns in each pair."""
+    """Print the row of one value: the median of each column, and the ratio of the first two columns in each pair."""
     values = [(value(mine), value(its)) for mine, its in pairs]
     ratios = sorted(mine / its for mine, its in values)
     mine, its = (median(column) * unit for column in zip(*values, strict=True))
@@ -162,9 +162,9 @@ TABLES = {
 
 
 def main() -> None:
-    """Takes the measurements that are named, or every one: ten minutes in all, most for load and 200 MB files."""
+    """Run the named benchmarks, or all. All take ten minutes, most of it for load and 200 MB files."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=main.__doc__)
-    logging.disable(logging.WARNING)  # ADK misses what a scripted model does not count
+    logging.disable(logging.WARNING)  # ADK warns that the scripted model reports no tokens
     parser.add_argument("tables", nargs="*", choices=[*TABLES, []], metavar="table", help=", ".join(TABLES))
     for name in parser.parse_args().tables or TABLES:
         TABLES[name]()

@@ -1,7 +1,7 @@
-"""The time until a request is accepted, against two things that it contains: all in turns, in one run.
+"""Measures the time until a request is accepted, and two parts of this time, in turn in one run.
 
-A response begins when the user's message is stored. So this measures the cost of that promise until the first byte, in
-events of the same store. It also measures the share of the run log, which is asked twice whether the chat was stopped.
+A response begins when the user's message is stored. So this is the cost of that promise until the first byte, in
+appended events of the same store. The other part is the run log, which is asked twice if the chat was stopped.
 """
 
 import asyncio
@@ -34,9 +34,12 @@ WARM_UP: Final = 10
 
 @dataclass(frozen=True)
 class Accepting:
-    """Medians in seconds of a new chat. ``stores``: its session service, and its run log if that is not in memory.
-    ``append``: of one event, by itself. ``asked``: of two questions for the newest stop, by themselves.
-    ``accepted``: until the response begins. ``first_chunk``: until the model's first words."""
+    """Median times for a new chat, in seconds.
+
+    ``stores``: its session service, and its run log if that is not in memory. ``append``: one appended event.
+    ``asked``: two queries for the newest stop. ``accepted``: until the response begins. ``first_chunk``: until the
+    model's first text.
+    """
 
     stores: str
     append: float
@@ -46,7 +49,7 @@ class Accepting:
 
 
 def accepting_costs() -> list[Accepting]:
-    """Returns a row for each store."""
+    """Return a row for each store."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         postgres = stack.enter_context(postgres_server())
@@ -94,7 +97,7 @@ async def _append(store: BaseSessionService) -> float:
 
 async def _ask(run_log: RunLog) -> float:
     begun = perf_counter()
-    for _ in range(2):  # as for each request: when it comes, and when it has its chat
+    for _ in range(2):  # a request asks when it arrives, and when it has claimed its chat
         await run_log.newest_stop("alone")
     return perf_counter() - begun
 

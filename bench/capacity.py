@@ -1,6 +1,7 @@
-"""The needs of so many chats: ``python -m bench.capacity`` prints the tables of bench/reports/capacity.md.
+"""Computes the resources for a number of chats: ``python -m bench.capacity`` prints the tables of
+bench/reports/capacity.md.
 
-It reads what ``python -m bench.workers FILE`` has measured. Assumptions are arguments.
+It reads the results of ``python -m bench.workers FILE``. Assumptions are arguments.
 """
 
 import argparse
@@ -16,58 +17,63 @@ CHATS: Final = (10_000, 100_000, 1_000_000)
 
 KIB, MB, GIB = 1024, 10**6, 2**30
 EVENTS_PER_TURN: Final = 2
-"""Stored events of a turn: the user's message and the answer. A tool adds two: its call and its result."""
+"""Stored events of a turn: the user's message and the reply. Each tool adds two: its call and its result."""
 
 EXPIRY: Final = 60.0
 """Seconds for which Redis stores a log after the end of its run."""
 
 REDIS_CONNECTIONS_PER_WORKER: Final = 33
-"""To each node: 32 for commands and one that listens. Readers of other workers' runs have one each on top."""
+"""Connections to each Redis node: 32 for commands and one for notifications. Each reader of another worker's run adds
+one.
+"""
 
 POSTGRES_CONNECTIONS_PER_WORKER: Final = 10
-"""The pools of the sessions: 5 that write and 5 that read."""
+"""Connections in the pools of the session service: 5 for writes and 5 for reads."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """Assumptions about your users, which only you can measure. Times in seconds."""
+    """Assumptions about your users, which only you can measure. Times are in seconds."""
 
     chunk_rate: float = 20
-    """Chunks a second, while a model writes."""
+    """Chunks per second while the model writes."""
     answer_chunks: float = 100
-    """Chunks of an answer: 500 tokens, if a chunk has five."""
+    """Chunks of a reply: 500 tokens, with five tokens per chunk."""
     tools: float = 1
-    """Calls of tools for each answer."""
+    """Tool calls per reply."""
     waiting: float = 3
-    """Seconds of an answer without text: the model begins, tools run."""
+    """Seconds of a run without text, while the model starts and tools run."""
     pause: float = 60
-    """Seconds between an answer and the user's next message: the user reads, thinks and types."""
+    """Seconds between a reply and the user's next message: the user reads, thinks and types."""
     turns_before: float = 10
-    """Turns that a chat already has, on average. All its events are read for each turn."""
+    """Average number of turns that a chat already has. Each turn reads all their events."""
     utilisation: float = 0.6
-    """Of each core, so that a burst, a deployment or a lost worker finds room."""
+    """Utilisation of each core. The rest is for bursts, deployments and lost workers."""
     redis_clients: float = 10_000
-    """Connections that a Redis takes: its default."""
+    """Maximum connections of a Redis: its default."""
     postgres_connections: float = 500
-    """Connections that a PostgreSQL takes; its default is 100."""
+    """Maximum connections of a PostgreSQL. Its default is 100."""
     postgres_cores: float = 16
-    """Of the largest PostgreSQL that you want to run."""
+    """Cores of the largest PostgreSQL that you want to run."""
 
     @property
     def busy(self) -> float:
-        """Seconds of an answer."""
+        """Seconds of a run."""
         return self.waiting + self.answer_chunks / self.chunk_rate
 
     @property
     def active(self) -> float:
-        """The share of the chats that are being answered at a time."""
+        """Share of the chats that have a run at a given time."""
         return self.busy / (self.busy + self.pause)
 
 
 @dataclass(frozen=True)
 class Turns:
-    """Of what kind: see ``Load``. ``seconds``: how long one takes. ``new``: the share that begins a chat. ``past``:
-    events that are stored when one begins, on average."""
+    """Turns of one kind: see ``Load``.
+
+    ``seconds``: duration of a turn. ``new``: share of turns that begin a chat. ``past``: average number of stored
+    events before a turn.
+    """
 
     seconds: float
     chunks: float
@@ -78,9 +84,7 @@ class Turns:
 
 @dataclass(frozen=True)
 class Costs:
-    """The costs of one turn. Also the costs of each second, chunk and tool of the turn, of a new chat, and of each
-    earlier stored event.
-    """
+    """Costs of a turn: fixed, per second, per chunk, per tool, for a new chat, and per earlier stored event."""
 
     turn: float
     second: float
@@ -90,12 +94,12 @@ class Costs:
     past: float
 
     def of(self, turns: Turns) -> float:
-        """Of one such turn."""
+        """Return the cost of one of these turns."""
         return sum((cost * count for cost, count in zip(astuple(self), (1, *astuple(turns)), strict=True)), 0.0)
 
 
 class Model:
-    """The costs of a turn, by resource: those of ``Use``, and ``egress``."""
+    """Costs of a turn for each resource: the resources of ``Use``, and ``egress``."""
 
     def __init__(self, told: Mapping[str, Any]) -> None:
         self.told = told
@@ -103,12 +107,12 @@ class Model:
 
     def _costs(self, resource: str) -> Costs:
         equations = [[1.0, *astuple(kind_of(each)), per_turn(each, resource)] for each in self.told["loads"]]
-        # Noise may make a cost negative that is hardly there.
+        # Noise may make a very small cost negative.
         return Costs(*(max(0.0, cost) for cost in solved(equations)))
 
 
 def solved(equations: list[list[float]]) -> list[float]:
-    """The unknowns of as many linear equations, each of which is its factors and its result."""
+    """Solve linear equations. Each equation is its factors, then its result. Returns the unknowns."""
     for at in range(len(equations)):
         pivot = max(range(at, len(equations)), key=lambda row: abs(equations[row][at]))
         equations[at], equations[pivot] = equations[pivot], equations[at]
@@ -123,19 +127,19 @@ def solved(equations: list[list[float]]) -> list[float]:
 
 
 def per_turn(measured: Mapping[str, Any], resource: str) -> float:
-    """The use of one turn of a load."""
+    """Return the use of a resource by one turn of a load."""
     used: float = measured["egress"] if resource == "egress" else measured["use"][resource]
     return used / turns_of(measured["load"])
 
 
 def turns_of(load: Mapping[str, Any]) -> int:
-    """Returns the number of a load's turns."""
+    """Return the number of a load's turns."""
     turns: int = load["people"] * load["chats"] * load["turns"]
     return turns
 
 
 def kind_of(measured: Mapping[str, Any]) -> Turns:
-    """The turns of a load, which took as long as they took."""
+    """Return the turns of a load, with their measured duration."""
     load = measured["load"]
     events = EVENTS_PER_TURN * (1 + load["tools"])
     return Turns(
@@ -149,8 +153,11 @@ def kind_of(measured: Mapping[str, Any]) -> Turns:
 
 @dataclass(frozen=True)
 class Needs:
-    """Of so many chats. ``workers``: processes with a core each. Per second: ``turns``, ``chunks``, ``redis_commands``,
-    ``transactions``, ``rows``, ``wal`` (bytes) and ``egress`` (bytes)."""
+    """Resources for a number of chats. ``workers``: processes with a core each.
+
+    Per second: ``turns``, ``chunks``, ``redis_commands``, ``transactions``, ``rows``, ``wal`` (bytes) and ``egress``
+    (bytes).
+    """
 
     turns: float
     streams: float
@@ -170,7 +177,7 @@ class Needs:
 
 
 def needs(model: Model, assumed: Assumptions, chats: float) -> Needs:
-    """The arithmetic."""
+    """Return the resources for a number of chats."""
     turns = chats / (assumed.busy + assumed.pause)
     events = EVENTS_PER_TURN * (1 + assumed.tools)
     kind = Turns(
@@ -206,7 +213,7 @@ def needs(model: Model, assumed: Assumptions, chats: float) -> Needs:
 
 
 def needs_table(model: Model, assumed: Assumptions, sizes: Sequence[int] = CHATS) -> str:
-    """Prints the needs of each number of chats."""
+    """Return a table of the resources for each number of chats."""
     of = [needs(model, assumed, chats) for chats in sizes]
 
     def row(label: str, values: Sequence[str]) -> str:
@@ -236,7 +243,7 @@ def needs_table(model: Model, assumed: Assumptions, sizes: Sequence[int] = CHATS
 
 
 def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
-    """The number of chats at which each limit is reached."""
+    """Yield the number of chats at which each limit is reached, and the limit."""
     one = needs(model, assumed, CHATS[-1])
 
     def chats_at(limit: float, needed: float) -> float:
@@ -260,7 +267,7 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
 
 
 def limits_table(model: Model, assumed: Assumptions) -> str:
-    """Prints the resources in the order in which they run out."""
+    """Return a table of the limits, in the order in which they are reached."""
     rows = [f"| {_round(chats)} | {what} |" for chats, what in sorted(limits(model, assumed))]
     return "\n".join(["| Chats | |", "|---:|---|", *rows])
 
@@ -276,7 +283,7 @@ CHECKED: Final[Mapping[str, str]] = {
 
 
 def checks_table(model: Model) -> str:
-    """Compares the use of two workers with the model."""
+    """Return a table that compares the measured use of two workers with the model."""
     lines = ["| Two workers, load | | Predicted | Measured | Deviation |", "|---|---|---:|---:|---:|"]
     for measured in model.told["checks"]:
         load, kind, turns = measured["load"], kind_of(measured), turns_of(measured["load"])
@@ -296,7 +303,7 @@ def _compared(name: str, label: str, predicted: float, measured: float) -> str:
 
 
 def costs_table(model: Model) -> str:
-    """Prints the figures of which the model is made."""
+    """Return a table of the model's costs."""
     lines = ["| | Turn | Second | Chunk | Tool | New chat | Stored event |", "|---|" + "---:|" * len(fields(Costs))]
     for resource, label, unit in (
         ("worker_cpu", "worker, ms", 1e3),
@@ -313,7 +320,7 @@ def costs_table(model: Model) -> str:
 
 
 def _round(number: float) -> str:
-    """With two digits that mean something, which is more than the model knows."""
+    """Return the number with two significant digits. The model is less precise than that."""
     if number < 10:
         return f"{number:.2g}"
     digits = len(str(int(number))) - 2
@@ -321,12 +328,12 @@ def _round(number: float) -> str:
 
 
 def load_model(file: Path = MEASURED) -> Model:
-    """The model that fits the measurements."""
+    """Return the model that fits the measurements."""
     return Model(json.loads(file.read_text(encoding="utf-8")))
 
 
 def main() -> None:
-    """Prints the resources for so many chats, the first limit, and the quality of the model."""
+    """Print the resources for several numbers of chats, the limits, and the quality of the model."""
     parser = argparse.ArgumentParser(prog="python -m bench.capacity", description=main.__doc__)
     parser.add_argument("--measured", type=Path, default=MEASURED, help="what `python -m bench.workers FILE` wrote")
     parser.add_argument("--chats", type=int, nargs="+", default=CHATS)

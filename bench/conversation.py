@@ -1,8 +1,7 @@
-"""The conversation that the benchmarks convert: 2,000 ADK events, as a Gemini on Vertex streams them.
+"""Conversation for the benchmarks: 2,000 ADK events, in the form in which Gemini on Vertex streams them.
 
-Sixteen turns, each with one response: the user's message, thoughts, text, one call with streamed arguments, its
-aggregate and its result. More text and its aggregate follow. As in practice, nearly all events carry one fragment of
-text.
+Sixteen turns have one response each: the user's message, thoughts, text, a call with streamed arguments, its aggregate
+and its result, more text and its aggregate. As in practice, nearly all events have one fragment of text.
 """
 
 from collections.abc import Iterator
@@ -46,17 +45,17 @@ _FRAGMENTS = (
 
 
 def conversation() -> list[list[Event]]:
-    """Returns the events of each turn; each turn becomes one response."""
+    """Return the events of each turn. Each turn becomes one response."""
     return [list(_turn(index)) for index in range(TURNS)]
 
 
 def long_answer() -> list[list[Event]]:
-    """Returns as many events in one turn, in which the model only speaks: fragments of text, and their aggregate."""
+    """Return one turn with as many events as ``conversation``: only fragments of text, and their aggregate."""
     return [list(_said("e-1", "e-1-1", TURNS * EVENTS_PER_TURN - 2))]
 
 
 def event(invocation: str, event_id: str, parts: list[types.Part], *, partial: bool | None = True) -> Event:
-    """One event of the model, as the Runner stamps it."""
+    """Return an event of the model, with the fields that the Runner sets."""
     return Event(
         id=event_id,
         invocation_id=invocation,
@@ -67,7 +66,7 @@ def event(invocation: str, event_id: str, parts: list[types.Part], *, partial: b
 
 
 def call_part(call_id: str, **fields: object) -> types.Part:
-    """A part with one function call, or with one fragment of it."""
+    """Return a part with a function call, or with a fragment of it."""
     return types.Part(function_call=types.FunctionCall.model_validate({"id": call_id, **fields}))
 
 

@@ -1,4 +1,4 @@
-"""The cost of runs that outlive their worker: the same run with and without an engine on PostgreSQL, in turns."""
+"""Measures the cost of durable runs: the same run with and without an engine on PostgreSQL, in turn."""
 
 import asyncio
 from contextlib import ExitStack
@@ -23,12 +23,12 @@ SETTLING: Final = 2.0
 """Seconds until PostgreSQL has counted the written rows."""
 
 TOOLS: Final = 4
-"""Of a run with tools, one after the other: each is a call of the tool, and one more of the model."""
+"""Tool calls of a run with tools. They run in sequence, each followed by a model call."""
 
 
 @dataclass(frozen=True)
 class RunCost:
-    """Of one run, in seconds. ``cpu``: of the processor."""
+    """Cost of one run, in seconds. ``cpu``: processor time."""
 
     first_chunk: float
     whole: float
@@ -37,8 +37,10 @@ class RunCost:
 
 @dataclass(frozen=True)
 class Compared:
-    """The medians of a run with so many tools, without and with an engine. ``rows``: what the engine writes for one:
-    each row that is inserted, changed or deleted."""
+    """Median costs of a run, without and with an engine.
+
+    ``tools``: number of tool calls. ``rows``: rows that the engine inserts, changes or deletes for a run.
+    """
 
     tools: int
     without: RunCost
@@ -47,7 +49,7 @@ class Compared:
 
 
 async def durable_costs() -> list[Compared]:
-    """Returns a row for a run without tools, and one for a run with some."""
+    """Return a row for a run without tools, and a row for a run with tools."""
     with ExitStack() as servers:
         server = servers.enter_context(postgres_server())
         url, log_url = server.new_database(), server.new_database()
@@ -99,7 +101,7 @@ async def _cost(service: ChatService, tools: int) -> RunCost:
 
 
 async def _rows(url: str) -> float:
-    """Return the rows that the database has written so far."""
+    """Return the number of rows that the database has written so far."""
     await asyncio.sleep(SETTLING)
     connection = await asyncpg.connect(url)
     try:

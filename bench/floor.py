@@ -1,20 +1,16 @@
-"""Two floors: the least work of any bridge.
+"""Two floors for the converter: the minimal work to turn these events into the same number of chunks.
 
-The first is the least work with which any bridge turns these events into that many chunks.
-
-It reads, by attribute, the fields that decide which chunks an event becomes. Of each event: ``partial``, ``author``,
-``branch``, ``node_info.path``, ``error_code``, ``finish_reason`` and ``content.parts``. Of each part: ``text``,
+The first floor reads, by attribute, the fields that decide the chunks of an event: ``partial``, ``author``, ``branch``,
+``node_info.path``, ``error_code``, ``finish_reason`` and ``content.parts``. Of each part it reads ``text``,
 ``thought``, ``thought_signature``, ``function_call`` (``id``, ``name``, ``partial_args``, ``args``) and
-``function_response`` (``id``, ``response``). For each new part (not the text of an aggregate) it builds one dictionary
-and encodes it with orjson. The frame is ``data: …`` and a blank line.
+``function_response`` (``id``, ``response``). For each new part, except the text of an aggregate, it builds one
+dictionary, encodes it with orjson, and adds the SSE frame.
 
-It does nothing with most of what it reads. It has no state, and opens and closes no parts. It does not compare
-aggregates with streamed text, and does not count usage. It knows the number of chunks of each event beforehand, and
-fills up with ``finish-step``. So it emits exactly as many chunks as the converter does, and no client could use its
-stream.
+It ignores most of these values. It has no state, opens and closes no parts, does not compare aggregates with streamed
+text, and does not count usage. It gets the number of chunks of each event, and fills up with ``finish-step``. So it
+emits exactly as many chunks as the converter, but no client could use its stream.
 
-The floor of text reads nothing but texts, and makes each a ``text-delta`` in the same way. It ignores the rest of an
-event, its author and its errors.
+The floor of text reads only texts, and makes each a ``text-delta`` in the same way.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
@@ -25,7 +21,7 @@ from google.genai.types import Part
 
 
 async def floor_async(events: AsyncIterable[Event], counts: Sequence[int]) -> AsyncIterator[bytes]:
-    """The yardstick of ``stream_sse``. ``counts`` has one number per event, and one for the end."""
+    """Floor for ``stream_sse``. ``counts``: number of chunks of each event, and of the end."""
     count = iter(counts)
     async for event in events:
         for line in _lines(event, next(count)):
@@ -35,7 +31,7 @@ async def floor_async(events: AsyncIterable[Event], counts: Sequence[int]) -> As
 
 
 def floor_sync(events: Iterable[Event], counts: Sequence[int]) -> Iterator[bytes]:
-    """The yardstick of ``iter_sse``."""
+    """Floor for ``iter_sse``."""
     count = iter(counts)
     for event in events:
         yield from _lines(event, next(count))
@@ -43,7 +39,7 @@ def floor_sync(events: Iterable[Event], counts: Sequence[int]) -> Iterator[bytes
 
 
 def text_floor(events: Iterable[Event]) -> Iterator[bytes]:
-    """The yardstick of ``iter_sse`` and ``iter_chunks`` for events with nothing but text."""
+    """Floor for ``iter_sse`` and ``iter_chunks`` for events that have only text."""
     for event in events:
         content = event.content
         if content is not None:
@@ -85,7 +81,7 @@ def _chunk(part: Part, *, partial: bool | None) -> dict[str, object] | None:
 
 
 def _filled(chunks: list[dict[str, object]], count: int) -> list[bytes]:
-    """Encodes exactly ``count`` chunks."""
+    """Encode exactly ``count`` chunks."""
     chunks = chunks[:count]
     while len(chunks) < count:
         chunks.append({"type": "finish-step"})

@@ -1,4 +1,4 @@
-"""The cost of a delta when much is before or behind it: the time of the first tenth, and of the last."""
+"""Measures the cost of a delta when much content is before it, or unread: the first and the last tenth of a stream."""
 
 import asyncio
 import gc
@@ -19,11 +19,11 @@ ARGUMENT_CHARACTERS = 1_000_000
 FRAGMENT_CHARACTERS = 50
 DELTA = b'data: {"type":"text-delta","id":"0","delta":" and so on"}\n\n'
 BACKLOG = 200_000
-"""SSE events that a reader has still to read."""
+"""Number of SSE events that a reader has not read yet."""
 
 
 class Growth(NamedTuple):
-    """Microseconds per delta in the first and in the last tenth of one part, or of a reader's stream."""
+    """Microseconds per delta in the first and in the last tenth of a part, or of a reader's stream."""
 
     name: str
     deltas: int
@@ -32,7 +32,7 @@ class Growth(NamedTuple):
 
 
 def growths() -> list[Growth]:
-    """Returns a row for a long text part, one for a long streamed argument, and one for a reader that is far behind."""
+    """Return a row for a long text part, for a long streamed argument, and for a reader with a large backlog."""
     fragments = ARGUMENT_CHARACTERS // FRAGMENT_CHARACTERS
     return [
         _growth("text of one part", _text(), TEXT_DELTAS),
@@ -42,7 +42,7 @@ def growths() -> list[Growth]:
 
 
 def _text() -> Iterator[Event]:
-    # One event object, many times: 40,000 of them would measure the memory, and converting changes no event.
+    # One event object, many times: 40,000 objects would measure the memory. The converter changes no event.
     return repeat(event("e-1", "1", [types.Part(text=" and so on")]), TEXT_DELTAS)
 
 
@@ -66,7 +66,7 @@ def _growth(name: str, events: Iterator[Event], deltas: int) -> Growth:
 
 
 def _pull(stream: Iterator[bytes], count: int) -> float:
-    """Seconds per chunk over the next ``count`` chunks, all of which must be there."""
+    """Return the seconds per chunk for the next ``count`` chunks. The stream must have as many."""
     start = perf_counter()
     for _ in range(count):
         next(stream)
@@ -91,7 +91,7 @@ async def _backlog() -> Growth:
 
 
 async def _read(reader: AsyncIterator[bytes], count: int) -> float:
-    """Seconds per event until at least so many are read."""
+    """Return the seconds per event, until at least ``count`` events are read."""
     read, start = 0, perf_counter()
     while read < count:
         read += len(await anext(reader)) // len(DELTA)

@@ -1,7 +1,7 @@
-"""Many streams at once on one server process: ours, and ADK's own ``/run_sse``, with the same agent.
+"""Measures many streams at once on one server process: our server, and ADK's own ``/run_sse``, with the same agent.
 
-Each measurement has a fresh server, ours and ADK's in turn, so what the machine does besides meets both. Times are
-those of a client in this process; processor time and memory are the server's, as Linux counts them.
+Each measurement has a fresh server, ours and ADK's in turn, so that other work on the machine affects both. Times are
+those of a client in this process. Processor time and memory are the server's, as Linux counts them.
 """
 
 import asyncio
@@ -33,22 +33,22 @@ START_SECONDS: Final = 120
 """Seconds that a server may take to start on a busy machine."""
 
 WARM_UP: Final = 5
-"""Streams before the first that counts: ADK loads much with its first run."""
+"""Streams before the measurement: ADK loads many modules with its first run."""
 
 MARK: Final = re.compile(rb"(\d+):(\d+\.\d+);")
-"""A chunk of ``PacedModel``."""
+"""Pattern of a chunk of ``PacedModel``."""
 
 MARK_BYTES: Final = 40
-"""More than one has."""
+"""Upper bound for the bytes of such a chunk."""
 
 READ_BYTES: Final = 2**18
 
 LISTENS: Final = "0A"
-"""A state of a socket in ``/proc/net/tcp``."""
+"""State of a listening socket in ``/proc/net/tcp``."""
 
 
 class Shape(NamedTuple):
-    """The streams at once, the chunks of each, and its speed."""
+    """Number of streams at once, and the number and rate of their chunks."""
 
     streams: int
     chunks: int
@@ -62,7 +62,9 @@ AS_FAST_AS_IT_CAN: Final = Shape(40, 500, 1_000_000)
 
 @dataclass
 class Load:
-    """The result of a measurement. Seconds and bytes; memory is that of a stream, ``per_second`` the chunks of all."""
+    """Result of a measurement, in seconds and bytes. Memory is per stream; ``per_second`` counts the chunks of all
+    streams.
+    """
 
     cpu_per_chunk: float
     late: list[float]
@@ -73,71 +75,71 @@ class Load:
 
     @property
     def per_cpu_second(self) -> float:
-        """The chunks that a second of the server's processor time gives."""
+        """Chunks per second of the server's processor time."""
         return 1 / self.cpu_per_chunk
 
     @property
     def first_chunk(self) -> float:
-        """The time after which half of the streams had a chunk. All of them begin at once."""
+        """Median time until the first chunk. All streams start at once."""
         return median(self.first_chunks)
 
     @property
     def first_chunk_p99(self) -> float:
-        """The same, of all but a hundredth of the streams."""
+        """The 99th percentile of the time until the first chunk."""
         return quantiles(self.first_chunks, n=100)[-1]
 
     @property
     def late_p50(self) -> float:
-        """By how much half of the chunks were late at most."""
+        """Median delay of a chunk."""
         return median(self.late)
 
     @property
     def late_p99(self) -> float:
-        """By how much all but a hundredth of the chunks were late at most."""
+        """The 99th percentile of the delay of a chunk."""
         return quantiles(self.late, n=100)[-1]
 
 
 @dataclass
 class Compared:
-    """The rounds of one shape: ours and ADK's, in pairs."""
+    """Rounds of one shape, in pairs: our server and ADK's."""
 
     shape: Shape
     pairs: list[tuple[Load, Load]]
 
 
 class Server(Protocol):
-    """Starts a server, and asks it for a stream."""
+    """A kind of server: its command line and its requests."""
 
     workers: int
-    """The processes that serve."""
+    """Number of processes that serve."""
 
     def command(self, folder: Path, port: int) -> list[str]:
-        """Returns the command that starts it. It may write into the folder."""
+        """Return the command that starts the server. It may write into the folder."""
 
     def requests(self, chat: str, words: str) -> list[tuple[str, dict[str, object]]]:
-        """Path and body of each POST, the last of which is answered with the stream."""
+        """Return path and body of each POST. The last of them gets the stream."""
 
 
 class Ours:
-    """``adk-ui-stream serve``. Its limits allow one user to send all requests."""
+    """Our server, ``adk-ui-stream serve``. Its limits allow one user to send all requests."""
 
     workers = 1
     settings: Mapping[str, object] = {}
 
     def command(self, folder: Path, port: int) -> list[str]:
-        """See ``Server``."""
+        """Return the command: see ``Server``."""
         limits = ("max-runs", "max-runs-per-user", "max-connections", "requests-per-minute")
         write_settings(folder, {**dict.fromkeys(limits, 100_000), **self.settings})
         return ["-m", "stream_protocol", "serve", "bench.paced_agent:root_agent", "--no-page", "--port", str(port)]
 
     def requests(self, chat: str, words: str) -> list[tuple[str, dict[str, object]]]:
-        """See ``Server``."""
+        """Return the requests: see ``Server``."""
         message = {"id": "1", "role": "user", "parts": [{"type": "text", "text": words}]}
         return [("/api/chat", {"id": chat, "messages": [message]})]
 
 
 class OurWorkers(Ours):
-    """``serve --workers``, which share a Redis and a file of SQLite."""
+    """Our server with ``--workers``, which share a Redis and an SQLite file."""
 
     def __init__(self, workers: int, redis: str) -> None:
         self.workers = workers
@@ -145,18 +147,18 @@ class OurWorkers(Ours):
         self.settings = {"run-log-prefix": f"bench/{workers}/{uuid4().hex}"}
 
     def command(self, folder: Path, port: int) -> list[str]:
-        """See ``Server``."""
+        """Return the command: see ``Server``."""
         store = ["--session-service-uri", f"sqlite:///{folder}/chats.db"]
         return [*super().command(folder, port), *self._options, *store]
 
 
 class Adks:
-    """``adk api_server``, with sessions in memory, as ours has them, and without a line in the log for each request."""
+    """ADK's server, ``adk api_server``. As ours, it has sessions in memory, and logs no requests."""
 
     workers = 1
 
     def command(self, folder: Path, port: int) -> list[str]:
-        """See ``Server``."""
+        """Return the command: see ``Server``."""
         agent = folder / "agents" / "paced"
         agent.mkdir(parents=True)
         (agent / "__init__.py").write_text("from . import agent\n")
@@ -174,7 +176,7 @@ class Adks:
         ]
 
     def requests(self, chat: str, words: str) -> list[tuple[str, dict[str, object]]]:
-        """See ``Server``."""
+        """Return the requests: see ``Server``."""
         names: dict[str, object] = {"app_name": "paced", "user_id": "u", "session_id": chat}
         message = {"role": "user", "parts": [{"text": words}]}
         return [
@@ -184,13 +186,13 @@ class Adks:
 
 
 def compare_loads() -> Iterator[Compared]:
-    """Yields the rounds of each shape."""
+    """Yield the rounds of each shape."""
     for shape in COMPARED:
         yield Compared(shape, [(measure(Ours(), shape), measure(Adks(), shape)) for _ in range(PAIRS)])
 
 
 def compare_workers() -> list[tuple[Load, Load]]:
-    """Returns the loads of two workers and of one, in pairs."""
+    """Return the loads of two workers and of one worker, in pairs."""
     with local_redis() as url:
         return [
             (measure(OurWorkers(2, url), AS_FAST_AS_IT_CAN), measure(OurWorkers(1, url), AS_FAST_AS_IT_CAN))
@@ -199,14 +201,14 @@ def compare_workers() -> list[tuple[Load, Load]]:
 
 
 def measure_slow() -> Load:
-    """A thousand slower streams on our server."""
+    """Measure a thousand slower streams on our server."""
     return measure(Ours(), SLOW)
 
 
 def measure(server: Server, shape: Shape, env: Mapping[str, str] = os.environ) -> Load:
-    """Starts the server, and measures it with streams of this shape."""
+    """Start the server, and measure it with streams of this shape."""
     gc.collect()
-    gc.freeze()  # the client should not be late by itself
+    gc.freeze()  # a garbage collection of the client would delay chunks
     with tempfile.TemporaryDirectory() as name, _started(server, Path(name), env) as (pid, port):
         return asyncio.run(_load(server, shape, pid, port))
 
@@ -234,14 +236,14 @@ async def _load(server: Server, shape: Shape, pid: int, port: int) -> Load:
 
 @dataclass
 class _StreamTimes:
-    """The times of a stream: the delay of each chunk, the time to the first, and the time of the last."""
+    """Times of a stream: the delay of each chunk, the time to the first chunk, and the time of the last."""
 
     late: list[float] = field(default_factory=list)
     first_chunk: float = 0.0
     end: float = 0.0
 
     def add(self, data: bytes, now: float) -> None:
-        """Takes the new chunks in this data: the aggregate repeats all of them, and so do the bytes that were read
+        """Record the new chunks in this data. Repeated chunks are skipped: those of the aggregate, and those read
         before.
         """
         for number, due in MARK.findall(data):
@@ -250,9 +252,9 @@ class _StreamTimes:
 
 
 async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _StreamTimes:
-    """Reads a stream to its end. A failed stream has fewer chunks."""
+    """Read a stream to its end. A failed stream has fewer chunks."""
     times = _StreamTimes()
-    start = monotonic()  # what a client waits: ADK's also asks for a session first
+    start = monotonic()  # with ADK's server, the time includes the request for a session
     *before, (path, body) = server.requests(chat, f"{shape.chunks} {shape.per_second}")
     for each in before:
         async for _ in _post(port, *each):
@@ -269,7 +271,9 @@ async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Stream
 
 
 async def _post(port: int, path: str, body: dict[str, object]) -> AsyncGenerator[bytes]:
-    """The answer as it comes, its head and the sizes of its pieces with it; nothing if there is no answer."""
+    """Yield the response as it arrives, with its head and the sizes of its pieces. Without a response, yields nothing
+    at all.
+    """
     content = json.dumps(body).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
     with suppress(OSError):
@@ -282,7 +286,7 @@ async def _post(port: int, path: str, body: dict[str, object]) -> AsyncGenerator
 
 @contextmanager
 def _started(server: Server, folder: Path, env: Mapping[str, str]) -> Iterator[tuple[int, int]]:
-    """Its process and its port, once it answers."""
+    """Start the server. Yields its process id and its port, once it responds."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -308,7 +312,7 @@ def _started(server: Server, folder: Path, env: Mapping[str, str]) -> Iterator[t
 
 
 def _listeners(port: int) -> int:
-    """Returns the number of sockets that listen there: one for each process."""
+    """Return the number of sockets that listen at the port: one for each process."""
     sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return sum(each[1].endswith(f":{port:04X}") and each[3] == LISTENS for each in sockets)
 
@@ -321,7 +325,7 @@ def _answers(port: int) -> bool:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """Of the process and those below it."""
+    """Return the processor seconds of the process and its descendants."""
     return sum(map(_own_cpu_seconds, _with_children(pid)))
 
 
@@ -331,7 +335,7 @@ def _own_cpu_seconds(pid: int) -> float:
 
 
 def _memory(pid: int) -> int:
-    """Bytes in memory of the process and those below it. Shared memory counts for each process."""
+    """Return the bytes in memory of the process and its descendants. Shared memory counts for each process."""
     pages = sum(int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in _with_children(pid))
     return pages * os.sysconf("SC_PAGE_SIZE")
 

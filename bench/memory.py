@@ -1,4 +1,4 @@
-"""The memory of an open stream."""
+"""Measures the memory of an open stream."""
 
 import gc
 import tracemalloc
@@ -11,10 +11,10 @@ STREAMS = 1_000
 
 
 def bytes_per_open_stream() -> float:
-    """Returns the bytes that Python holds per stream, with 1,000 of them open in the middle of a turn.
+    """Return the bytes that Python allocates per stream, with 1,000 streams open in the middle of a turn.
 
-    Each has had its thoughts, its text, its call and half of the text behind the result. The events are shared and were
-    made before, so they do not count; the generator, the converter and its sink do.
+    Each stream has had its thoughts, its text, its call, and half of the text after the result. The generator, the
+    converter and its sink count. The events do not: they are shared.
     """
     turn = conversation()[0]
     middle = EVENTS_PER_TURN * 3 // 4

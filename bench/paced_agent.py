@@ -1,4 +1,4 @@
-"""The agent that both servers of ``bench.load`` serve: it repeats a text from its request, at an even pace."""
+"""The agent of both servers of ``bench.load``: it sends chunks at an even pace."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -12,10 +12,10 @@ COUNTED = types.GenerateContentResponseUsageMetadata(prompt_token_count=1, candi
 
 
 class PacedModel(BaseLlm):
-    """Answers ``COUNT PER_SECOND`` with as many chunks.
+    """Model for messages ``COUNT PER_SECOND``: sends as many chunks, at this rate.
 
-    Each says which one it is and when it was due, ``7:5813.042;``, on the clock that all processes of a machine have.
-    A model that is late, because the loop was held, catches up.
+    Each chunk has its number and its due time, such as ``7:5813.042;``, on the machine's monotonic clock. A model that
+    is late, because the event loop was blocked, sends the overdue chunks at once.
     """
 
     model: str = "paced"

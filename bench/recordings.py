@@ -1,7 +1,7 @@
-"""The cost of ``replay`` and ``check`` of a recording: events per second, and memory for a small and a large one.
+"""Measures ``replay`` and ``check`` of a recording: events per second, and memory for a small and a large recording.
 
-Each runs in a process of its own. For the memory the conversation has a long result in each turn, so that 200 MB are
-not half a million events.
+Each command runs in its own process. For the memory, each turn of the conversation has a long result. So 200 MB are not
+half a million events.
 """
 
 import json
@@ -15,13 +15,13 @@ from typing import Any, Final, NamedTuple
 from bench.conversation import EVENTS_PER_TURN, TURNS, conversation
 
 SPEED_ROUNDS: Final = 8
-"""Times that the conversation stands in the file that is timed: 16,000 events, 5 MB."""
+"""Repetitions of the conversation in the timed file: 16,000 events, 5 MB."""
 
 SMALL, LARGE = 10**6, 200 * 10**6
-"""Bytes of the files whose memory is compared."""
+"""Bytes of the two files for the memory measurement."""
 
 RESULT: Final = 400_000
-"""Characters of a tool's result in these."""
+"""Characters of a tool's result in these files."""
 
 _MEASURE: Final = """
 import sys
@@ -48,7 +48,7 @@ _PROGRAMS: Final = {
 
 
 class Cost(NamedTuple):
-    """``small`` and ``large``: the process's peak memory in MiB, with its imports, for 1 MB and for 200 MB."""
+    """Cost of one command. ``small`` and ``large``: peak memory in MiB for 1 MB and for 200 MB, including imports."""
 
     name: str
     events_per_second: float
@@ -57,7 +57,7 @@ class Cost(NamedTuple):
 
 
 def costs() -> list[Cost]:
-    """Returns a row for each command. Linux only: it asks the kernel for the memory."""
+    """Return a row for each command. Linux only: the kernel reports the memory."""
     with tempfile.TemporaryDirectory() as folder:
         timed, small, large = (Path(folder) / name for name in ("timed", "small", "large"))
         _write(timed, lambda size, rounds: rounds < SPEED_ROUNDS, result=0)
@@ -73,14 +73,14 @@ def _cost(name: str, timed: Path, small: Path, large: Path) -> Cost:
 
 
 def _run(name: str, file: Path) -> tuple[float, float]:
-    """Seconds, and the peak memory in KiB."""
+    """Return the seconds, and the peak memory in KiB."""
     command = [sys.executable, "-c", _PROGRAMS[name], str(file)]
     seconds, peak = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     return float(seconds), float(peak)
 
 
 def _write(path: Path, goes_on: Callable[[int, int], bool], *, result: int) -> None:
-    """Turns of the conversation, each as invocations of their own, until there are enough."""
+    """Write turns of the conversation, each with new invocation ids, while ``goes_on`` returns True."""
     turns = [
         [_line(event.model_dump(mode="json", by_alias=True, exclude_none=True), result) for event in turn]
         for turn in conversation()

@@ -1,4 +1,4 @@
-"""The cost of a response in a run log, per chunk: in memory, and in a Redis or PostgreSQL on this machine."""
+"""Measures the cost of a response in a run log, per chunk: in memory, and in a Redis or PostgreSQL on this machine."""
 
 import asyncio
 import shutil
@@ -23,7 +23,7 @@ WARM_UP = 3
 
 
 class Cost(NamedTuple):
-    """Microseconds per chunk, and the median over the rounds of that to the memory's in the same round."""
+    """Microseconds per chunk, and the median ratio to the run log in memory in the same round."""
 
     name: str
     microseconds: float
@@ -31,7 +31,7 @@ class Cost(NamedTuple):
 
 
 async def run_log_costs() -> list[Cost]:
-    """Returns a row for the run log in memory, and two for each store that is installed here."""
+    """Return a row for the run log in memory, and two rows for each store that is installed here."""
     events = list(chain.from_iterable(iter_sse(turn) for turn in conversation()))
     memory = MemoryRunLog()
     logs: dict[str, tuple[RunLog, RunLog]] = {"memory": (memory, memory)}
@@ -51,7 +51,7 @@ async def run_log_costs() -> list[Cost]:
 
 
 def _pairs(name: str, one: RunLog, other: RunLog) -> dict[str, tuple[RunLog, RunLog]]:
-    """The measured thing -> its writers and its readers."""
+    """Return the run logs to measure: name of the measurement -> the run logs of its writer and its reader."""
     return {name: (one, one), f"{name}, read by another worker": (one, other)}
 
 
@@ -86,7 +86,9 @@ class _Owner:
 
 
 async def _time(log: RunLog, read_by: RunLog, events: list[bytes]) -> float:
-    """Seconds per chunk, from the first event to the last that the reader gets. The loop turns after each."""
+    """Return the seconds per chunk, from the first written event to the last read event. The loop runs once after each
+    event.
+    """
     owner = _Owner()
     chat = str(id(owner))
     lease = await log.claim(chat, "", owner)
@@ -114,7 +116,7 @@ async def _drain(reader: RunReader) -> None:
 
 @contextmanager
 def local_redis() -> Iterator[str]:
-    """The URL of a Redis of its own."""
+    """Start a Redis. Yields its URL."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""The cost of a chunk of a streamed run besides ADK, the HTTP server and the network: from the event to ASGI's send."""
+"""Measures our cost of a chunk of a streamed run, from the event to ASGI's ``send``: without ADK and network."""
 
 import asyncio
 import gc
@@ -15,23 +15,23 @@ from stream_protocol.serving import ServiceLimits, UIMessageStreamResponse
 from stream_protocol.serving.base import TurnRecorders
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
 from stream_protocol.serving.runs import Run
-from stream_protocol.serving.runs._run import StartedResponse
+from stream_protocol.serving.runs._run_response import StartedResponse
 from stream_protocol.stream import Settings, sse_conversion
 
 ROUNDS = 12
 TURNS_OF_THE_LOOP = 4
-"""Between two events: about as many as ADK takes, and enough for each chunk to be sent by itself."""
+"""Iterations of the event loop between two events. ADK takes about as many. Each chunk is sent separately then."""
 
 
 class PathCost(NamedTuple):
-    """Microseconds of processor time per chunk, and how many chunks went out with one call of ASGI's ``send``."""
+    """Microseconds of processor time per chunk, and chunks per call of ASGI's ``send``."""
 
     microseconds: float
     chunks_per_send: float
 
 
 async def run_path_cost() -> PathCost:
-    """Returns the cost of a chunk on its way through the converter, the run, its log, a reader and the response."""
+    """Return the cost of a chunk through the converter, the run, its log, a reader and the response."""
     [events] = long_answer()
     gc.collect()
     rounds, sends = [], 0
@@ -48,7 +48,7 @@ async def run_path_cost() -> PathCost:
 
 
 async def _stream(events: list[Event]) -> int:
-    """Streams one run to one reader. Returns how often something was sent."""
+    """Stream one run to one reader. Returns the number of calls of ``send``."""
     log, run, sends = MemoryRunLog(), Run(ServiceLimits(), LogBounds()), 0
     await run.claim(log, "chat", "request")
     run.open()

@@ -1,4 +1,4 @@
-"""Microseconds per chunk, as ratios to a floor: of all that a conversation holds, and of text alone."""
+"""Measures microseconds per chunk, as ratios to a floor: for a whole conversation, and for text alone."""
 
 import gc
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ SyncBridge = Callable[[int, Iterable[Event]], Iterable[object]]
 
 
 class Speed(NamedTuple):
-    """One row of the table. ``ratio`` is the median over the rounds of this row's time to its floor's, per chunk."""
+    """A row of the table. ``ratio``: median ratio of this row's time to its floor's time, per chunk."""
 
     name: str
     microseconds: float
@@ -30,7 +30,7 @@ class Speed(NamedTuple):
 
 
 async def speeds() -> tuple[int, list[Speed]]:
-    """Returns the number of chunks in the stream, and a row per path; a floor's own ratio is 1."""
+    """Return the number of chunks in the stream, and a row for each path. The ratio of a floor is 1."""
     turns = conversation()
     counts = [_counts(turn) for turn in turns]
     asynchronous: dict[str, AsyncBridge] = {
@@ -74,15 +74,17 @@ def _framed(chunk: AnyChunk) -> bytes:
 
 
 def _counts(events: Sequence[Event]) -> list[int]:
-    """The number of chunks of each event, and at last of the end: ``[DONE]`` is written like a chunk."""
+    """Return the number of chunks of each event, and of the end. ``[DONE]`` counts as a chunk."""
     converter = StreamProtocolConverter()
     counts = [len(converter.convert(event)) for event in events]
     return [*counts, len(converter.finish()) + 1]
 
 
 async def _time_async(turns: Turns, bridge: AsyncBridge) -> float:
-    """Seconds of processor time per chunk: nothing waits here, and what others do on the machine counts less. The
-    collector is off meanwhile, for every path alike."""
+    """Return the processor seconds per chunk, which other work on the machine affects little.
+
+    The garbage collector is off, for each path.
+    """
     chunks, seconds = 0, 0.0
     gc.disable()
     for index, turn in enumerate(turns):

@@ -1,4 +1,4 @@
-"""The package's part in the start of an interpreter: by its import alone, and by the first use of its names."""
+"""Measures the package's part in the start of an interpreter: its import, and the first use of its names."""
 
 import os
 import subprocess
@@ -14,8 +14,9 @@ FIRST_USE = "from stream_protocol import StreamProtocolConverter, reduce_chunks,
 
 
 class Startup(NamedTuple):
-    """Milliseconds of processor time: of an interpreter that does nothing, that imports the package, and that takes
-    names from it. Nothing waits there, so an idle machine's clock says the same; a busy one's says more."""
+    """Milliseconds of processor time: of an empty interpreter, of ``import stream_protocol``, and of a use of its
+    names.
+    """
 
     bare: float
     with_import: float
@@ -23,10 +24,7 @@ class Startup(NamedTuple):
 
 
 def startup() -> Startup:
-    """Returns medians of times taken in turn in fresh processes.
-
-    The first of each only warms the file cache, and leaves compiled modules behind, as an installation has them.
-    """
+    """Return medians of times in fresh processes, in turn. The first processes only compile the modules."""
     rounds = [[_run(code) for code in ("pass", IMPORT, FIRST_USE)] for _ in range(ROUNDS + 1)][1:]
     return Startup(*map(median, zip(*rounds, strict=True)))
 

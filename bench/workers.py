@@ -1,7 +1,7 @@
-"""The cost of turns in real workers, their Redis and their PostgreSQL: ``python -m bench.workers FILE`` measures it.
+"""Measures the cost of turns in real workers, their Redis and their PostgreSQL: ``python -m bench.workers FILE``.
 
-Loads of one worker have more of one thing each, so what that thing costs can be told apart. ``bench/capacity.py`` reads
-the file, which is JSON.
+Each load of one worker has more of one thing, such as tools, so that the cost of this thing can be computed.
+``bench/capacity.py`` reads the file, which is JSON.
 """
 
 import argparse
@@ -28,28 +28,30 @@ from tests.postgres import postgres_server
 AGENT: Final = "bench.workload_agent:root_agent"
 USER: Final = "x-user"
 LEASE: Final = 15.0
-"""Seconds, the default of ``serve``: each run renews its lease three times in it."""
+"""Seconds of a lease, the default of ``serve``. A run renews its lease three times in this time."""
 
 PIECE_BYTES: Final = 2**16
 SETTLING: Final = 3.0
 """Seconds until the last logs are in Redis, and PostgreSQL has counted its transactions."""
 
 BETWEEN: Final = 0.05
-"""Seconds between the beginnings of two people: nobody's users press Enter all at once."""
+"""Seconds between the starts of two users, since real users do not all start at once."""
 
 STREAMS: Final = 100
-"""Open at once where memory is measured."""
+"""Number of open streams for the memory measurement."""
 
 MOMENT: Final = 0.9
-"""The part of their time after which it is."""
+"""Fraction of the streams' duration after which the memory is measured."""
 
 MIB: Final = 2**20
 
 
 @dataclass(frozen=True)
 class Load:
-    """A load of ``people`` at once, each in ``chats`` new chats of ``turns`` turns. An answer is ``tools`` calls of a
-    tool, one after the other, then ``chunks`` pieces of text. ``rate``: pieces a second; 0: as fast as possible.
+    """Load of ``people`` users at once, each with ``chats`` new chats of ``turns`` turns.
+
+    A reply is ``tools`` tool calls, one after the other, then ``chunks`` pieces of text. ``rate``: pieces per second; 0
+    means as fast as possible.
     """
 
     name: str
@@ -70,23 +72,23 @@ LOADS: Final = (
     Load("talk", workers=1, people=8, chats=4, turns=5, tools=0, chunks=1, rate=0),
     Load("past", workers=1, people=6, chats=1, turns=25, tools=0, chunks=1, rate=0),
 )
-"""As many as there are costs: of a turn, a second, a chunk, a tool, a chat, a stored event."""
+"""One load for each unknown cost: of a turn, a second, a chunk, a tool, a chat, a stored event."""
 
 CHECKS: Final = (
     Load("at a pace", workers=2, people=40, chats=1, turns=4, tools=1, chunks=100, rate=15),
     Load("more than they can", workers=2, people=120, chats=1, turns=1, tools=1, chunks=200, rate=20),
 )
-"""The loads with which the model is checked."""
+"""Loads with which the model is checked."""
 
 OPEN: Final = Load("open", workers=1, people=STREAMS, chats=1, turns=1, tools=0, chunks=100, rate=5)
 
 
 @dataclass(frozen=True)
 class Use:
-    """The use of resources.
+    """Used resources.
 
-    Processor seconds of the workers together, of Redis, of PostgreSQL and of the clients. Commands of Redis.
-    Transactions of PostgreSQL, rows that it wrote, and bytes of its log (WAL).
+    Processor seconds of all workers, of Redis, of PostgreSQL and of the clients. Commands of Redis. Transactions of
+    PostgreSQL, rows that it wrote, and bytes of its log (WAL).
     """
 
     worker_cpu: float
@@ -100,14 +102,17 @@ class Use:
     wal_bytes: float
 
     def since(self, begun: "Use") -> "Use":
-        """Returns the use since then."""
+        """Return the use since an earlier measurement."""
         return Use(**{each.name: getattr(self, each.name) - getattr(begun, each.name) for each in fields(Use)})
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The use of a load. ``seconds``: from the first request to the last byte; ``turn_seconds``: the same of each turn,
-    added up. ``chunks``: those with text that clients got. ``egress``: bytes, all that workers sent to clients."""
+    """Resources that a load used.
+
+    ``seconds``: from the first request to the last byte. ``turn_seconds``: sum of the turns' durations. ``chunks``:
+    text chunks that clients received. ``egress``: all bytes that workers sent to clients.
+    """
 
     load: Load
     use: Use
@@ -118,7 +123,7 @@ class Measured:
 
 
 async def used(deployment: Fleet, workers: int) -> Use:
-    """Up to now, by the first so many workers."""
+    """Return the resources that were used so far. ``workers``: count only the first so many workers."""
     with redis.Redis(port=deployment.redis.port) as asked:
         told: Any = asked.info()
     connection = await asyncpg.connect(deployment.database)
@@ -146,14 +151,14 @@ async def used(deployment: Fleet, workers: int) -> Use:
 
 
 def _cpu(process: psutil.Process, *, ended: bool = False) -> float:
-    """Processor seconds. ``ended``: those of its children, too, that have ended."""
+    """Return processor seconds of a process. ``ended``: include its ended children."""
     times = process.cpu_times()
     own = times.user + times.system
     return own + times.children_user + times.children_system if ended else own
 
 
 async def measured(deployment: Fleet, load: Load) -> Measured:
-    """Plays the load."""
+    """Run the load, and return the resources that it used."""
     await asyncio.sleep(SETTLING)
     begun, start = await used(deployment, load.workers), time.monotonic()
     got = await asyncio.gather(
@@ -167,8 +172,7 @@ async def measured(deployment: Fleet, load: Load) -> Measured:
 
 
 async def _person(port: int, who: int, load: Load) -> tuple[int, int, float]:
-    """Chats, a moment after the one before. Returns how many chunks with text came, how many bytes, and the seconds
-    that the turns took together."""
+    """Chat as one user. Returns the text chunks, the bytes, and the sum of the turns' seconds."""
     await asyncio.sleep(who * BETWEEN)
     chunks, size, seconds = 0, 0, 0.0
     for chat in range(load.chats):
@@ -199,7 +203,7 @@ async def _turn(port: int, chat: str, turn: int, load: Load) -> tuple[int, int]:
 
 
 async def measured_memory(deployment: Fleet) -> dict[str, float]:
-    """The memory of open streams, in the worker (MiB before, KiB for each) and each chunk in Redis (KiB)."""
+    """Return the memory of open streams: MiB of the worker before, KiB per stream, and KiB per chunk in Redis."""
     worker = psutil.Process(deployment.workers[0].pid)
     with redis.Redis(port=deployment.redis.port) as asked:
 
@@ -208,7 +212,7 @@ async def measured_memory(deployment: Fleet) -> dict[str, float]:
             return worker.memory_info().rss, told["used_memory"]
 
         await asyncio.sleep(SETTLING)
-        asked.flushdb()  # nothing runs, and logs of ended runs would expire meanwhile
+        asked.flushdb()  # no run is active; logs of ended runs would expire during the measurement
         before = now()
         people = asyncio.gather(*(_person(deployment.ports[0], who, OPEN) for who in range(OPEN.people)))
         await asyncio.sleep(OPEN.people * BETWEEN + OPEN.chunks / OPEN.rate * MOMENT)
@@ -223,7 +227,7 @@ async def measured_memory(deployment: Fleet) -> dict[str, float]:
 
 
 async def measure(deployment: Fleet) -> dict[str, Any]:
-    """All of it."""
+    """Run all measurements."""
     warm_up = Load("warm-up", workers=2, people=8, chats=5, turns=2, tools=1, chunks=20, rate=0)
     await measured(deployment, warm_up)
     return {
@@ -237,7 +241,7 @@ async def measure(deployment: Fleet) -> dict[str, Any]:
 
 @contextmanager
 def open_deployment() -> Iterator[Fleet]:
-    """Two workers with a Redis and a PostgreSQL of their own."""
+    """Start two workers with a Redis and a PostgreSQL."""
     with tempfile.TemporaryDirectory() as folder, postgres_server() as postgres:
         options = ("--user-header", USER, "--lease", str(LEASE))
         with fleet(Path(folder), postgres.new_database(), 6, *options, agent=AGENT) as deployment:
@@ -245,8 +249,9 @@ def open_deployment() -> Iterator[Fleet]:
 
 
 def main() -> None:
-    """Measures, for three minutes, and writes the file. Other work on the machine matters little: it is processor time
-    that is counted."""
+    """Measure for three minutes, and write the file. Processor time is counted, so other work on the machine matters
+    little.
+    """
     parser = argparse.ArgumentParser(prog="python -m bench.workers", description=main.__doc__)
     parser.add_argument("file", type=Path)
     file: Path = parser.parse_args().file

@@ -1,4 +1,4 @@
-"""An agent that sends as much text as requested, at the requested pace. Its users send ``TOOLS CHUNKS RATE``."""
+"""Agent that sends as much text as requested, at the requested rate. Its users send ``TOOLS CHUNKS RATE``."""
 
 from typing import Final
 
@@ -8,11 +8,11 @@ from google.adk.models.llm_request import LlmRequest
 from stream_protocol.testing import Call, ScriptedLlm, Step, Turn, Wait
 
 PIECE: Final = "as the crow flies, "
-"""The text of one chunk: some five tokens, as models stream them."""
+"""Text of one chunk: about five tokens."""
 
 
 def respond(request: LlmRequest) -> Turn:
-    """Calls the tool as often as requested, then sends the pieces."""
+    """Call the tool as often as requested, then send the pieces."""
     answered = 0
     for content in reversed(request.contents):
         parts = content.parts or []

@@ -1,7 +1,6 @@
-"""The chat endpoint as async views of a Django project: ``uvicorn examples.django_app:application``.
+"""Chat endpoint as async views of a Django project: ``uvicorn examples.django_app:application``.
 
-In a project of yours the settings are its own, migrated as ever; what follows them here are its views and its
-``asgi.py``.
+In your project, keep your own settings and migrations. Copy the views below the settings, and the code of ``asgi.py``.
 """
 
 import os
@@ -48,38 +47,38 @@ endpoints = ChatEndpoints(service)
 
 
 def hello(_request: HttpRequest) -> JsonResponse:
-    """A view that the project had before."""
+    """Return a greeting: stands for the views that your project already has."""
     return JsonResponse({"hello": "world"})
 
 
 async def chat(request: HttpRequest) -> StreamingHttpResponse:
-    """The endpoint of ``useChat``. A client shows the text of a refusal unchanged."""
+    """Run the agent: the endpoint of ``useChat``. A client shows the text of a refusal unchanged."""
     return to_django(await endpoints.respond(from_django(request), user_id=await user_id(request)))
 
 
 async def history(request: HttpRequest, chat_id: str) -> StreamingHttpResponse:
-    """The messages of a chat, for a page that reloads."""
+    """Return the messages of a chat, for a reloaded page."""
     return to_django(await endpoints.history(from_django(request), chat_id, user_id=await user_id(request)))
 
 
 async def resume(request: HttpRequest, chat_id: str) -> StreamingHttpResponse:
-    """Returns the response that is being written in the chat; ``useChat({ resume: true })`` requests it."""
+    """Return the running response of a chat: ``useChat({ resume: true })`` requests it."""
     return to_django(await endpoints.resume(from_django(request), chat_id, user_id=await user_id(request)))
 
 
 async def stop(request: HttpRequest, chat_id: str) -> StreamingHttpResponse:
-    """Stops what runs in the chat."""
+    """Stop the run of a chat."""
     return to_django(await endpoints.stop(from_django(request), chat_id, user_id=await user_id(request)))
 
 
 async def user_id(request: HttpRequest) -> str:
-    """The user whom Django has signed in; nobody (401) without a session."""
+    """Return the user whom Django has signed in. Without a session the request gets 401."""
     user = await request.auser()
     return str(user.pk) if user.is_authenticated else ""
 
 
 def from_django(request: HttpRequest) -> Request:
-    """The request as Starlette's. Django has read its body, into a file if it is large."""
+    """Return the request as a request of Starlette. Django has read its body, into a file if it is large."""
     if not isinstance(request, ASGIRequest):
         raise ImproperlyConfigured(
             "These views need ASGI: run `uvicorn examples.django_app:application`, or add daphne for `runserver`. "
@@ -94,11 +93,11 @@ def from_django(request: HttpRequest) -> Request:
 
 
 def to_django(response: Response) -> StreamingHttpResponse:
-    """The response as Django's."""
+    """Return a response of Starlette as a response of Django."""
     return StreamingHttpResponse(response_body(response), status=response.status_code, headers=dict(response.headers))
 
 
-# The endpoints refuse by themselves what a page of another site sends.
+# The endpoints refuse requests of pages on other sites, so no CSRF token is needed.
 urlpatterns = [
     path("hello", hello),
     path("api/chat", csrf_exempt(chat)),
@@ -110,7 +109,7 @@ urlpatterns = [
 
 @asynccontextmanager
 async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-    """Runs end with the server: Django itself has no such hook."""
+    """Stop all runs when the server stops. Django has no hook for this."""
     yield
     await service.aclose()
 

@@ -1,6 +1,6 @@
-"""The chat endpoint as path operations of a FastAPI app: ``uvicorn examples.fastapi_app:app``.
+"""Chat endpoint as path operations of a FastAPI app: ``uvicorn examples.fastapi_app:app``.
 
-``chat_router`` adds the same paths in one line, where an ``identify`` hook is enough to say who chats.
+``chat_router`` adds the same paths in one line, if an ``identify`` hook is enough to find the user.
 """
 
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ endpoints = ChatEndpoints(service)
 
 @asynccontextmanager
 async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-    """Runs end with the server."""
+    """Stop all runs when the server stops."""
     yield
     await service.aclose()
 
@@ -29,7 +29,7 @@ app = FastAPI(lifespan=lifespan)
 
 
 def current_user(x_user: Annotated[str, Header()] = "") -> str:
-    """The user whom your app has signed in; here a proxy sends the name."""
+    """Return the user whom your app has signed in. In this example a proxy sends the name."""
     if not x_user:
         raise HTTPException(401, "Sign in first.")
     return x_user
@@ -39,7 +39,7 @@ User = Annotated[str, Depends(current_user)]
 
 
 def overrides(request: Request, chat_request: ChatRequest) -> RunOverrides:
-    """Tools find the user's own token in the state, for this run alone, and the theme that the page asked for."""
+    """Add the user's token and the page's theme to the session state, for this run only."""
     theme = chat_request.body.get("theme")
     return RunOverrides(
         state_delta={"theme": theme} if theme in ("dark", "light") else {},
@@ -49,35 +49,35 @@ def overrides(request: Request, chat_request: ChatRequest) -> RunOverrides:
 
 @app.post("/api/chat")
 async def chat(request: Request, user: User) -> Response:
-    """The endpoint of ``useChat``."""
+    """Run the agent: the endpoint of ``useChat``."""
     return await endpoints.respond(request, user_id=user, overrides=overrides)
 
 
 @app.get("/api/chat/{chat_id}")
 async def history(request: Request, chat_id: str, user: User) -> Response:
-    """The messages of a chat, for a page that reloads."""
+    """Return the messages of a chat, for a reloaded page."""
     return await endpoints.history(request, chat_id, user_id=user)
 
 
 @app.get("/api/chat/{chat_id}/stream")
 async def resume(request: Request, chat_id: str, user: User) -> Response:
-    """Returns the response that is being written in the chat; ``useChat({ resume: true })`` requests it."""
+    """Return the running response of a chat: ``useChat({ resume: true })`` requests it."""
     return await endpoints.resume(request, chat_id, user_id=user)
 
 
 @app.post("/api/chat/{chat_id}/stop")
 async def stop(request: Request, chat_id: str, user: User) -> Response:
-    """Stops what runs in the chat."""
+    """Stop the run of a chat."""
     return await endpoints.stop(request, chat_id, user_id=user)
 
 
 @app.get("/api/chats")
 async def chats(request: Request, user: User) -> Response:
-    """The user's chats, newest first."""
+    """Return the user's chats, newest first."""
     return await endpoints.chats(request, user_id=user)
 
 
 @app.patch("/api/chat/{chat_id}")
 async def update(request: Request, chat_id: str, user: User) -> Response:
-    """Renames or archives the chat."""
+    """Rename or archive a chat."""
     return await endpoints.update(request, chat_id, user_id=user)

@@ -1,4 +1,4 @@
-"""The chat endpoint in a Flask app: ``waitress-serve examples.flask_app:app``, or another WSGI server with threads."""
+"""Chat endpoint in a Flask app: ``waitress-serve examples.flask_app:app``, or any WSGI server with threads."""
 
 from flask import Flask, Response, abort, request
 from google.adk.agents import LlmAgent
@@ -14,13 +14,13 @@ app.config["MAX_CONTENT_LENGTH"] = 32 * 1024 * 1024
 
 
 def user_id() -> str:
-    """The user whom your app has signed in; here a proxy sends the name."""
+    """Return the user whom your app has signed in. In this example a proxy sends the name."""
     return request.headers.get("X-User") or abort(401)
 
 
 @app.post("/api/chat")
 def chat() -> Response:
-    """The endpoint of ``useChat``. A client shows the text of a refusal unchanged."""
+    """Run the agent: the endpoint of ``useChat``. A client shows the text of a refusal unchanged."""
     if not request.is_json:
         abort(415)
     try:
@@ -32,7 +32,7 @@ def chat() -> Response:
 
 @app.get("/api/chats")
 def chats() -> dict[str, object]:
-    """The user's chats, newest first."""
+    """Return the user's chats, newest first."""
     user = user_id()
     page = service.run(lambda chat_service: chat_service.chats(user_id=user))
     return {"chats": list(page.chats), "nextCursor": page.next_cursor}

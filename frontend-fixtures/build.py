@@ -1,8 +1,8 @@
-"""Says what the fixtures become: ``python frontend-fixtures/build.py [--write] [NAME …]``.
+"""Builds the expected streams of the fixtures: ``python frontend-fixtures/build.py [--write] [NAME …]``.
 
-Without ``--write`` it prints each fixture's number of deltas and says which expectations differ; exit 1 if one does.
-With it, it writes ``expected.v6.json`` and ``expected.v7.json`` anew, and the index in README.md: read the difference
-before you commit it.
+Without ``--write`` it prints each fixture's number of deltas, and the fixtures whose expectation differs. If one
+differs, the exit code is 1. With ``--write``, it writes ``expected.v6.json``, ``expected.v7.json`` and the index in
+README.md. Review the difference before you commit it.
 """
 
 import argparse

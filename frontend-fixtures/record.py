@@ -1,6 +1,6 @@
 """Records the scenarios into ``fixtures/``: ``python frontend-fixtures/record.py [NAME …]``.
 
-Writes ``turnN.jsonl`` (one event a line) and ``fixture.json``. What the converter makes of them is written by build.py.
+Writes ``turnN.jsonl`` (one event per line) and ``fixture.json``. Then run build.py, which writes the expected streams.
 """
 
 import asyncio

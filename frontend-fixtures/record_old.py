@@ -1,11 +1,11 @@
-"""Records the scenarios of recorder/old_adk.py under the ADK that is installed, as ``adk_<version>_NAME``.
+"""Records the scenarios of recorder/old_adk.py with the installed ADK, as ``adk_<version>_NAME``.
 
-Run it with a virtual environment that holds the ADK to be recorded, and nothing else of this project::
+Run it in a virtual environment that has only the ADK to record:
 
-    python -m venv /tmp/adk-2.5 && /tmp/adk-2.5/bin/pip install 'google-adk==2.5.*'
-    /tmp/adk-2.5/bin/python frontend-fixtures/record_old.py [NAME …]
+    python -m venv /tmp/adk-2.5 && /tmp/adk-2.5/bin/pip install 'google-adk==2.5.*' /tmp/adk-2.5/bin/python
+frontend-fixtures/record_old.py [NAME …]
 
-Then run build.py, under the newest ADK, to build their streams.
+Then run build.py with the newest ADK, to build the expected streams.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Google ADK events in, AI SDK UI message streams out.
+"""Convert Google ADK events to AI SDK UI message streams.
 
-Importing this package loads none of its modules, since every pytest run imports it with our plugin. The public names
-are listed in ``_public_names`` and loaded when one is first asked for. None of them loads ADK, pydantic or Starlette;
+Pytest imports this package in every run, for its plugin. So the import loads no other module. ``_public_names`` lists
+the public names, and the first access to a name loads them. No public name loads ADK, pydantic or Starlette;
 ``stream_protocol.serving`` does.
 """
 

@@ -2,5 +2,5 @@
 
 from stream_protocol.cli import main
 
-if __name__ == "__main__":  # not in the processes of its own that it starts
+if __name__ == "__main__":  # false in the processes that this command starts
     main()

@@ -1,4 +1,4 @@
-"""Packages whose public names are loaded when one is first asked for (PEP 562)."""
+"""Lazy loading of a package's public names (PEP 562)."""
 
 import sys
 from collections.abc import Callable
@@ -6,15 +6,15 @@ from importlib import import_module
 
 
 def lazy_front(package: str, names: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Returns ``__getattr__`` and ``__dir__`` for the package's ``__init__.py``.
+    """Return ``__getattr__`` and ``__dir__`` for the ``__init__.py`` of a package that loads its names on first access.
 
-    ``names``: the module in the package that imports the public names and lists them in ``__all__``. Assign both under
-    ``if not TYPE_CHECKING``: a type checker that saw ``__getattr__`` would accept any name.
+    ``names``: the name of the module that imports the public names and lists them in ``__all__``. Assign both functions
+    under ``if not TYPE_CHECKING``: a type checker that sees ``__getattr__`` accepts any name.
     """
     module = f"{package}.{names}"
 
     def get(name: str) -> object:
-        public = import_module(module)  # outside the try: an AttributeError in there is a bug, and must not be hidden
+        public = import_module(module)  # outside the `try`, which must not hide an AttributeError of the module
         try:
             return getattr(public, name)
         except AttributeError:

@@ -1,4 +1,4 @@
-"""Checks the origins that an app allows. An origin that no browser sends would never match."""
+"""Check the list of allowed origins in an app's options. An origin that browsers never send would never match."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address
@@ -10,22 +10,22 @@ from stream_protocol.wire import InvalidArgumentError, argument_error, check_tex
 ANY_ORIGIN: Final = "*"
 
 UNKNOWN_ORIGIN: Final = "null"
-"""The origin of a page in a sandboxed frame, or in a file."""
+"""The ``Origin`` header of a page in a sandboxed frame or from a file."""
 
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*")
 _HOST: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _OF_SOCKETS: Final = {"ws": "http", "wss": "https"}
-"""Schemes of sockets -> those of the pages that open them."""
+"""Scheme of a WebSocket -> scheme of the page that opens it."""
 
 _ON_THIS_MACHINE: Final = re.compile(r"(?i)localhost(?![\w.-])|[\d.]+(?::|/|\Z)|\[")
-"""The beginning of a host whose pages are usually served without TLS."""
+"""Pattern for the beginning of a host, such as ``localhost``, that usually serves pages without TLS."""
 
 
 def check_origins(name: str, origins: object) -> frozenset[str]:
-    """Returns the origins. ``name``: the option, for errors.
+    """Return the origins as a set. ``name``: the option's name, for errors.
 
-    Raises ``InvalidArgumentError`` for an origin that no browser sends. The error says what browsers send instead.
+    Raises ``InvalidArgumentError`` for an origin that no browser sends. The error gives the form that browsers send.
     """
     if isinstance(origins, str):
         raise argument_error(name, "a list of origins", origins, f"write [{shown(_as_sent(origins) or origins)}]")
@@ -48,7 +48,7 @@ def _hint(origin: str) -> str:
 
 
 def _as_sent(written: str) -> str | None:
-    """Returns the origin that a browser sends for this text; ``None`` if there is none."""
+    """Return the origin that a browser sends for the origin in an option; ``None`` if there is no such origin."""
     text = written.strip()
     if text == ANY_ORIGIN or text.lower() == UNKNOWN_ORIGIN:
         return text.lower()
@@ -59,7 +59,7 @@ def _as_sent(written: str) -> str | None:
         address = urlsplit(text)
         scheme = _OF_SOCKETS.get(address.scheme, address.scheme)
         host, port = _host_as_sent(address.hostname or ""), address.port
-    except ValueError:  # of a port or an address
+    except ValueError:  # the port or the IP address is invalid
         return None
     if host is None or not _SCHEME.fullmatch(scheme) or address.netloc.endswith(":"):
         return None
@@ -67,7 +67,8 @@ def _as_sent(written: str) -> str | None:
 
 
 def _host_as_sent(host: str) -> str | None:
-    """Returns the host as a browser writes it; ``None`` for a wrong name. Raises ``ValueError`` for a wrong address."""
+    """Return the host as a browser writes it; ``None`` for an invalid name. Raises ``ValueError`` for an invalid
+    address."""
     if ":" in host:
         address = IPv6Address(host)
         return None if address.scope_id else f"[{address.compressed}]"

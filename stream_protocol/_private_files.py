@@ -1,4 +1,4 @@
-"""Files and folders that only the account of this process can read."""
+"""Create files and folders that only the user account of this process can read."""
 
 import os
 import sys
@@ -11,14 +11,14 @@ PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700
 
 _OTHERS: Final = 0o007
-"""The access of every account of the machine."""
+"""Mode bits that give access to all accounts of the machine."""
 
 _BESIDE_A_STORE: Final = ("", "-journal", "-wal", "-shm")
-"""Suffixes of the files of an SQLite database."""
+"""Suffixes of the files that belong to an SQLite database."""
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file; create a missing one with mode 0600. For the argument ``opener`` of ``open``."""
+    """Open a file; create a missing file with mode 0600. Pass this function to ``open`` as ``opener``."""
     return os.open(path, flags, PRIVATE_FILE)
 
 
@@ -35,9 +35,9 @@ def make_private_folder(path: Path) -> None:
 def make_private_store(path: str) -> None:
     """Make the file of an SQLite database private before SQLite opens the database.
 
-    A missing file is created with mode 0600. SQLite gives the files beside it (journal, write-ahead log) the same mode.
-    A database that every account can read gets mode 0600, and so do the files beside it. Any other mode stays, such as
-    0640 for a group that makes backups. Ignores ``OSError``: the caller that opens the database reports it.
+    A missing file is created with mode 0600. SQLite gives its journal and its write-ahead log the mode of the database.
+    A database that every account can read gets mode 0600, and so do these files. Any other mode stays, such as 0640 for
+    a group that makes backups. Ignores ``OSError``: the caller that opens the database reports the error.
     """
     with suppress(OSError, ValueError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
@@ -51,13 +51,14 @@ def make_private_store(path: str) -> None:
 if sys.platform == "win32":
 
     def lock_file(_file: FileIO) -> bool:
-        """Take no lock: on Windows one process serves."""
+        """Return True without a lock: on Windows, only one process serves."""
         return True
 else:
     import fcntl
 
     def lock_file(file: FileIO) -> bool:
-        """Lock the file for this process; return False if another process has locked it. Closing it ends the lock."""
+        """Lock an open file for this process. Return False if a different process has locked it. Closing the file
+        unlocks it."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,4 +1,4 @@
-"""The public names of the package: ``stream_protocol/__init__.py`` loads this module when one is first asked for."""
+"""The public names of the package. ``stream_protocol/__init__.py`` loads this module at the first access to a name."""
 
 from stream_protocol.stream import (
     AgentRunError,

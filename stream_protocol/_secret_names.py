@@ -1,7 +1,7 @@
-"""Decides by a name whether its value is a secret: by the words in the name, not by its letters.
+"""Decide whether the value of a variable, header or key is a secret, by the words in its name.
 
-``x-api-key``, ``apiKey`` and ``API_KEY`` have the same two words, and ``api key`` is a secret. ``keyboard`` does not
-have the word ``key``. The last word counts, too: a ``token_count`` only describes tokens.
+``x-api-key``, ``apiKey`` and ``API_KEY`` all consist of the words ``api key``, which name a secret. ``keyboard`` does
+not contain the word ``key``. The last word matters, too: a ``token_count`` only describes tokens.
 """
 
 import re
@@ -11,13 +11,13 @@ from functools import lru_cache
 from typing import Final
 
 _MAX_LENGTH: Final = 200
-"""Characters of a name. A longer string is a text."""
+"""The longest name, in characters. A longer string is treated as text."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za-z]+")
 
 
 def _plain(name: str) -> str:
-    """The name in its usual letters: no full-width ones, no accents, nothing invisible."""
+    """Return the name in plain letters: without full-width forms, accents and invisible characters."""
     letters = unicodedata.normalize("NFKD", name)
     return "".join(letter for letter in letters if unicodedata.category(letter) not in ("Cf", "Mn"))
 
@@ -48,11 +48,11 @@ _SECRETS: Final = (
     r"\b(?:(?:seed|recovery) phrase|security answer|connect sid)\b",
     r"\b(?:code ?verifier|client assertion|connection ?string|auth ?response ?uri)\b",
     r"(?:^|\b(?:basic|http|proxy|x) )auth(?: header)?$",
-    # Words that other words precede without a gap.
+    # Words that can follow another word without a gap, such as `mypassword`.
     r"(?:password|passwd|apikey|secretkey|accesstoken|refreshtoken|authtoken|csrf\w*token|clientsecret)s?\b",
 )
 _SECRET: Final = re.compile("|".join(_SECRETS))
-"""Found in the words of a name, in lower case and with a space between two."""
+"""Pattern for a secret in the words of a name, which are lowercase and separated by spaces."""
 
 _ABOUT: Final = re.compile(
     r" (?:counts?|counter|types?|limits?|length|size|ur[il]s?|endpoint|expires(?: in| at)?|expiry|expiration|ttl|at|age"
@@ -60,27 +60,27 @@ _ABOUT: Final = re.compile(
     r"|supported|strength|label|placeholder|hint|prompt|errors?|message|help|index|position|details?|servers?|issuer"
     r"|colou?r|address|symbol|icon|names?|title|description|banner|consent|recipe|algorithm|audience|scopes?|rules)$"
 )
-"""Found at the end of a name that describes a secret and does not contain it."""
+"""Pattern for the end of a name that describes a secret and does not contain the secret."""
 
 _HOLDS_SECRET: Final = re.compile(r"\b(?:auth ?response ?uri|id token hint)$")
-"""Names of secrets in spite of their last word."""
+"""Pattern for names that ``_ABOUT`` matches although they contain a secret."""
 
 _PLACE: Final = re.compile(r"\b(?:page|continuation|sync|cancellation|cursor|resume) ?token$|\baccount key (?!s?$)")
-"""A place in a list or the like is called a token, too."""
+"""Pattern for tokens and keys that mark a position, such as ``page token``, and are not secret."""
 
 
 class Meaning(Enum):
-    """The kind of value that a name promises."""
+    """The kind of value that belongs to a name."""
 
     PLAIN = auto()
     SECRET = auto()
-    """The value is a secret, of whatever type."""
+    """The value is a secret, of any type."""
     SECRET_TEXTS = auto()
-    """Texts in the value are secrets. Numbers are counts: of ``tokens``, or of tests that ``pass``."""
+    """Texts in the value are secrets, and numbers are counts: of ``tokens``, or of tests that ``pass``."""
 
 
 def meaning(name: str) -> Meaning:
-    """Returns the kind of value that a name promises."""
+    """Return the kind of value that belongs to a name."""
     return _meaning(name) if len(name) <= _MAX_LENGTH else Meaning.PLAIN
 
 

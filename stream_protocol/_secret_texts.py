@@ -1,8 +1,8 @@
-"""Removes secrets from texts. The one list of patterns of credentials, for recordings, logs and error messages.
+"""Remove secrets from texts: the patterns of credentials for recordings, logs and error messages.
 
-A recording must replay, so ``without_secrets`` removes only text that is clearly a credential. A log line only has to
-be understood, so ``message_without_secrets`` also removes text that may be one. ``_secret_names`` finds secrets by
-name.
+``without_secrets`` removes only text that is clearly a credential, because a recording must replay. A log line only has
+to be readable, so ``message_without_secrets`` also removes text that may be a credential. ``_secret_names`` finds
+secrets by the names of their keys.
 """
 
 import os
@@ -16,13 +16,13 @@ from urllib.parse import unquote_plus
 from stream_protocol._secret_names import Meaning, meaning
 
 REDACTED: Final = "[redacted]"
-"""Written in place of a removed value."""
+"""The replacement for a removed value."""
 
 _MAX_TOKEN: Final = 2**13
-"""Characters of a text that is an authorization."""
+"""The longest text, in characters, that is checked for being an authorization as a whole."""
 
 _SCHEME: Final = re.compile(r"(?:Bearer|Token|ApiKey|Negotiate|DPoP)\s+(?=\S*[\d._~+/=-])\S{6,}", re.IGNORECASE)
-"""A whole text that is an authorization: a scheme, and no word after it."""
+"""Pattern for a text that is an authorization as a whole: a scheme and one token."""
 
 _TOKEN: Final = re.compile(
     r"(?<![\w-])(?:eyJ[\w-]{5,}\.eyJ[\w-]{5,}\.[\w-]*"
@@ -32,13 +32,13 @@ _TOKEN: Final = re.compile(
     r"|(?:gsk|r8)_\w{20,}|(?:xai|pplx|nvapi|tvly)-[\w-]{20,}|lin_api_\w{20,}|AQ\.[\w-]{20,}"
     r"|AGE-SECRET-KEY-1\w+|whsec_[\w+/=]{16,}|(?:Bearer|bearer)\s+[\w.~+/=-]{16,})"
 )
-"""Tokens with known beginnings: JSON Web Tokens, providers' tokens, and long tokens after ``Bearer``."""
+"""Pattern for tokens with known prefixes: JSON Web Tokens, tokens of providers, and long tokens after ``Bearer``."""
 
 _BASIC: Final = re.compile(r"Basic\s+([A-Za-z0-9+/]{4,}={0,2})", re.IGNORECASE)
 _PEM: Final = re.compile(r"-----BEGIN ([A-Z ]*PRIVATE KEY(?: BLOCK)?)-----[^-]*(?:-----END \1-----)?")
 _URL: Final = re.compile(r"(?<![\w+.-])[a-zA-Z][\w+.-]{0,30}(?::[a-zA-Z][\w+.-]{0,30})?://[^\s\"'<>`]+")
 _WEBHOOK: Final = re.compile(r"(://(?:hooks\.slack(?:-gov)?\.com|discord(?:app)?\.com/api/webhooks)/)[^\s?#]+")
-"""Addresses that are a credential by themselves."""
+"""Pattern for URLs whose path is a credential."""
 _USER: Final = re.compile(r"(://)([^/?#@\s]*)@(?=[^/?#@]*)")
 _PARAMETER: Final = re.compile(r"(?<=[?&#;])([^?&#;=]{1,200})=([^&#;]*)")
 _HEADER: Final = re.compile(
@@ -46,13 +46,13 @@ _HEADER: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTED_NAME: Final = re.compile(r"[\"']\s{0,9}:")
-"""The end of a name in quotes."""
+"""Pattern for the end of a quoted name."""
 _LINE: Final = re.compile(r"(?m)^([ \t]*(?:- |export )?([\w.-]{1,200})(?: ?= ?|: *))(\S.*)$")
 _INLINE: Final = re.compile(
     r"(?<![\w.-])((?P<quote>\\{0,8}[\"'])?(?P<name>[\w.-]{2,100})(?(quote)(?P=quote)\s{0,9}[:=]|[ ]?=)\s{0,9})"
     r"(\\{0,8}\"[^\"\n]*\"|\\{0,8}'[^'\n]*'|[^\s\"'&;,<>(){}\[\]]+)"
 )
-"""``name=value`` anywhere, and ``"name": value``."""
+"""Pattern for ``name=value`` anywhere, and for ``"name": value``."""
 _ELEMENT: Final = re.compile(r"(<([\w.:-]{2,100})(?:\s[^<>]{0,200})?>)[^<]+(?=</)")
 _USER_OPTION: Final = re.compile(r"((?<!\S)(?:-u|--user)[ =][^\s:]{1,100}:)[^\s:@]+")
 
@@ -60,17 +60,18 @@ _URL_SECRETS: Final = re.compile(
     r"(?:x-(?:amz|goog)-)?(?:signature|credential|security-token)|sig|hmac|awsaccesskeyid|googleaccessid|auth|hash-?key",
     re.IGNORECASE,
 )
-"""Parameters that sign a URL, or have a credential."""
+"""Pattern for the URL parameters that are a signature or a credential."""
 
 _LONG: Final = 20
-"""Characters of a machine-readable value: the ``key`` of a URL, or a user name alone in it."""
+"""The length, in characters, from which the parameter ``key`` of a URL, or its user name without a password, is a
+secret."""
 
 
-# Only removed from messages
+# Patterns of `message_without_secrets` alone
 
 _ANY_URL: Final = re.compile(r"\w://[^\s\"'<>]+")
 _ANY_USER: Final = re.compile(r"(?<=\w)://(?:[^/@:?#]*:(?!\d+[/?#])|[^/@?#]+@)")
-"""The beginning of a user's name and password in a URL, up to the colon, or a name alone."""
+"""Pattern for the user in a URL: a name alone, or a name up to the colon before its password."""
 _ANY_ADDRESS: Final = re.compile(r"\w://")
 _MARK: Final = re.compile(r"[?#]")
 _NAMED: Final = re.compile(
@@ -79,24 +80,24 @@ _NAMED: Final = re.compile(
     r"(?P<value>b?\"(?:[^\"\\]|\\.)+\"?|b?'(?:[^'\\]|\\.)+'?|\\+[\"'][^\"']+|[^\s\"',;&}\])]{4,})",
     re.IGNORECASE,
 )
-"""``api_key=…``, ``"Authorization": "Bearer …"``, ``API key provided: …``, ``{\\"password\\": \\"…\\"}``, also in a
-sentence. Each attempt begins at the beginning of a word: else a long word takes seconds."""
+"""Pattern for names with values in a sentence: ``api_key=…``, ``"Authorization": "Bearer …"``, ``API key provided: …``,
+``{\\"password\\": \\"…\\"}``. A match begins at the beginning of a word. Otherwise a long word would take seconds."""
 _COOKIE: Final = re.compile(r"(?i)\b((?:set-)?cookie[\"']?\s*[:=]\s*[\"']?)[^\s\"';,]+(?:;\s*[^\s\"';,]+)*")
 _CUT_TOKEN: Final = re.compile(r"\b(?:AIza|AKIA|(?:sk|pk|rk|gsk|hf|r8|xai|pplx)[-_])[\w*-]{4,}")
-"""A provider quotes the beginning of a wrong key, or masks its middle."""
+"""Pattern for a cut or masked key, which a provider quotes when it refuses the key."""
 _BEARER: Final = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
 _LONG_WORD: Final = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}")
-"""Letters and digits: a key without a known beginning."""
+"""Pattern for a long word of letters and digits, which may be a key without a known prefix."""
 
 _SECRET_VARIABLE: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET: Final = 8
-"""A shorter value of such a variable may be an ordinary word."""
+"""The shortest value of a secret environment variable, in characters. A shorter value may be an ordinary word."""
 
 
 def search_work(text: str) -> int:
-    """Return an upper bound of the work of ``without_secrets``, in tenths of a microsecond. Cheap.
+    """Estimate quickly the most time that ``without_secrets`` can take for the text, in tenths of a microsecond.
 
-    Each character costs a little for each search. A possible name, address or element costs much more.
+    Each character costs a little for each search. A possible name, URL or element costs much more.
     """
     colons, equals, has_addresses = text.count(":"), text.count("="), "://" in text
     work = len(text)
@@ -113,7 +114,7 @@ def search_work(text: str) -> int:
 
 
 def without_secrets(text: str) -> str:
-    """The text without clear credentials; the same text if there is none."""
+    """Return the text without clear credentials; the same text if it has none."""
     if len(text) <= _MAX_TOKEN and (_SCHEME.fullmatch(text.strip()) or _is_basic(text.strip())):
         return REDACTED
     text = _TOKEN.sub(REDACTED, text)
@@ -146,7 +147,7 @@ def _has_headers(text: str) -> bool:
 
 
 def _clean_line(found: re.Match[str]) -> str:
-    """After a colon only a single word is a value: several words are a sentence."""
+    """Remove the value on a line. Several words after a colon are a sentence, which is kept."""
     is_sentence = found[1].rstrip().endswith(":") and len(found[3].split()) > 1
     return found[0] if is_sentence else _clean_value(found, found[2])
 
@@ -157,8 +158,8 @@ def _clean_value(found: re.Match[str], name: str) -> str:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    told = meaning(name)
-    return told is Meaning.SECRET or (told is Meaning.SECRET_TEXTS and not value.strip().isdecimal())
+    kind = meaning(name)
+    return kind is Meaning.SECRET or (kind is Meaning.SECRET_TEXTS and not value.strip().isdecimal())
 
 
 def _is_basic(text: str) -> bool:
@@ -181,7 +182,7 @@ def _clean_user(match: re.Match[str]) -> str:
 
 
 def _clean_parameters(url: str) -> str:
-    """Takes the secrets out of the query and the fragment."""
+    """Remove the secrets from the query and the fragment of the URL."""
     names = {unquote_plus(match[1]).lower() for match in _PARAMETER.finditer(url)}
     signs_in = "code" in names and "state" in names
 
@@ -199,10 +200,10 @@ def _clean_parameters(url: str) -> str:
 
 
 def message_without_secrets(text: str, *, known: Collection[str] = ()) -> str:
-    """Returns the text without anything that may be a secret.
+    """Return the text of a log line or an error without anything that may be a secret.
 
-    Removes all that ``without_secrets`` removes, the values of the environment's secrets, users and queries of URLs,
-    and values by their names. Removes long words, too, except the ``known`` ones.
+    Removes everything that ``without_secrets`` removes. Also removes the values of secret environment variables, users
+    and queries of URLs, values of secret names, and long words that are not ``known``.
     """
     for value in _environment_secrets():
         text = text.replace(value, REDACTED)
@@ -220,11 +221,11 @@ def _clean_named(found: re.Match[str]) -> str:
 
 
 def _without_user(url: str) -> str:
-    """The URL without user names and passwords, also in a nested URL.
+    """Return the URL without user names and passwords, also in a nested URL.
 
-    A password may have any character but spaces and quotes: the author of the URL may have forgotten to encode it. So a
-    password ends at the last ``@``. Each character is visited once. A search for the last ``@`` from each ``://`` would
-    take quadratic time.
+    A password may contain any character except spaces and quotes, because some programs do not encode it. So a password
+    ends at the last ``@``. Each character is visited once. A search for the last ``@`` from each ``://`` would take
+    quadratic time.
     """
     last = url.rfind("@")
     kept, begin = [], 0
@@ -235,7 +236,7 @@ def _without_user(url: str) -> str:
 
 
 def _without_query(url: str) -> str:
-    """The URL without its query. Each character is looked at once."""
+    """Return the URL without its query. Each character is visited once."""
     begin = 0
     for mark in _MARK.finditer(url, 0, len(url) - 1):
         if mark[0] == "?" and _ANY_ADDRESS.search(url, begin, mark.start()):
@@ -245,7 +246,10 @@ def _without_query(url: str) -> str:
 
 
 def _environment_secrets() -> list[str]:
-    """The secrets, each on one line. Longer ones come first: one may begin with another."""
+    """Return the values of secret environment variables, each on one line, and the longest first.
+
+    The order matters because a value may begin with another value.
+    """
     named = (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper()))
     values = {form for value in named for form in (value, " ".join(value.split()))}
     return sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)

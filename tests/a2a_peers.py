@@ -1,4 +1,4 @@
-"""Agents behind A2A, on loopback: those that ADK's ``to_a2a`` serves, and a scripted one."""
+"""Agents behind A2A on loopback: ADK agents that ``to_a2a`` serves, and a scripted peer."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -24,7 +24,7 @@ from tests.served import serving
 from tests.serving.support import HANG
 
 NAME = "far"
-"""The name of every peer, and of its local agent."""
+"""Name of every peer, and of the local agent that represents it."""
 
 Step: TypeAlias = "Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent | Exception"
 
@@ -33,10 +33,10 @@ Step: TypeAlias = "Message | TaskStatusUpdateEvent | TaskArtifactUpdateEvent | E
 def served_peer(
     agent: BaseAgent | Workflow, *, artifacts: bool = False, executor: AgentExecutor | None = None
 ) -> Iterator[str]:
-    """The agent, served by ``to_a2a``: the address of its card.
+    """Serve the agent with ``to_a2a``. Yields the address of its card.
 
-    ``artifacts``: it is run by the newer of ADK's executors, which sends artifacts where the other one sends messages.
-    ``executor``: runs in the agent's place.
+    ``artifacts``: use the newer executor of ADK, which sends artifacts instead of messages. ``executor``: runs instead
+    of the agent.
     """
 
     def make_executor(runner: Runner) -> Any:
@@ -57,7 +57,7 @@ def served_peer(
 
 @asynccontextmanager
 async def peer(agent: BaseAgent | Workflow, **served: Any) -> AsyncIterator[RemoteA2aAgent]:
-    """The agent, as another one reaches it. ``served``: as for ``served_peer``."""
+    """Serve the agent. Yields the remote agent that calls it. ``served``: arguments of ``served_peer``."""
     with served_peer(agent, **served) as card:
         async with httpx.AsyncClient(timeout=HANG) as client:
             yield RemoteA2aAgent(name=NAME, agent_card=card, httpx_client=client)
@@ -65,7 +65,7 @@ async def peer(agent: BaseAgent | Workflow, **served: Any) -> AsyncIterator[Remo
 
 @asynccontextmanager
 async def scripted_peer(*turns: Sequence[Step]) -> AsyncIterator[RemoteA2aAgent]:
-    """A peer that is not an ADK agent: it sends the steps of its turns, one after the other."""
+    """Serve a peer that is not an ADK agent. Each turn sends its steps, one after the other."""
     async with peer(LlmAgent(name=NAME, model=ScriptedLlm(turns=["…"])), executor=_Script(turns)) as remote:
         yield remote
 
@@ -96,12 +96,12 @@ class _Script(AgentExecutor):
 
 
 def message(*parts: str | Part) -> Message:
-    """A peer's message."""
+    """Return a peer's message."""
     return Message(message_id=f"m{next(_numbers)}", role=Role.ROLE_AGENT, parts=[_part(part) for part in parts])
 
 
 def status(state: TaskState, *parts: str | Part) -> TaskStatusUpdateEvent:
-    """A task in this state, and the peer's message about it."""
+    """Return a task update with this state, and the peer's message about it."""
     said = message(*parts) if parts else None
     return _compat.make_task_status_update_event(
         task_id="", context_id="", status=_compat.make_task_status(state, message=said), final=False
@@ -109,7 +109,7 @@ def status(state: TaskState, *parts: str | Part) -> TaskStatusUpdateEvent:
 
 
 def artifact(*parts: str | Part, name: str = "a1", append: bool = False, last: bool = True) -> TaskArtifactUpdateEvent:
-    """An artifact, or a piece of one."""
+    """Return an artifact, or a piece of one."""
     made = Artifact(artifact_id=name, parts=[_part(part) for part in parts])
     return TaskArtifactUpdateEvent(artifact=made, append=append, last_chunk=last)
 

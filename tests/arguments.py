@@ -1,6 +1,6 @@
 """Wrong values for the parameters of public functions, derived from their annotations.
 
-A value is wrong for a parameter if its annotation says so. So a parameter that is added later has wrong values, too.
+A value is wrong for a parameter if its annotation does not allow it. So new parameters get wrong values, too.
 """
 
 import collections.abc
@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 
 
 def public_functions() -> Iterator[tuple[str, Function]]:
-    """All that the reference names and that can be called: functions and classes."""
+    """Yield the name and object of each function and class in the reference."""
     for page in sorted((DOCS / "reference").glob("*.md")):
         for name in re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
             module, _, attribute = name.rpartition(".")
@@ -43,7 +43,7 @@ def public_functions() -> Iterator[tuple[str, Function]]:
 
 
 def _names() -> dict[str, Any]:
-    """Returns the names in annotations, also those that are imported only for type checkers."""
+    """Return the names in annotations, including names that are imported only for type checkers."""
     names: dict[str, Any] = {**vars(typing), **vars(collections.abc)}
     for package in walk_packages(stream_protocol.__path__, "stream_protocol."):
         if ".cli" not in package.name and not package.name.endswith("__main__"):
@@ -54,7 +54,9 @@ def _names() -> dict[str, Any]:
 
 
 def parameters(function: Function) -> dict[str, Any]:
-    """The parameters of a function, and what each takes. Those of ``**options`` are in a ``TypedDict``."""
+    """Return name -> annotation of a function's parameters. ``**options`` are replaced by the keys of their
+    ``TypedDict``.
+    """
     called: Any = vars(function).get("__init__", function) if isinstance(function, type) else function
     module = vars(sys.modules[function.__module__])
     found: dict[str, Any] = {}
@@ -74,7 +76,7 @@ _NAMES: Final = _names()
 
 
 class Plain:
-    """A class that fits nowhere."""
+    """Class whose objects no parameter accepts."""
 
 
 def _of_nothing() -> None: ...
@@ -119,11 +121,11 @@ POOL: Final[Mapping[str, Callable[[], Any]]] = {
     "a generator": _gen,
     "a module": lambda: math,
 }
-"""Values of all kinds, each made when it is used."""
+"""Values of all kinds. Each is created when it is used."""
 
 
 def is_wrong(value: Any, annotation: Any) -> bool:
-    """Returns True if a parameter with this annotation must refuse the value; False in doubt."""
+    """Return True if a parameter with this annotation must refuse the value; False in doubt."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if annotation in (Any, object) or isinstance(annotation, TypeVar):
         return False

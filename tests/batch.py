@@ -1,7 +1,8 @@
-"""Many cheap cases in one test: separate tests would cost more than the cases."""
+"""Decorator for tests with many cheap cases. A separate test for each case would cost more than the case."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from itertools import product
 from typing import Any, TypeAlias
@@ -14,22 +15,23 @@ Case: TypeAlias = dict[str, Any]
 
 
 def batch(**values: Values | Callable[[], Values]) -> Callable[[Test], Test]:
-    """Like ``parametrize`` over all combinations, in one test. Each is judged, and a failure names its values.
+    """Run the test for all combinations of values, as ``parametrize``, in one test. A failure names its values.
 
-    Of a mapping it names the key. A function is asked when the test runs. Other fixtures are made once, for all cases.
+    A value may be a mapping, whose key is the name. A function is called when the test runs. Other fixtures are created
+    once, for all cases.
     """
 
     def decorate(judge: Test) -> Test:
         @wraps(judge)
         def judge_all(*, subtests: pytest.Subtests, **fixtures: Any) -> None:
             for names, case in _cases(values):
-                with subtests.test(**names):
+                with _reporting_failure(subtests, names):
                     judge(**case, **fixtures)
 
         @wraps(judge)
         async def judge_all_in_a_loop(*, subtests: pytest.Subtests, **fixtures: Any) -> None:
             for names, case in _cases(values):
-                with subtests.test(**names):
+                with _reporting_failure(subtests, names):
                     await judge(**case, **fixtures)
 
         whole: Any = judge_all_in_a_loop if inspect.iscoroutinefunction(judge) else judge_all
@@ -40,8 +42,18 @@ def batch(**values: Values | Callable[[], Values]) -> Callable[[Test], Test]:
     return decorate
 
 
+@contextmanager
+def _reporting_failure(subtests: pytest.Subtests, names: Case) -> Iterator[None]:
+    """Report an exception as a failed subtest with these names. Passed cases are not reported, which saves time."""
+    try:
+        yield
+    except BaseException:
+        with subtests.test(**names):
+            raise
+
+
 def _cases(values: Mapping[str, Values | Callable[[], Values]]) -> Iterator[tuple[Case, Case]]:
-    """Each case by the names of its values, and by the values themselves."""
+    """Yield each case as the names of its values, and as the values."""
     named = [_named(some() if callable(some) else some) for some in values.values()]
     assert all(named), "there is nothing to judge"
     for case in product(*(some.items() for some in named)):

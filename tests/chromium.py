@@ -1,4 +1,4 @@
-"""A headless Chromium, for the tests that look at pages."""
+"""Headless Chromium for tests of pages."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, exp
 from tests.tools import missing
 
 HANG_MS: Final = 60_000
-"""Milliseconds that a condition may take before it counts as a hang."""
+"""Milliseconds after which a condition that is still false fails the test."""
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS: Final = (
@@ -28,7 +28,7 @@ _FLAGS: Final = (
 
 
 def require_chromium() -> str:
-    """The path of the browser."""
+    """Return the path of the browser."""
     found = next(filter(None, map(shutil.which, _NAMES)), None)
     return found or missing("There is no Chromium on this machine.")
 
@@ -37,11 +37,11 @@ TELL_VIOLATIONS: Final = """
 addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI }) =>
     console.error("Content Security Policy:", effectiveDirective, blockedURI));
 """
-"""Chromium's console does not have all of them: it is silent on a ``new Function`` that is caught."""
+"""Script that logs all violations of the policy. Chromium's console omits a caught ``new Function``."""
 
 
 class Screen(TypedDict, total=False):
-    """In CSS pixels; by default 1100 by 900, and light."""
+    """Size of the window in CSS pixels (by default 1100 by 900), and its colour scheme (by default light)."""
 
     width: int
     height: int
@@ -50,7 +50,7 @@ class Screen(TypedDict, total=False):
 
 @contextmanager
 def opened_tab(browser: Browser, **screen: Unpack[Screen]) -> Iterator[Page]:
-    """A tab with its own storage. Fails the test if a page in it fails, or violates its policy."""
+    """Open a tab with its own storage. Fails the test if a page fails, or violates its content security policy."""
     viewport: ViewportSize = {"width": screen.get("width", 1100), "height": screen.get("height", 900)}
     colors = screen.get("colors", "light")
     # Without motion: a click may miss what is being scrolled.
@@ -73,7 +73,7 @@ def opened_tab(browser: Browser, **screen: Unpack[Screen]) -> Iterator[Page]:
 
 @contextmanager
 def launched(*flags: str) -> Iterator[Browser]:
-    """A Chromium with further flags."""
+    """Start a Chromium with further flags."""
     path = require_chromium()
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=[*_FLAGS, *flags])
@@ -89,7 +89,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of screenshots: the one named by SCREENSHOTS, or a temporary one."""
+    """Folder of screenshots: ``SCREENSHOTS`` of the environment, or a temporary folder."""
     named = os.environ.get("SCREENSHOTS")
     folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
     folder.mkdir(parents=True, exist_ok=True)

@@ -13,14 +13,15 @@ _Part = dict[str, Any]
 
 
 def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
-    """Returns copies of the messages in which a live client's and history's are equal.
+    """Return copies of the messages without the allowed differences between a live client and history.
 
-    Calls whose arguments never completed are dropped. So are a step with nothing else, the empty metadata of a message
-    that such a step began, and every ``rawInput``. An approval that nobody answered before its call ended is dropped. A
-    call that a later user message skipped is closed. Parts of agents that ran in parallel are ordered by branch, and
-    parts without a branch (files, data) follow. Files and data in a row are sorted: parallel calls send theirs while
-    they run. The steps between them are dropped. A message without parts is dropped:
-    a client has it as soon as the response begins.
+    Removed: calls whose arguments never completed, a step with nothing else, the empty metadata of a message that such
+    a step began, every ``rawInput``, and approvals without an answer before their call ended. A call that a later user
+    message skipped is closed.
+
+    Parts of parallel agents are ordered by branch. Parts without a branch (files, data) follow. Files and data in a row
+    are sorted, since parallel calls send theirs while they run. Steps between them are removed. A message without parts
+    is removed: a client has such a message when the response begins.
     """
     listed = list(messages)
     last_words = max((index for index, message in enumerate(listed) if message["role"] == "user"), default=0)
@@ -82,7 +83,7 @@ def _is_moot(part: _Part) -> bool:
 
 
 def _parallel_stretches(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
-    """The parts, cut before and after each that an agent outside all branches made.
+    """Yield the parts in groups, divided at each part of an agent outside all branches.
 
     Steps, files and data have no branch, and stay with their neighbours.
     """
@@ -94,7 +95,7 @@ def _parallel_stretches(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
 
 
 def _by_branch(parts: list[_Part]) -> list[_Part]:
-    """The parts of a stretch in the order of their branches, if they are of several."""
+    """Return the parts of a group in the order of their branches, if there are several."""
     if len({branch for part in parts if (branch := _branch(part)) is not None}) < 2:
         return parts
     content = [index for index, part in enumerate(parts) if not _is_step(part)]

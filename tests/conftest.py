@@ -1,4 +1,4 @@
-"""Hooks and fixtures of all tests. Markers, the order of files and Hypothesis's settings have modules of their own."""
+"""Hooks and fixtures of all tests. Markers, the order of files and Hypothesis's settings have their own modules."""
 
 import gc
 import shutil
@@ -16,11 +16,11 @@ from tests.histories import collected_histories
 from tests.postgres import Postgres, postgres_server
 from tests.redis_server import RedisServer, redis_server
 
-# A shell that starts the tests in the background makes them, and their child processes, ignore Ctrl-C. Tests need it.
+# A shell that starts the tests in the background makes them, and their child processes, ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SEED_OPTION: Final = "--hypothesis-seed"
-"""The seed of a hunt, for all random values. Without it all runs use the same values, so a failure is a regression."""
+"""Seed of a hunt, for all random values. Without it each run uses the same values, so a failure is a regression."""
 
 FIXTURES: Final = Path(__file__).parents[1] / "frontend-fixtures"
 
@@ -29,24 +29,24 @@ YOUNG_OBJECTS: Final = 20_000
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Loads the settings of Hypothesis."""
+    """Load the settings of Hypothesis."""
     hypothesis_profile.load_profile(is_hunt=config.getoption(SEED_OPTION) is not None)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
-    """Returns the scheduler for ``--dist loadfile``, which the Makefile uses."""
+    """Return the scheduler for ``--dist loadfile``, which the Makefile uses."""
     return scheduling.scheduler(config, log)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skips the folders of suites that ``-m`` excludes."""
+    """Skip the folders of suites that ``-m`` excludes."""
     return markers.is_ignored(collection_path, config.option.markexpr) or None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Excludes all imported and collected objects from garbage collection: they live until the end."""
+    """Exclude all imported and collected objects from garbage collection: they live until the end."""
     gc.disable()
     try:
         return (yield)
@@ -58,7 +58,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Adds the automatic markers, and puts slow files first."""
+    """Add the automatic markers, and put slow files first."""
     for item in items:
         if isinstance(item, pytest.Function):
             markers.add_markers(item)
@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def nobody_records() -> Iterator[None]:
-    """Ignores OpenTelemetry providers that ADK's servers set: they are global, and would affect all later tests."""
+    """Ignore OpenTelemetry providers that ADK's servers set. They are global, and would affect later tests."""
     with pytest.MonkeyPatch.context() as patch:
         for setup in ("trace.set_tracer_provider", "metrics.set_meter_provider", "_logs.set_logger_provider"):
             patch.setattr(f"opentelemetry.{setup}", lambda *_, **__: None)
@@ -76,13 +76,13 @@ def nobody_records() -> Iterator[None]:
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> Random:
-    """The random numbers of a test."""
+    """Random number generator of a test."""
     return Random(f"{request.config.getoption(SEED_OPTION)} {request.node.name}")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _valid_histories() -> Iterator[None]:
-    """Checks that every history in a test passes ``validateUIMessages`` of both clients. Skipped without Node."""
+    """Check each history in a test with ``validateUIMessages`` of both client versions. Skipped without Node."""
     with collected_histories() as histories:
         yield
     if (node := shutil.which("node")) and (FIXTURES / "node_modules").is_dir():
@@ -91,7 +91,7 @@ def _valid_histories() -> Iterator[None]:
 
 @pytest.fixture
 def _in_a_terminal() -> Iterator[None]:
-    """Resets SIGHUP, here and in child processes, even if nohup has started the tests."""
+    """Reset SIGHUP, here and in child processes, even if nohup has started the tests."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
@@ -99,20 +99,20 @@ def _in_a_terminal() -> Iterator[None]:
 
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    """A Redis server that a test may break."""
+    """Redis server that the test may break."""
     with redis_server(tmp_path) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A shared Redis server, which tests do not break. Each test has its own prefix."""
+    """Redis server that all tests share, each with its own prefix. Tests must not break it."""
     with redis_server(tmp_path_factory.mktemp("redis")) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL server, started when the first test asks for it."""
+    """PostgreSQL server, started for the first test that needs it."""
     with postgres_server() as server:
         yield server

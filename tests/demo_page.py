@@ -1,17 +1,17 @@
-"""The built page in a browser, found as its user finds it: by the names of its parts."""
+"""Finds parts of the built page in a browser by their accessible names."""
 
 from typing import Final
 
 from playwright.sync_api import Locator, Page, Request, expect
 
 STREAMING_TEXT: Final = '[data-text="streaming"]'
-"""A text that is being written."""
+"""Selector of a text that is being streamed."""
 
 COLOURED: Final = '[style*="var(--code-"]'
 """A coloured token of code. Uncoloured code has the same styles with the colour ``inherit``."""
 
 WHOLE_TEXT: Final = '[data-text="done"]'
-"""A text that is complete."""
+"""Selector of a complete text."""
 
 
 def say(page: Page, text: str) -> None:
@@ -24,12 +24,12 @@ def field(page: Page) -> Locator:
 
 
 def answers(page: Page) -> Locator:
-    """The agent's messages."""
+    """Return the assistant messages."""
     return page.get_by_role("article", name="Agent")
 
 
 def texts(page: Page) -> Locator:
-    """The agent's words, each text by itself."""
+    """Return the texts of the agent, each separately."""
     return answers(page).locator("[data-text]")
 
 
@@ -38,7 +38,7 @@ def tool(page: Page, name: str, state: str) -> Locator:
 
 
 def unfolded(card: Locator) -> Locator:
-    """The card of a call, after what went in and came out were unfolded."""
+    """Unfold the input and output of a call. Returns its card."""
     summary = card.get_by_role("button").first
     expect(summary).to_be_visible()
     if summary.get_attribute("aria-expanded") == "false":
@@ -51,7 +51,7 @@ def expect_status(page: Page, status: str) -> None:
 
 
 def posts(page: Page) -> list[Request]:
-    """Fills with the requests of the chat from now on."""
+    """Return a list to which later POST requests of the chat are added."""
     seen: list[Request] = []
     page.on("request", lambda request: seen.append(request) if request.method == "POST" else None)
     return seen

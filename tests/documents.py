@@ -1,4 +1,4 @@
-"""The code blocks of our Markdown files, as a reader finds them."""
+"""Finds the code blocks of our Markdown files."""
 
 import os
 import re
@@ -17,12 +17,12 @@ from google.adk.agents import BaseAgent
 from tests.processes import ROOT
 
 _BLOCK: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
-"""A tab of the site has its block indented."""
+"""Pattern of a fenced block. In a tab of the site the block is indented."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block. ``file`` is its path in the repository, ``line`` where it begins."""
+    """A fenced block. ``file``: path in the repository. ``line``: its first line."""
 
     file: str
     line: int
@@ -39,15 +39,16 @@ def all_blocks() -> tuple[Block, ...]:
 
 
 def block(file: str, mark: str) -> str:
-    """The code of the only block of a file with this text. The caller runs the code: ``test_documents.py`` finds the
-    calls, and requires one for each block.
+    """Return the code of the only block of a file that contains this text.
+
+    The caller must run the code: ``test_documents.py`` finds the calls, and requires one for each block.
     """
     (found,) = [each for each in all_blocks() if each.file == file and mark in each.code]
     return found.code
 
 
 def install_my_package(monkeypatch: pytest.MonkeyPatch, agent: BaseAgent) -> None:
-    """Makes the agent available as ``my_package.agent.root_agent``, the name in our pages."""
+    """Make the agent available as ``my_package.agent.root_agent``, its name in our pages."""
     module = ModuleType("my_package.agent")
     monkeypatch.setattr(module, "root_agent", agent, raising=False)
     monkeypatch.setitem(sys.modules, "my_package", ModuleType("my_package"))
@@ -55,7 +56,7 @@ def install_my_package(monkeypatch: pytest.MonkeyPatch, agent: BaseAgent) -> Non
 
 
 def our_files(*endings: str, folder: Path = ROOT) -> Iterator[Path]:
-    """The files in the folder and those in it whose names end so, without packages and builds."""
+    """Yield the files below the folder with these endings, without packages and builds."""
     for inner, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name not in ("node_modules", "dist") and not name.startswith(".")]
         yield from (Path(inner, name) for name in files if name.endswith(endings))

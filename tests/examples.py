@@ -1,4 +1,4 @@
-"""The number of examples that a property is tried with."""
+"""Number of examples of each property test."""
 
 from typing import Final
 
@@ -6,11 +6,9 @@ from hypothesis import settings
 
 IN_A_HUNT: Final = 100
 IN_EACH_RUN: Final = 40
-"""The same examples in each run, so that a failure is a regression. Hunts find new examples."""
+"""Examples of a property in a normal run, if a hunt has 100. They are the same in each run."""
 
 
 def examples(in_a_hunt: int) -> settings:
-    """Tries a property with this many examples in a hunt, and otherwise with the same fraction of them as all
-    properties.
-    """
+    """Return settings with this many examples in a hunt. Other runs have a fixed fraction of them."""
     return settings(max_examples=in_a_hunt * settings().max_examples // IN_A_HUNT)

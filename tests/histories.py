@@ -1,7 +1,7 @@
-"""Collects every history that a test reads. After the tests, the real clients' own validation checks them.
+"""Collects every history in a test. After the tests, the real clients validate them.
 
-``validateUIMessages`` checks the shape of a message: its keys, their types, and the few values that its schema names.
-So one message of each shape is enough, and thousands of histories need only one short Node process.
+``validateUIMessages`` checks the shape of a message: its keys, their types, and the few values in its schema. So one
+message of each shape is enough, and thousands of histories need only one short Node process.
 """
 
 import json
@@ -18,18 +18,18 @@ from stream_protocol.wire import UIMessage
 _SCRIPT: Final = Path(__file__).parents[1] / "frontend-fixtures" / "scripts" / "validate-messages.mjs"
 
 _NAMED: Final = frozenset({"type", "role", "state", "approved", "dynamic"})
-"""Keys whose values the schema names."""
+"""Keys whose values the schema lists."""
 
 _ANYTHING: Final = frozenset({"input", "output", "data", "metadata", "rawInput"})
-"""Keys whose values it does not check."""
+"""Keys whose values the schema does not check."""
 
 
 _ONLY_V7: Final = frozenset({"steering-message"})
-"""Types of parts that a v6 client refuses, and that only a history with ``ai_sdk=7`` has."""
+"""Types of parts that v6 refuses. Only histories with ``ai_sdk=7`` have them."""
 
 
 class Histories:
-    """The messages of histories, one of each shape."""
+    """Messages of histories, one of each shape."""
 
     def __init__(self) -> None:
         self._messages: dict[Any, UIMessage] = {}
@@ -39,7 +39,7 @@ class Histories:
             self._messages.setdefault(_shape(message), message)
 
     def refused(self, node: str) -> list[str]:
-        """The reasons for which the clients refuse messages. ``node``: the path of Node."""
+        """Return the clients' reasons for refused messages. ``node``: path of Node."""
         asked = [
             {"ai": ai, "messages": [message]}
             for message in self._messages.values()
@@ -64,7 +64,7 @@ class Histories:
 
 @contextmanager
 def collected_histories() -> Iterator[Histories]:
-    """Collects the histories that the package makes in this context."""
+    """Collect the histories that the package makes during the block."""
     from stream_protocol.session import PageMessages  # noqa: PLC0415  # ADK, for which xdist's own process need not wait
 
     histories = Histories()

@@ -1,4 +1,4 @@
-"""The settings of Hypothesis for all property tests."""
+"""Settings of Hypothesis for all property tests."""
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -9,7 +9,7 @@ from tests.examples import IN_A_HUNT, IN_EACH_RUN
 
 
 def load_profile(*, is_hunt: bool) -> None:
-    """Loads the profile. ``is_hunt``: new random examples; otherwise the examples are the same in each run.
+    """Load the profile. ``is_hunt``: new random examples, else the same examples in each run.
 
     Examples have no deadline, since no test asserts a time.
     """
@@ -27,5 +27,5 @@ def load_profile(*, is_hunt: bool) -> None:
 
 
 def _ignore_constants_of_modules() -> None:
-    """Stops Hypothesis from drawing constants of imported modules: they depend on the tests that ran before."""
+    """Stop Hypothesis from drawing constants of imported modules. They depend on the tests that ran before."""
     pytest.MonkeyPatch().setattr(providers, "_get_local_constants", Constants)

@@ -1,4 +1,4 @@
-"""A contract of import-linter that it does not have itself."""
+"""Contract of import-linter for private modules."""
 
 from grimp import ImportGraph
 from importlinter.application import output
@@ -6,15 +6,15 @@ from importlinter.domain.contract import Contract, ContractCheck
 
 
 class InterfacesContract(Contract):
-    """A module whose name begins with an underscore is imported by its own folder, and by the folders in it, alone.
+    """Rule: a module whose name begins with an underscore is imported only by its own folder, and by folders below it.
 
-    All others go through the interface of that package: what its ``__init__.py`` exports.
+    All other modules import the names in the ``__init__.py`` of the package.
     """
 
     type_name = "interfaces"
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        """Finds the imports that go around an interface."""
+        """Find imports of private modules of other packages."""
         broken = [
             f"{importer} imports {imported}"
             for imported in graph.modules
@@ -25,6 +25,6 @@ class InterfacesContract(Contract):
         return ContractCheck(kept=not broken, metadata={"broken": sorted(broken)})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Names them, a line each."""
+        """Print each such import on a line."""
         for line in check.metadata["broken"]:
             output.print_error(line)

@@ -1,4 +1,4 @@
-"""Live (bidirectional) runs of the real ADK: its connection to Gemini gets the messages that a test gives it."""
+"""Runs of ADK's live (bidirectional) mode. Its connection to Gemini gets the messages of the test."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -29,12 +29,12 @@ def content(**fields: Any) -> Message:
 
 
 def heard(text: str, *, finished: bool | None = None) -> Message:
-    """The user's text."""
+    """Return a message with the user's text."""
     return content(input_transcription=types.Transcription(text=text, finished=finished))
 
 
 def spoken(text: str, *, finished: bool | None = None) -> Message:
-    """The agent's text."""
+    """Return a message with the agent's text."""
     return content(output_transcription=types.Transcription(text=text, finished=finished))
 
 
@@ -64,7 +64,7 @@ def look(city: str) -> dict[str, Any]:
 
 
 class _Connection:
-    """Stands for google-genai's session with the Live API."""
+    """Replacement for google-genai's session with the Live API."""
 
     session_id = "live-1"
 
@@ -79,10 +79,10 @@ class _Connection:
                 return
 
     async def send_tool_response(self, **_: Any) -> None:
-        """The output of a tool changes nothing in later events."""
+        """Do nothing: the output of a tool changes no later event."""
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is no connection."""
 
 
 class _LiveLlm(BaseLlm):
@@ -101,7 +101,7 @@ class _LiveLlm(BaseLlm):
 
 
 async def live_run(*messages: Message, model: str = NATIVE_AUDIO) -> tuple[list[Event], Session]:
-    """The events of the run, and ADK's stored events."""
+    """Run the agent in live mode. Returns the run's events, and the stored session."""
     agent = LlmAgent(name="root", model=_LiveLlm(model=model, messages=list(messages)), tools=[look])
     runner = InMemoryRunner(agent, app_name="app")
     await runner.session_service.create_session(app_name="app", user_id="ann", session_id="s")

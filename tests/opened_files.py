@@ -1,4 +1,4 @@
-"""Files with faults that a test cannot cause on a real disk: they fail, never end, or may not be read."""
+"""Files with faults that a test cannot cause on a real disk: they fail, never end, or must not be read."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 
 def open_as(monkeypatch: pytest.MonkeyPatch, file: Path, opened: Callable[[], IO[Any]]) -> None:
-    """``file.open()`` returns what ``opened`` does. All other files open as ever: an import may come meanwhile."""
+    """Make ``file.open()`` return the result of ``opened``. Other files open normally, for imports."""
     really = Path.open
 
     def fake(path: Path, *args: Any, **options: Any) -> IO[Any]:

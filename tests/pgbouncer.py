@@ -1,4 +1,4 @@
-"""A PgBouncer of the tests' own, in front of a PostgreSQL."""
+"""PgBouncer for tests, in front of a PostgreSQL."""
 
 import os
 import shutil
@@ -22,8 +22,10 @@ HANG = 20.0
 
 @contextmanager
 def pgbouncer(database: Postgres, mode: Literal["transaction", "session"]) -> Iterator[int]:
-    """Runs one with few connections, so that clients share them. Yields its port: all else of a URL is the server's.
-    Skips the test where PgBouncer is not installed."""
+    """Run a PgBouncer with few connections, so that clients share them. Yields its port.
+
+    The rest of a URL is the server's. Skips the test if PgBouncer is not installed.
+    """
     program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
     if program is None:
         missing("PgBouncer is not installed")
@@ -74,6 +76,6 @@ def _wait_until_it_listens(port: int, process: "subprocess.Popen[bytes]", log: P
 
 
 def through(port: int, url: str) -> str:
-    """The URL of a database, by way of a pooler at this port."""
+    """Return the URL of a database through a pooler at this port."""
     parts = urlsplit(url)
     return parts._replace(netloc=f"{USER}@127.0.0.1:{port}").geturl()

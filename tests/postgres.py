@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, in a temporary folder."""
+"""PostgreSQL server for tests, in a temporary folder."""
 
 import os
 import shutil
@@ -18,18 +18,18 @@ from tests.tools import missing
 USER: Final = "ann"
 
 UNPRIVILEGED: Final = "nobody"
-"""The account of the server if root starts it: PostgreSQL refuses to run as root."""
+"""Account of the server if root starts it: PostgreSQL refuses to run as root."""
 
 HANG: Final = 120
-"""Seconds that one of its commands may take."""
+"""Maximum seconds of a PostgreSQL command."""
 
 DEBIAN_BINARIES: Final = Path("/usr/lib/postgresql")
-"""Debian has only the clients' commands on the PATH; the others are in a folder for each version."""
+"""Debian's folder of the server commands, one for each version. Only client commands are on the PATH."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A running server. A test that breaks it needs its own."""
+    """Running server. A test that breaks it needs its own server."""
 
     binaries: Path
     port: int
@@ -38,25 +38,25 @@ class Postgres:
     _numbers: Iterator[int] = field(default_factory=count)
 
     def new_database(self) -> str:
-        """The URI of a new, empty database."""
+        """Return the URI of a new, empty database."""
         name = f"test_{next(self._numbers)}"
         createdb: list[str | Path] = [self.binaries / "createdb", "--host=127.0.0.1", f"--port={self.port}"]
         subprocess.run([*createdb, f"--username={USER}", name], check=True, capture_output=True, timeout=HANG)
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{name}"
 
     def start(self) -> None:
-        """Starts again at the same port, with its data."""
+        """Start the server again at the same port, with its data."""
         settings = f"-c listen_addresses=127.0.0.1 -p {self.port} -c unix_socket_directories= -c fsync=off"
         settings = " ".join((settings, *(f"-c {setting}" for setting in self._settings)))
         self._control("start", f"--log={self._folder}/log", f"--options={settings}")
 
     def stop(self) -> None:
-        """As if it had crashed."""
+        """Stop the server as in a crash."""
         self._control("stop", "--mode=immediate")
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """It takes no connections, and those that were open are broken."""
+        """Stop the server for the block. Open connections break."""
         self.stop()
         try:
             yield
@@ -65,7 +65,7 @@ class Postgres:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """It accepts connections, and sends nothing on new and open ones."""
+        """Freeze the server for the block: it accepts connections, and sends nothing."""
         server = int((self._folder / "cluster" / "postmaster.pid").read_text().split()[0])
         os.kill(server, signal.SIGSTOP)  # first: then it begins no more processes, and those that end stay as zombies
         children = _children(server)
@@ -78,7 +78,7 @@ class Postgres:
                 os.kill(process, signal.SIGCONT)
 
     def log(self) -> str:
-        """The server's log."""
+        """Return the server's log."""
         return (self._folder / "log").read_text()
 
     def _control(self, *what: str) -> None:
@@ -87,9 +87,8 @@ class Postgres:
 
 @contextmanager
 def postgres_server(*settings: str) -> Iterator[Postgres]:
-    """Runs a server on a free port of loopback. Skips the test where PostgreSQL is not installed.
-
-    ``settings``: such as ``max_connections=20``.
+    """Run a server on a free port. Skips the test if PostgreSQL is not installed. ``settings``: such as
+    ``max_connections=20``.
     """
     binaries = postgres_binaries() or missing("PostgreSQL is not installed")
     with tempfile.TemporaryDirectory(prefix="postgres-") as name:
@@ -107,7 +106,7 @@ def postgres_server(*settings: str) -> Iterator[Postgres]:
 
 
 def _run(command: Sequence[str | Path], folder: Path) -> None:
-    """Its output goes to a file: the server inherits it, and a pipe would be open for as long as that runs."""
+    """Run a command with its output in a file. The server inherits the output, and a pipe would stay open."""
     user = UNPRIVILEGED if os.geteuid() == 0 else None
     with (folder / "output").open("a+") as output:
         done = subprocess.run(
@@ -125,7 +124,7 @@ def _run(command: Sequence[str | Path], folder: Path) -> None:
 
 
 def postgres_binaries() -> Path | None:
-    """The folder of its commands; ``None`` where PostgreSQL is not installed."""
+    """Return the folder of PostgreSQL's commands; ``None`` if it is not installed."""
     folders = [Path(found).resolve().parent] if (found := shutil.which("pg_ctl")) else []
     folders += sorted(DEBIAN_BINARIES.glob("*/bin"), reverse=True)
     return next((folder for folder in folders if (folder / "initdb").is_file()), None)

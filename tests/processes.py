@@ -1,4 +1,4 @@
-"""``python -m`` in a separate process that starts at once: forked from a process that has imported the servers'
+"""Runs ``python -m`` in a separate process that starts fast: forked from a process that has imported the servers'
 modules.
 """
 
@@ -20,13 +20,13 @@ from tests.serve_settings import on_command_line
 ROOT: Final = Path(__file__).parents[1]
 
 HANG: Final = 60.0
-"""Seconds after which a test has failed, whatever it waits for."""
+"""Seconds after which any wait of a test fails."""
 
 COMMAND: Final = [sys.executable, "-m", "stream_protocol"]
-"""``adk-ui-stream``, in a new Python: importing ADK takes more than a second."""
+"""``adk-ui-stream`` in a new Python process, for tests that need one. Importing ADK takes more than a second."""
 
 ENV: Final = {**os.environ, "PYTHONPATH": str(ROOT)}
-"""For such a Python, in whatever folder."""
+"""Environment of such a process, in any folder."""
 
 FORKS: Final = multiprocessing.get_context("forkserver")
 PRELOADED: Final = [
@@ -41,13 +41,13 @@ PRELOADED: Final = [
     "stream_protocol.serving.adk_runner._session_services",
     "stream_protocol.testing",
 ]
-"""The modules that servers need."""
+"""Modules that servers need."""
 
 FORKS.set_forkserver_preload(PRELOADED)
 
 
 class PythonModule:
-    """``python -m MODULE ARGUMENTS``, started. It must be killed. ``log``: a file that gets its stderr."""
+    """Running ``python -m MODULE ARGUMENTS``. The test must kill it. ``log``: file for its stderr."""
 
     def __init__(self, module: str, *arguments: str, cwd: Path, log: Path, env: Mapping[str, str] = os.environ) -> None:
         self.log = log
@@ -69,11 +69,11 @@ class PythonModule:
         return self._process.exitcode is not None
 
     def read_line(self) -> str:
-        """The next line of its stdout; empty if there is none."""
+        """Return the next line of stdout; empty at the end."""
         return self._output.readline()
 
     def read(self) -> str:
-        """The rest of its stdout, once it has ended."""
+        """Wait for the end. Returns the rest of stdout."""
         return self._output.read()
 
     def send_signal(self, number: signal.Signals) -> None:
@@ -86,7 +86,7 @@ class PythonModule:
         self._output.close()
 
     def wait(self) -> int:
-        """Its exit code, once it has ended."""
+        """Wait for the end. Returns the exit code."""
         self._process.join(HANG)
         assert self._process.exitcode is not None, "it hangs"
         return self._process.exitcode
@@ -102,7 +102,7 @@ def _become(
 def run_forked(
     module: str, arguments: Sequence[str], cwd: str, env: Mapping[str, str], stdout: Connection, stderr: Any
 ) -> None:
-    """Turns this process into the program, with its output in these files."""
+    """Turn this process into the program, with its output in these files."""
     multiprocessing.current_process().daemon = False  # as every program it may start processes
     os.environ.clear()
     os.environ.update(env)
@@ -118,7 +118,7 @@ def run_forked(
 
 @dataclass(frozen=True)
 class Done:
-    """The result of a command."""
+    """Result of a command."""
 
     exit_code: int
     stdout: str
@@ -127,7 +127,7 @@ class Done:
 
 @contextmanager
 def started(module: str, *arguments: str, cwd: Path, env: Mapping[str, str] = os.environ) -> Iterator[PythonModule]:
-    """The process; killed at the end."""
+    """Start the process. Kills it at the end of the block."""
     with TemporaryDirectory() as folder:
         process = PythonModule(module, *arguments, cwd=cwd, log=Path(folder, "stderr"), env=env)
         try:
@@ -137,7 +137,7 @@ def started(module: str, *arguments: str, cwd: Path, env: Mapping[str, str] = os
 
 
 def cli(*arguments: str, cwd: Path) -> Done:
-    """Runs ``adk-ui-stream`` in this folder."""
+    """Run ``adk-ui-stream`` in this folder."""
     with started("stream_protocol", *arguments, cwd=cwd) as process:
         stdout = process.read()
         return Done(process.wait(), stdout, process.log.read_text())
@@ -145,7 +145,9 @@ def cli(*arguments: str, cwd: Path) -> Done:
 
 @contextmanager
 def serving(*arguments: str, cwd: Path) -> Iterator[tuple[PythonModule, str]]:
-    """``adk-ui-stream serve`` on a free port, and its address, which it prints. See ``on_command_line``."""
+    """Start ``adk-ui-stream serve`` on a free port. Yields the process and its printed address. See
+    ``on_command_line``.
+    """
     words = on_command_line(arguments, cwd)
     with started("stream_protocol", "serve", *words, "--port", "0", cwd=cwd) as process:
         line = process.read_line()

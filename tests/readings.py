@@ -1,4 +1,4 @@
-"""The other readings of a stored chat, besides its history: a replay of each form of a stored session."""
+"""Reads a stored chat in all other ways than its history: a replay of each form of a stored session."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -32,7 +32,7 @@ def _pretty(session: Session, path: Path) -> None:
 WRITERS: Final[Mapping[str, Callable[[Session, Path], None]]] = MappingProxyType(
     {"dump": _dump, "pretty": _pretty, "lines": _lines, "yaml": _yaml}
 )
-"""Name of a form -> writes a session down in it."""
+"""Name of a form -> function that writes a session in this form."""
 
 STORES: Final[Mapping[str, Callable[[Path], BaseSessionService]]] = MappingProxyType(
     {
@@ -40,27 +40,27 @@ STORES: Final[Mapping[str, Callable[[Path], BaseSessionService]]] = MappingProxy
         "sqlalchemy": lambda path: DatabaseSessionService(f"sqlite+aiosqlite:///{path}"),
     }
 )
-"""Name of a store that is a file -> makes its service."""
+"""Name of a store in a file -> function that makes its session service."""
 
 
 def replayed(path: Path, *, session: str | None = None, **options: Any) -> list[UIMessage]:
-    """The messages that ``replay --to messages`` prints."""
+    """Return the messages that ``replay --to messages`` prints."""
     return messages_of(load_recording(path, session=session), **options)
 
 
 def messages_of(recording: Recording, **options: Any) -> list[UIMessage]:
-    """The same for a recording that is loaded."""
+    """Return the same messages for a loaded recording."""
     return replay_messages(recording.stream_turns(), delegated=recording.delegated, **options)
 
 
 def recordings(session: Session, folder: Path) -> Iterator[tuple[str, Recording]]:
-    """The session in each form, loaded, and the form's name. A session without events has none."""
+    """Yield each form's name, and the session loaded from this form. A session without events has no forms."""
     for form, write in WRITERS.items() if session.events else ():
         write(session, folder / form)
         yield form, load_recording(folder / form)
 
 
 def replays(session: Session, folder: Path, **options: Any) -> Iterator[tuple[str, list[UIMessage]]]:
-    """Returns the replay of each form, and the form's name."""
+    """Yield each form's name, and its replay."""
     for form, recording in recordings(session, folder):
         yield form, messages_of(recording, **options)

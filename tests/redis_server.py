@@ -1,4 +1,4 @@
-"""A real Redis of a test's own."""
+"""Redis server for tests."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ START_SECONDS = 30.0
 
 
 class RedisServer:
-    """``url`` stays the same when the server is killed and started again: it comes back empty."""
+    """Running Redis. After it was killed and started again, it is empty, and ``url`` is the same."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self._folder = folder
@@ -42,7 +42,7 @@ class RedisServer:
             time.sleep(0.02)
 
     def freeze(self) -> None:
-        """It accepts connections, and sends nothing."""
+        """Freeze the server: it accepts connections, and sends nothing."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
@@ -69,7 +69,7 @@ class RedisServer:
 
 @contextmanager
 def redis_server(folder: Path, *options: str) -> Iterator[RedisServer]:
-    """A server that runs; skips the test if there is none on this machine."""
+    """Run a server. Skips the test if Redis is not installed."""
     if shutil.which("redis-server") is None:
         assert os.environ.get("CI") != "true", "CI must have redis-server"
         pytest.skip("redis-server is not installed")

@@ -1,4 +1,4 @@
-"""The order of test files, and their distribution to the workers of pytest-xdist."""
+"""Order of test files, and their distribution to the workers of pytest-xdist."""
 
 from typing import Any, Final
 
@@ -24,10 +24,10 @@ FIRST: Final = (
     "cli/test_types_command.py",
     "conformance/test_fixtures.py",
 )
-"""The slowest files, which start first: a slow file at the end would make the other workers wait.
+"""Slowest files, which start first: a slow file at the end would make the other workers wait.
 
-There are four workers, and often two cores. The files at the top mostly wait for processes. About two of them run at a
-time, while the other workers compute.
+There are four workers, and often two cores. The first files mostly wait for processes. About two of them run at a time,
+while the other workers compute.
 """
 
 WITH_LITELLM: Final = (
@@ -35,14 +35,16 @@ WITH_LITELLM: Final = (
     "tests/conformance/test_litellm_adapter.py",
     "tests/conformance/test_next_turn_on_the_wire.py",
 )
-"""The files outside of `samples` that import litellm, which takes three seconds: one worker gets them all."""
+"""Files outside of `samples` that import litellm, which takes three seconds. One worker gets all of them."""
 
 TEST_BY_TEST: Final = ("tests/fleet/test_durable.py", "tests/durable/test_every_event.py")
-"""The files whose tests together take minutes: each test goes to the next free worker."""
+"""Files whose tests together take minutes. Each test goes to the next free worker."""
 
 
 class WholeFiles(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """Gives each worker whole files. Files that share a slow import go to one worker; the slowest are split."""
+    """Scheduler that gives each worker whole files. Files that share a slow import go to one worker. The slowest are
+    split.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
@@ -52,11 +54,11 @@ class WholeFiles(LoadFileScheduling):  # type: ignore[misc]  # xdist has no type
 
 
 def scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
-    """Returns the scheduler for ``--dist loadfile``; ``None`` for any other distribution."""
+    """Return the scheduler for ``--dist loadfile``; ``None`` for any other distribution."""
     return WholeFiles(config, log) if config.option.dist == "loadfile" else None
 
 
 def place(item: pytest.Item) -> int:
-    """Returns the sort key of a test: slow files come first, in the order of ``FIRST``."""
+    """Return the sort key of a test: slow files come first, in the order of ``FIRST``."""
     name = item.nodeid.partition("::")[0].removeprefix("tests/")
     return FIRST.index(name) if name in FIRST else len(FIRST)

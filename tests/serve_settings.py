@@ -1,4 +1,4 @@
-"""Options of ``serve`` that are read from the ``pyproject.toml`` of the folder that it is started in."""
+"""Writes options of ``serve`` into the ``pyproject.toml`` of the folder in which it is started."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,14 +9,15 @@ from stream_protocol.cli._serve_options import SETTINGS, TABLE, file_options
 
 
 def write_settings(folder: Path, options: Mapping[str, Any]) -> None:
-    """Writes the file: option -> value."""
+    """Write the file. ``options``: option -> value."""
     lines = [f"[{'.'.join(TABLE)}]", *(f"{key} = {json.dumps(value)}" for key, value in options.items())]
     (folder / SETTINGS).write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 def on_command_line(words: Sequence[str], folder: Path) -> list[str]:
-    """Returns the command line without the options that belong in the settings file, and writes those to the file. So a
-    test can list options without knowing where each belongs.
+    """Write options that belong into the settings file there, and return the rest of the command line.
+
+    So a test can list options without deciding where each belongs.
     """
     known = file_options()
     settings: dict[str, Any] = {}

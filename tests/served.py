@@ -1,4 +1,4 @@
-"""An app behind a real socket."""
+"""Serves an app on a real socket."""
 
 import socket
 import threading
@@ -13,23 +13,23 @@ from stream_protocol.server import bind_socket
 from stream_protocol.server._uvicorn_server import server_address
 
 STOPPING: Final = 300.0
-"""Seconds after which a server that should stop hangs."""
+"""Seconds after which a stopped server that still runs fails the test."""
 
 
 POLL_SECONDS: Final = 0.01
-"""Between two looks of a ``socketserver`` whether it should stop: its own half a second is waited for by each test."""
+"""Seconds between two checks of a ``socketserver`` for its stop. Its default of 0.5 would delay each test."""
 
 
 @contextmanager
 def served(app: ASGIApp) -> Iterator[str]:
-    """The address of the app, served by a thread."""
+    """Serve the app in a thread. Yields its address."""
     with bind_socket("127.0.0.1", 0) as listener, serving(app, listener):
         yield server_address(listener)
 
 
 @contextmanager
 def serving(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
-    """Serves the app there, by a thread."""
+    """Serve the app with this listener, in a thread."""
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

@@ -1,4 +1,4 @@
-"""Checks the order of a stream, without its content: a second and stricter check besides the reducer."""
+"""Checks the order of a stream, without its content. This check is stricter than the reducer."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ OUTCOMES = {
     "tool-output-error",
     "tool-output-denied",
 }
-"""Chunks that do not depend on where a model cut its stream."""
+"""Chunks that do not depend on the boundaries of a model's fragments."""
 
 
 @dataclass
 class CallOrder:
-    """The chunks so far of one tool call."""
+    """Chunks so far of one tool call."""
 
     started: bool = False
     has_input: bool = False
@@ -30,7 +30,7 @@ class CallOrder:
 
 @dataclass
 class StreamOrder:
-    """Reads chunk by chunk; an ``AssertionError`` names the misplaced chunk."""
+    """Checker of a stream, chunk by chunk. Raises an ``AssertionError`` for a misplaced chunk."""
 
     calls: dict[str, CallOrder] = field(default_factory=dict)
     open_parts: set[tuple[str, str]] = field(default_factory=set)
@@ -93,7 +93,7 @@ class StreamOrder:
                 call.ended = not said.get("preliminary", False)
 
     def check_end(self, *, pending: Collection[str] = ()) -> None:
-        """Checks the end of a stream. ``pending`` are calls that may wait for the client."""
+        """Check the end of a stream. ``pending``: calls that may wait for the client."""
         assert self.terminal is not None, "no terminal"
         assert not self.open_parts, f"{self.open_parts} are open"
         assert not self.step_open, "a step is open"
@@ -102,7 +102,7 @@ class StreamOrder:
 
 
 def check_order(chunks: Iterable[AnyChunk], *, known: Collection[str] = (), pending: Collection[str] = ()) -> None:
-    """Asserts that this is one whole response. ``known`` are calls of earlier responses of the same message."""
+    """Check that the chunks are one whole response. ``known``: calls of earlier responses for the same message."""
     order = StreamOrder({call_id: CallOrder(started=True, has_input=True) for call_id in known})
     for chunk in chunks:
         order.read(chunk)
@@ -110,5 +110,5 @@ def check_order(chunks: Iterable[AnyChunk], *, known: Collection[str] = (), pend
 
 
 def outcomes(chunks: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """The inputs, questions and outputs of a stream's calls, in their order: type and id."""
+    """Return type and id of the inputs, approval requests and outputs of a stream's calls, in order."""
     return [(chunk["type"], chunk["toolCallId"]) for chunk in chunks if chunk["type"] in OUTCOMES]

@@ -1,4 +1,4 @@
-"""``adk-ui-stream`` on a terminal, in a process that is forked as in ``tests/processes.py``."""
+"""Runs ``adk-ui-stream`` on a terminal, in a process that is forked as in ``tests/processes.py``."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ _COLORS: Final = ("FORCE_COLOR", "NO_COLOR")
 
 
 class Terminal:
-    """The output of a command, with each line end as ``\\n``."""
+    r"""Terminal of a running command. Each line end in its output is ``\n``."""
 
     def __init__(self, *arguments: str, cwd: Path, env: Mapping[str, str]) -> None:
         self._screen, terminal = pty.openpty()
@@ -33,30 +33,30 @@ class Terminal:
         self._shown = b""
 
     def read_until(self, text: str) -> str:
-        """The output since the last call, up to the end of the line that has this text."""
+        """Return the output since the last call, to the end of the line with this text."""
         while (found := self._shown.find(text.encode())) < 0 or (end := self._shown.find(b"\n", found)) < 0:
             assert self._read_some(), f"it ended without {text!r}: {self._shown!r}"
         shown, self._shown = self._shown[: end + 1], self._shown[end + 1 :]
         return _text(shown)
 
     def read(self) -> str:
-        """The rest of the output until the command has ended."""
+        """Return the rest of the output, until the command has ended."""
         while self._read_some():
             pass
         return _text(self._shown)
 
     def terminate(self) -> None:
-        """As SIGTERM does."""
+        """Send SIGTERM."""
         self._process.terminate()
 
     def wait(self) -> int:
-        """Its exit code, once it has ended."""
+        """Wait for the end. Returns the exit code."""
         self._process.join(HANG)
         assert self._process.exitcode is not None, "it hangs"
         return self._process.exitcode
 
     def close(self) -> None:
-        """Kills the command."""
+        """Kill the command."""
         self._process.kill()
         self._process.join(HANG)
         os.close(self._screen)
@@ -74,7 +74,7 @@ class Terminal:
 
 @contextmanager
 def terminal(*arguments: str, cwd: Path, **env: str) -> Iterator[Terminal]:
-    """The command; killed at the end. ``env``: beside the environment, of which colours are no part."""
+    """Start the command. Kills it at the end of the block. ``env``: added to the environment."""
     outer = {name: value for name, value in os.environ.items() if name not in _COLORS}
     shown = Terminal(*arguments, cwd=cwd, env={**outer, "COLUMNS": str(COLUMNS), **env})
     try:
@@ -84,7 +84,7 @@ def terminal(*arguments: str, cwd: Path, **env: str) -> Iterator[Terminal]:
 
 
 def in_terminal(*arguments: str, cwd: Path, **env: str) -> tuple[int, str]:
-    """The exit code of ``adk-ui-stream``, and its output on a terminal."""
+    """Run ``adk-ui-stream``. Returns the exit code, and its output on a terminal."""
     with terminal(*arguments, cwd=cwd, **env) as shown:
         text = shown.read()
         return shown.wait(), text

@@ -67,7 +67,7 @@ CREATORS: Final = frozenset(
         "session/transcript/_metadata.py",
     }
 )
-"""They make events, change them before they are stored, or measure them."""
+"""Files that create events, change them before they are stored, measure them, or write their JSON."""
 
 
 def readers() -> Iterator[str]:

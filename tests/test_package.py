@@ -46,6 +46,7 @@ def wheel(built: Path) -> set[str]:
         return set(archive.namelist())
 
 
+@pytest.mark.slow
 def test_the_wheel_installs_one_package_its_plugin_and_nothing_else_at_top_level(wheel: set[str]) -> None:
     metadata = f"adk_ui_stream-{VERSION}.dist-info"
     assert {name.split("/")[0] for name in wheel} == {"stream_protocol", "adk_ui_stream_pytest.py", metadata}

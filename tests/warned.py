@@ -1,4 +1,4 @@
-"""Collects the package's warnings while something runs. ``caplog`` would collect them for the whole of a test."""
+"""Collects warnings of the package during a block. ``caplog`` would collect them for the whole test."""
 
 import logging
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ class _Texts(logging.Handler):
 
 @contextmanager
 def warned() -> Iterator[list[str]]:
-    """The warnings of the readers of events, as they come."""
+    """Yield a list to which warnings of the event readers are added."""
     handler = _Texts()
     readers = [logging.getLogger(f"stream_protocol.{package}") for package in ("adk", "stream", "session", "recording")]
     for reader in readers:

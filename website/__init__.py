@@ -1,1 +1,1 @@
-"""The scripts that build the documentation's site from docs/: ``make site``."""
+"""Scripts that build the documentation's site from docs/: ``make site``."""

@@ -1,4 +1,4 @@
-"""Curves over time as an SVG: panels below each other, which share the axis of time."""
+"""Draws curves over time as an SVG: panels below each other, with a common time axis."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ COLORS: Final = ("#4456c7", "#c05621")
 INK, PALE, LINES = "#18213a", "#55607a", "#c5cbdb"
 FONT: Final = 'font-family="system-ui, -apple-system, Segoe UI, Roboto, sans-serif" font-size="13"'
 TICKS: Final = 3
-"""Marks on a panel's own axis above zero: this number, or one more."""
+"""Marks above zero on a panel's axis: this number, or one more."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """``values``: one for each time; ``None`` is a gap."""
+    """Curve of a panel. ``values``: a value for each time; ``None`` is a gap."""
 
     name: str
     values: Sequence[float | None]
@@ -26,14 +26,14 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """``title``: the quantity and its unit."""
+    """Panel with curves of one quantity. ``title``: the quantity and its unit."""
 
     title: str
     curves: Sequence[Curve]
 
 
 def picture(title: str, minutes: Sequence[float], panels: Sequence[Panel], marks: Sequence[float]) -> str:
-    """The SVG. ``minutes``: the times. ``marks``: times at which a line goes through all panels."""
+    """Return the SVG. ``minutes``: the times. ``marks``: times of vertical lines through all panels."""
     height = TOP + len(panels) * (PANEL + GAP) - GAP + BOTTOM
     span = max(minutes)
     svg = f'svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}"'
@@ -86,7 +86,7 @@ def _path(
 
 
 def _ticks(highest: float, about: int) -> Iterator[float]:
-    """About ``about`` round numbers from 0 to ``highest``."""
+    """Yield about ``about`` round numbers from 0 to ``highest``."""
     raw = (highest or 1) / about
     power = 10 ** floor(log10(raw))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)

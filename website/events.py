@@ -1,6 +1,6 @@
-"""docs/events.md: the chunks of each kind of ADK event, with a recording that shows it.
+"""Writes docs/events.md, the chunks of each kind of ADK event: ``python -m website.events``.
 
-``python -m website.events`` writes the page. Its last column has the converter's chunks for the recording.
+Each row links to a recording. Its last column has the converter's chunks for the recording.
 """
 
 import re
@@ -24,7 +24,7 @@ WHOLE_PART: Final = re.compile(
 
 @dataclass(frozen=True)
 class Row:
-    """``event``: the ADK event. ``becomes``: the client's chunks. ``fixtures``: names of fixtures, the displayed one
+    """Row of the page. ``event``: the ADK event. ``becomes``: its chunks. ``fixtures``: fixtures, the displayed fixture
     first.
     """
 
@@ -210,13 +210,13 @@ failed task becomes an error. A message [cannot show some events exactly](decisi
 
 
 def turns(fixture: str) -> Iterator[list[str]]:
-    """The types of the chunks of each turn, in order, as a v6 client gets them."""
+    """Yield the chunk types of each turn, in order, as a v6 client gets them."""
     for chunks in load_fixture(fixture).convert(6):
         yield [chunk["type"] for chunk in chunks]
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     return HEAD + "".join(_line(row) for row in ROWS) + "\n</div>\n"
 
 

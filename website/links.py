@@ -1,8 +1,8 @@
-"""A hook of mkdocs: adds files outside of docs/ to the site if the pages link to them.
+"""Hook of mkdocs that adds files outside of docs/ to the site if pages link to them.
 
-So one link works on both sides: in the repository it leads to a file, in the site to a page. A Markdown file becomes a
-page, and code becomes a page with one block. A folder becomes its README, and a fixture one file with its events, to
-replay.
+So one link works in the repository, where it leads to a file, and in the site, where it leads to a page. A Markdown
+file becomes a page. Code becomes a page with one block. A folder becomes its README. A fixture becomes one file with
+its events, to replay.
 """
 
 from pathlib import PurePath
@@ -15,14 +15,14 @@ from website.paths import FIXTURES, ROOT, linked_files, recording, site_name, wi
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds each file that a page of docs/ or another added file links to."""
+    """Add each file that a page of docs/, or another added file, links to."""
     for name in sorted(linked_files(file.src_uri for file in files.documentation_pages())):
         files.append(File.generated(config, site_name(name), content=_content(name)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The page with the links of the site."""
+    """Return the page with links for the site."""
     return with_links_of_the_site(markdown, page.file.src_uri)
 
 

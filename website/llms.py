@@ -1,4 +1,4 @@
-"""A hook of mkdocs: llms.txt lists the pages for language models, and llms-full.txt has their texts."""
+"""Hook of mkdocs that writes llms.txt, a list of the pages for language models, and llms-full.txt with their texts."""
 
 import re
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from mkdocs.config.defaults import MkDocsConfig
 from website.paths import DOCS, ROOT
 
 GENERATED: Final = "reference/"
-"""Pages of docstrings: their Markdown has only names."""
+"""Folder of the pages that are generated from docstrings. Their Markdown has only names."""
 
 Section = tuple[str, list[tuple[str, str]]]
-"""A heading, and the titles and paths of its pages."""
+"""Heading, and the titles and paths of its pages."""
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Writes both files into the site."""
+    """Write both files into the site."""
     sections = list(sections_of(config["nav"]))
     folder = Path(config["site_dir"])
     (folder / "llms.txt").write_text(index(config["site_name"], config["site_description"], sections), encoding="utf-8")
@@ -25,14 +25,14 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 
 def sections_of(nav: list[dict[str, Any]]) -> Iterator[Section]:
-    """The top level of the navigation, with the pages of each entry in order."""
+    """Yield the top level of the navigation, each entry with its pages in order."""
     for entry in nav:
         for heading, pages in entry.items():
             yield heading, list(_pages(pages))
 
 
 def index(name: str, description: str, sections: list[Section]) -> str:
-    """llms.txt: a link to each page, with the first sentence of its text."""
+    """Return llms.txt: a link to each page, with the first sentence of its text."""
     lines = [f"# {name}", "", f"> {description}", "", "The texts of all pages: [llms-full.txt](llms-full.txt)", ""]
     for heading, pages in sections:
         lines += [f"## {heading}", ""]
@@ -42,7 +42,7 @@ def index(name: str, description: str, sections: list[Section]) -> str:
 
 
 def full_text(sections: list[Section]) -> str:
-    """llms-full.txt: the Markdown of each page that is not generated from docstrings."""
+    """Return llms-full.txt: the Markdown of each page that is not generated from docstrings."""
     pages = [page for _, entries in sections for _, page in entries if not page.startswith(GENERATED)]
     return "\n\n".join(f"<!-- {page} -->\n\n{_text(page).strip()}" for page in pages) + "\n"
 

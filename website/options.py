@@ -1,4 +1,4 @@
-"""docs/options.md: every option, with its docstring. ``python -m website.options`` writes the page."""
+"""Writes docs/options.md, a list of all options with their docstrings: ``python -m website.options``."""
 
 import ast
 import inspect
@@ -32,16 +32,16 @@ from website.paths import DOCS, ROOT
 PAGE: Final = ROOT / DOCS / "options.md"
 
 Option = tuple[str, str, str]
-"""Name, default and text, in Markdown."""
+"""Name, default and text of an option, in Markdown."""
 
 SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
-    "Of the converter": (ConverterOptions, "`stream_sse`, `ChatService` and `replay` accept these, too."),
-    "Of `ChatService`": (ServiceOptions, "In addition to those of the converter."),
+    "Of the converter": (ConverterOptions, "`stream_sse`, `ChatService` and `replay` also accept these options."),
+    "Of `ChatService`": (ServiceOptions, "`ChatService` also accepts the options of the converter."),
     "Of `chat_router`": (RouteOptions, ""),
     "Of `create_app`": (create_app, ""),
     "Of `ChatEndpoints`": (ChatEndpoints, ""),
     "Of `UIMessageStreamResponse`": (UIMessageStreamResponse, ""),
-    "`RunOverrides`": (RunOverrides, "`prepare` returns it to change how one request is run."),
+    "`RunOverrides`": (RunOverrides, "`prepare` returns these settings of one run."),
     "`FilePolicy`": (FilePolicy, "`ChatService(files=…)` restricts attached files."),
     "`ServiceLimits`": (
         ServiceLimits,
@@ -53,7 +53,7 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
     "`ChatRecorder`": (ChatRecorder, "`ChatService(recorder=…)`: see [recording](recording.md#record)."),
     "`ServerLimits`": (ServerLimits, "Limits of the clients of `run_server` and `serve`."),
 }
-"""Heading -> the owner of the options, and the text above their table."""
+"""Heading -> class or function with the options, and the text above their table."""
 
 READ_MORE: Final[Mapping[str, str]] = {
     "hidden_tools": "[task agents](events.md)",
@@ -68,14 +68,13 @@ READ_MORE: Final[Mapping[str, str]] = {
     "recorder": "[record](recording.md#record)",
     "run_log": "[several workers](durable.md#several-workers)",
 }
-"""Option -> a page about it."""
+"""Option -> page about it."""
 
 HEAD: Final = """\
 # Options
 
-All options of the Python API. Your editor shows the same text, because this page is generated from the docstrings.
-Sizes are in bytes and times in seconds unless stated otherwise. Options of the command line are on
-[their own page](cli.md).
+All options of the Python API, generated from the docstrings. Sizes are in bytes and times in seconds unless stated
+otherwise. The command line has [its own options](cli.md).
 
 | You configure | Section |
 |---|---|
@@ -92,12 +91,12 @@ Sizes are in bytes and times in seconds unless stated otherwise. Options of the 
 
 
 def page() -> str:
-    """The page in Markdown."""
+    """Return the page in Markdown."""
     return HEAD + "".join(f"\n## {heading}\n\n{_section(*section)}" for heading, section in SECTIONS.items())
 
 
 def options_of(owner: type | Callable[..., Any]) -> list[Option]:
-    """The options, in the order of the docstring. Raises if the docstring lacks a keyword."""
+    """Return the options, in the order of the docstring. Raises an error if the docstring lacks a keyword."""
     if is_typeddict(owner):
         given = {**CONVERTER_DEFAULTS, **SERVICE_DEFAULTS, **ROUTE_DEFAULTS}
         return [(name, _default(given.get(name)), text) for name, text in _documented_attributes(owner)]
@@ -122,7 +121,7 @@ def _section(owner: type | Callable[..., Any], above: str) -> str:
 
 
 def _documented_attributes(owner: Any) -> Iterator[tuple[str, str]]:
-    """Each annotated attribute with the string below it."""
+    """Yield each annotated attribute with the string below it."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
     assert isinstance(definition, ast.ClassDef)
     for attribute, below in zip(definition.body, definition.body[1:], strict=False):
@@ -132,7 +131,7 @@ def _documented_attributes(owner: Any) -> Iterator[tuple[str, str]]:
 
 
 def _documented_keywords(owner: Any) -> Iterator[tuple[str, str]]:
-    """Each ``name``: with its text up to the next name, or to the end of the paragraph."""
+    """Yield each documented name, with its text up to the next name or the end of the paragraph."""
     text = inspect.getdoc(owner) or ""
     entries = re.split(r"^(?:- )?((?:``\w+``(?:, | and )?)+): ", text, flags=re.MULTILINE)[1:]
     for names, told in zip(entries[::2], entries[1::2], strict=True):
@@ -141,7 +140,7 @@ def _documented_keywords(owner: Any) -> Iterator[tuple[str, str]]:
 
 
 def _markdown(text: str) -> str:
-    """One line for a cell of a table."""
+    """Return the text as one line for a cell of a table."""
     paragraphs = [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
     line = "<br><br>".join(paragraphs).replace("``", "`").replace("|", "\\|").replace(" -> ", " → ")
     return line[0].upper() + line[1:]
@@ -159,6 +158,8 @@ def _default(value: Any) -> str:
             return f"{value:,g}" if isinstance(value, float) else f"{value:,}"
         case frozenset():
             return ", ".join(f"`{each}`" for each in sorted(value))
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return f"`{type(value).__name__}()`"
         case _ if value is MISSING or callable(value):
             return ""
         case _:

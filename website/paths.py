@@ -1,4 +1,4 @@
-"""Links between Markdown files, and the site's page for each file of the repository."""
+"""Finds links between Markdown files, and the site's page for each file of the repository."""
 
 import posixpath
 import re
@@ -14,13 +14,13 @@ _LINK: Final = re.compile(r"(?<=\]\()(?![\w+]+:|#|/)(?P<path>[^)\s#]+)(?P<anchor
 
 
 def links(page: str) -> list[str]:
-    """The relative links of a Markdown file, without their anchors. The name is that in the repository."""
+    """Return the relative links of a Markdown file, without their anchors, as names in the repository."""
     text = _CODE.sub("", (ROOT / page).read_text(encoding="utf-8"))
     return [found["path"] for found in _LINK.finditer(text)]
 
 
 def linked_files(pages: Iterable[str]) -> Iterator[str]:
-    """The files outside of docs/ that these pages of the site link to, and that those link to."""
+    """Yield the files outside of docs/ that these pages of the site link to, directly or through other such files."""
     waiting, seen = [repository_name(page) for page in pages], set[str]()
     while waiting:
         page = waiting.pop()
@@ -34,7 +34,7 @@ def linked_files(pages: Iterable[str]) -> Iterator[str]:
 
 
 def with_links_of_the_site(markdown: str, page: str) -> str:
-    """The text of a page of the site, with links to pages of the site."""
+    """Return the text of a page with links to pages of the site."""
     here = repository_name(page)
 
     def rewritten(link: re.Match[str]) -> str:
@@ -45,7 +45,7 @@ def with_links_of_the_site(markdown: str, page: str) -> str:
 
 
 def site_name(name: str) -> str:
-    """The site's name of a file of the repository."""
+    """Return the name in the site for a file of the repository."""
     if name.startswith(DOCS):
         return name.removeprefix(DOCS)
     if name.startswith(FIXTURES):
@@ -54,14 +54,14 @@ def site_name(name: str) -> str:
 
 
 def repository_name(name: str) -> str:
-    """The repository's name of a page of the site."""
+    """Return the name in the repository for a page of the site."""
     if (ROOT / DOCS / name).is_file():
         return DOCS + name
     return name if (ROOT / name).is_file() else name.removesuffix(".md")
 
 
 def recording(fixture: str) -> str:
-    """The events of all turns of a fixture as JSONL."""
+    """Return the events of all turns of a fixture as JSONL."""
     return "".join(turn.read_text(encoding="utf-8") for turn in sorted((ROOT / FIXTURES / fixture).glob("turn*.jsonl")))
 
 

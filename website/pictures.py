@@ -1,6 +1,6 @@
-"""The pictures of the docs, taken from the running demo: ``python -m website.pictures`` writes them to docs/images.
+"""Takes the pictures of the docs from the running demo: ``python -m website.pictures`` writes them to docs/images.
 
-It needs Chromium, and no key: without ``GOOGLE_API_KEY`` the demo's agent always gives the same answers.
+It needs Chromium, but no key: without ``GOOGLE_API_KEY`` the demo's agent always gives the same replies.
 """
 
 import html
@@ -27,8 +27,10 @@ APPROVE: Final = "Approve"
 
 @dataclass(frozen=True)
 class Picture:
-    """``words``: what the user says. ``waits_for``: the button that the answer ends with. ``part``: what is taken, if
-    not the whole window. ``while_it_runs``: what the page shows when the picture is taken before the answer is over.
+    """Screenshot of a chat.
+
+    ``words``: the user's message. ``waits_for``: the button at the end of the reply. ``part``: the part of the page to
+    take, by default the whole window. ``while_it_runs``: content that the page shows before the reply has ended.
     """
 
     screen: Screen
@@ -41,33 +43,33 @@ class Picture:
 
 
 def last_card(tab: Page) -> Locator:
-    """The last card of the answer."""
+    """Return the last card of the reply."""
     return tab.get_by_role("region", name=re.compile("^Tool ")).last
 
 
 def first_card(tab: Page) -> Locator:
-    """The first card of the answer."""
+    """Return the first card of the reply."""
     return tab.get_by_role("region", name=re.compile("^Tool ")).first
 
 
 def unfold_card(tab: Page) -> None:
-    """Opens the first card."""
+    """Open the first card."""
     first_card(tab).get_by_role("button").first.click()
 
 
 def progress_bar(tab: Page) -> Locator:
-    """The bar of a tool that has asked two of the four agencies."""
+    """Return the progress bar of a tool that has asked two of four agencies."""
     return tab.get_by_role("progressbar", name="Asking Sleepwell")
 
 
 def open_inspector(tab: Page) -> None:
-    """Opens the panel beside the chat."""
+    """Open the Inspector beside the chat."""
     tab.get_by_role("button", name="Inspector", exact=True).click()
     expect(tab.get_by_role("tab", name="Events")).to_be_visible()
 
 
 def point_at_citation(tab: Page) -> None:
-    """Shows the title of a source."""
+    """Show the title of a source."""
     expect(tab.locator("iframe")).to_be_visible()
     tab.locator("[data-citation]").first.hover()
     expect(tab.get_by_role("tooltip")).to_be_visible()
@@ -91,20 +93,20 @@ PICTURES: Final[Mapping[str, Picture]] = {
     "inspector.png": Picture(WIDE, WEEKEND, APPROVE, before=open_inspector),
     "inspector-dark.png": Picture(WIDE, WEEKEND, APPROVE, dark=True, before=open_inspector),
 }
-"""The pictures of the page, by their names."""
+"""Name -> picture of the demo."""
 
 DAY: Final = "Plan a day in Oslo"
 SUB_AGENTS: Final[Mapping[str, Picture]] = {
     "sub-agents.png": Picture(DESKTOP, DAY, "Regenerate", part=first_card, before=unfold_card),
     "sub-agents-dark.png": Picture(DESKTOP, DAY, "Regenerate", dark=True, part=first_card, before=unfold_card),
 }
-"""The pictures of the page about sub-agents, from an agent of its own."""
+"""Name -> picture for the page about sub-agents, which needs a different agent."""
 
 TERMINAL: Final = "terminal.png"
 
 
 def main() -> None:
-    """Takes all pictures."""
+    """Take all pictures."""
     with serving("demo") as url, launched() as browser:
         for name, picture in PICTURES.items():
             take(browser, url, FOLDER / name, picture)
@@ -115,7 +117,7 @@ def main() -> None:
 
 
 def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
-    """The page after its answer."""
+    """Take a picture of the page after its reply."""
     screen: Screen = {**picture.screen, "colors": "dark" if picture.dark else "light"}
     with opened_tab(browser, **screen) as tab:
         tab.emulate_media(reduced_motion="reduce")
@@ -157,7 +159,7 @@ _STYLES: Final = {"1": "font-weight:700", "2": "opacity:.65", **{code: f"color:{
 
 
 def ansi_as_html(text: str) -> str:
-    """The text of a terminal with its colours."""
+    """Return a terminal's text with its colours as HTML."""
     pieces: list[str] = []
     styles: list[str] = []
     for piece in re.split(r"(\x1b\[[\d;]*m)", text):
@@ -171,7 +173,7 @@ def ansi_as_html(text: str) -> str:
 
 @contextmanager
 def serving(*command: str) -> Iterator[str]:
-    """The address of what this command serves, on a free port."""
+    """Start a command that serves, on a free port. Yields its address."""
     with started("stream_protocol", *command, "--port", "0", cwd=ROOT) as process:
         yield process.read_line().split()[-1]
 

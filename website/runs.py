@@ -1,7 +1,7 @@
-"""A hook of mkdocs: the Inspector over recorded runs, and a place for each rule of ``check`` that it links to.
+"""Hook of mkdocs that adds the Inspector with recorded runs, and an anchor for each rule of ``check``.
 
-The site has the built page in ``runs/``. Beside it are the recordings of some fixtures, converted as the Inspector's
-routes convert a file. So a reader sees the events, the chunks and the page without a server.
+The site has the built page in ``runs/``. Beside it are recordings of some fixtures, converted as by the Inspector's
+routes. So a reader sees events, chunks and the page without a server.
 """
 
 import html
@@ -37,21 +37,21 @@ RUNS: Final = {
     "artifact_and_widget": "An artifact",
     "error_in_text": "An error in the middle of a text",
 }
-"""Fixture -> what it shows."""
+"""Fixture -> description of the run."""
 
 _RULE: Final = re.compile(r"<td>(?=<code>([a-z0-9-]+)</code></td>)")
 _HEAD: Final = "<head>"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the built page, and the runs that it shows."""
+    """Add the built page and the runs."""
     for name, content in _files():
         files.append(File.generated(config, f"{FOLDER}/{name}", content=content))
     return files
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Gives each rule in the table of rules an id."""
+    """Give each row in the table of rules an id."""
     return _RULE.sub(r'<td id="\1">', content) if page.file.src_uri == "check.md" else content
 
 
@@ -65,14 +65,14 @@ def _files() -> Iterator[tuple[str, str | bytes]]:
 
 
 def index(page: Path) -> str:
-    """The page, which is told what runs there are, and where the rules are explained."""
+    """Return the page with a list of the runs, and the address of the rules' descriptions."""
     runs = html.escape(json.dumps([{"name": name, "title": title} for name, title in RUNS.items()]))
     told = f'<meta name="recorded-runs" content="{runs}" /><meta name="rules" content="../check/" />'
     return page.read_text(encoding="utf-8").replace(_HEAD, _HEAD + told, 1)
 
 
 def shown_run(fixture: str) -> bytes:
-    """The events and chunks of a fixture, its messages, and what ``check`` finds."""
+    """Return the events and chunks of a fixture, its messages, and the findings of ``check``."""
     with tempfile.TemporaryDirectory() as folder:
         (path := Path(folder) / f"{fixture}.jsonl").write_text(recording(fixture), encoding="utf-8")
         return shown_file(path, None)

@@ -1,6 +1,6 @@
-"""A hook of mkdocs: what readers look for is found before our reasons and our examples' source; and the version.
+"""Hook of mkdocs that adjusts the search, and shows the version.
 
-Decisions and the source of examples stay in the site. The search leaves them out.
+Guides come before decisions. Decisions and the source of examples stay in the site, but the search leaves them out.
 """
 
 from importlib.metadata import version
@@ -19,7 +19,7 @@ NOT_SEARCHED: Final = (
     "stream_protocol/",
     "CHANGELOG",
 )
-"""The beginnings of the names of pages that are not searched."""
+"""Prefixes of page names that are not searched."""
 
 BOOSTS: Final = {
     "authentication.md": 4,
@@ -30,17 +30,17 @@ BOOSTS: Final = {
     "approvals.md": 3,
     "install.md": 2,
 }
-"""Page -> how much more it counts."""
+"""Page -> factor of its score."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts the version at the foot of each page."""
+    """Put the version at the foot of each page."""
     config.copyright = f"adk-ui-stream {version('adk-ui-stream')} · {config.copyright}"
     return config
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
-    """Says how the search treats a page."""
+    """Set the search options of a page."""
     name = page.file.src_uri
     if name.startswith(NOT_SEARCHED):
         page.meta["search"] = {"exclude": True}

@@ -1,6 +1,5 @@
-"""docs/images/soak.svg: the curves of a soak.
-
-``python -m website.soak FILE`` draws what ``make suite NAME=soak`` has recorded.
+"""Draws docs/images/soak.svg: ``python -m website.soak FILE``, with the file that ``make suite NAME=soak`` has
+recorded.
 """
 
 import sys
@@ -17,7 +16,7 @@ NAMES: Final = ("the worker that stays", "the worker that dies")
 
 
 def curves(record: Record) -> str:
-    """The SVG."""
+    """Return the SVG of a soak test."""
     minutes = [second / 60 for second in record.seconds]
 
     def of_workers(number: str) -> list[Curve]:

@@ -1,4 +1,4 @@
-"""An agent that asks another agent, for the picture of the page about sub-agents."""
+"""Agent that calls another agent, for the picture of the page about sub-agents."""
 
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
@@ -13,7 +13,7 @@ def look_up(city: str) -> dict[str, object]:
 
 
 def _answers(request: LlmRequest) -> int:
-    """The number of results since the user's message."""
+    """Return the number of tool results since the user's message."""
     parts = [part for content in request.contents for part in content.parts or ()]
     return sum(part.function_response is not None for part in parts)
 

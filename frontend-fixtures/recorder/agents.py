@@ -1,4 +1,4 @@
-"""Scenarios of several agents: transfer, sequence, parallel branches, loops, workflows, tasks, agents as tools."""
+"""Scenarios with several agents: transfer, sequence, parallel branches, loops, workflows, tasks, agents as tools."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def _fanout() -> Workflow:
 
 
 def _sort_outputs(events: list[JsonEvent]) -> list[JsonEvent]:
-    """The join node's output is in the order of a set, which is another in every process."""
+    """Sort the join node's output. Its order is that of a set, which differs between processes."""
     for event in events:
         if "output" in event:
             event["output"] = dict(sorted(event["output"].items()))

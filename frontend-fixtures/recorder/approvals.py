@@ -1,4 +1,4 @@
-"""Scenarios in which the run waits for the user: approvals, tools in the browser, questions, credentials."""
+"""Scenarios in which the run waits for the user: approvals, client tools, questions, credentials."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ from recorder.user import after_reload, answer, both, decide, say
 
 
 def adk_request_input(message: str, response_schema: dict[str, Any]) -> None:
-    """ADK's own tool for questions; it is not public under a stable name."""
+    """Stands for ADK's tool for questions, which has no stable public name."""
 
 
 def _leak_secret(events: list[JsonEvent]) -> list[JsonEvent]:
-    """Puts the client secret where ADK before 2.9 left it."""
+    """Put the client secret into the events, as ADK before 2.9 does."""
     for event in events:
         for part in event.get("content", {}).get("parts", []):
             config = part.get("functionCall", {}).get("args", {}).get("authConfig")
@@ -36,7 +36,7 @@ def _leak_secret(events: list[JsonEvent]) -> list[JsonEvent]:
 
 
 def _note_for_users(events: list[JsonEvent]) -> list[JsonEvent]:
-    """Notes what the tool declares for its users, as a service does."""
+    """Store the tool's declared reason for its approval, as a chat service does."""
     for event in events:
         for part in event.get("content", {}).get("parts", []):
             name, args = (part.get("functionCall", {}).get(key) for key in ("name", "args"))

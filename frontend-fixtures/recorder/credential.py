@@ -1,4 +1,4 @@
-"""A tool that needs a credential, and the user who gives it. Nothing here needs a new ADK."""
+"""Tool that needs a credential, and the user's sign-in. Works with old ADK versions."""
 
 import copy
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from google.adk.tools.tool_context import ToolContext
 from recorder.user import Sent, last_call, reply
 
 SECRET = "hunter2-client-secret"
-"""A client secret that is in recorded events, and may be in nothing that the converter writes."""
+"""Client secret in recorded events. The converter must not write it."""
 
 TOKEN = "hunter2-access-token"
-"""An access token, of which the same is true."""
+"""Access token in recorded events. The converter must not write it."""
 
 
 def _auth_config() -> AuthConfig:
@@ -49,7 +49,7 @@ def calendar(tool_context: ToolContext) -> dict[str, str]:
 
 
 def sign_in(events: Sequence[Event]) -> Sent:
-    """Signs in: the page sends what the redirect brought, the server makes ADK's answer of it."""
+    """Sign in: the page sends the result of the redirect, and the server makes ADK's function response from it."""
     asked = last_call(events, "adk_request_credential")
     config = copy.deepcopy((asked.args or {})["authConfig"])
     config["exchangedAuthCredential"]["oauth2"]["accessToken"] = TOKEN

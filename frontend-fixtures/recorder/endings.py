@@ -1,4 +1,4 @@
-"""Scenarios of how a run ends when it does not just end: limits, filters, failures, aborts, nothing at all."""
+"""Scenarios with unusual ends of a run: limits, filters, failures, aborts, empty replies."""
 
 import asyncio
 from typing import Any
@@ -17,7 +17,7 @@ from recorder.user import say
 
 
 class ServiceUnavailableError(Exception):
-    """An error that a model backend raises."""
+    """Error of a model backend."""
 
 
 def fail(node_input: Any) -> None:

@@ -1,4 +1,4 @@
-"""A recorded turn, and the files of a fixture. Imports no ADK: recorders under any version of it can write them."""
+"""A recorded turn, and the files of a fixture. Does not import ADK: recorders with any ADK version use it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 Action = dict[str, Any]
-"""The user's action in the page: ``{text}``, ``{approve, approved, reason?}``, ``{answer, output}``, ``{reload}``."""
+"""User's action on the page: ``{text}``, ``{approve, approved, reason?}``, ``{answer, output}``, ``{reload}``."""
 
 JsonEvent = dict[str, Any]
 
@@ -22,7 +22,7 @@ class RecordedTurn:
 
 
 def write_fixture(name: str, description: str, options: Mapping[str, Any], turns: Sequence[RecordedTurn]) -> None:
-    """Writes ``turnN.jsonl`` and ``fixture.json``, and removes turns of an earlier recording."""
+    """Write ``turnN.jsonl`` and ``fixture.json``. Deletes turns of an earlier recording."""
     folder = FIXTURES / name
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("turn*.jsonl"):

@@ -1,4 +1,4 @@
-"""Tools of the scenarios. Nothing here needs a new ADK."""
+"""Tools of the scenarios. They work with old ADK versions."""
 
 from typing import Any
 

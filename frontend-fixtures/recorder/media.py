@@ -1,4 +1,4 @@
-"""Scenarios of what is not text: sources, files, artifacts, widgets, state."""
+"""Scenarios with other content than text: sources, files, artifacts, widgets, state."""
 
 from google.adk.agents import LlmAgent
 from google.adk.events.ui_widget import UiWidget
@@ -29,11 +29,11 @@ CITED = (
     "It was built in 1333, and is a World Heritage Site. ",
     "שלום, say its visitors; Cafe\u0301s are near.",
 )
-"""Text of several scripts, in fragments."""
+"""Text in several scripts, in fragments."""
 
 
 def _support(cited: str, *indices: int) -> types.GroundingSupport:
-    """The sources of some words, whose place Google gives in bytes."""
+    """Return the sources of a cited text. Google gives its position in bytes."""
     whole = "".join(CITED)
     start = len(whole[: whole.index(cited)].encode())
     segment = types.Segment(start_index=start or None, end_index=start + len(cited.encode()), text=cited)

@@ -1,4 +1,4 @@
-"""Models that say what a scenario has prepared, in the chunks in which real ones say it."""
+"""Models with prepared replies, streamed in the form of real models."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -18,7 +18,7 @@ USAGE = types.GenerateContentResponseUsageMetadata(
 
 
 class Hang:
-    """In a reply: the model says nothing more, for ever."""
+    """Marker in a reply: from here on the model sends nothing, for ever."""
 
 
 Chunk = types.GenerateContentResponse
@@ -26,7 +26,9 @@ Reply = Sequence[Chunk | Exception | Hang]
 
 
 class GeminiScript(BaseLlm):
-    """Plays Gemini responses through ADK's own aggregator: fragments and aggregates are shaped like Gemini's."""
+    """Model that passes prepared Gemini responses through ADK's own aggregator. Its fragments and aggregates are like
+    Gemini's.
+    """
 
     model: str = MODEL
     _replies: Iterator[Reply] = PrivateAttr()
@@ -49,7 +51,7 @@ class GeminiScript(BaseLlm):
 
 
 class ResponseScript(BaseLlm):
-    """Yields prepared ``LlmResponse`` objects as they are: for the shapes of other adapters."""
+    """Model that yields prepared ``LlmResponse`` objects unchanged, for the forms of other adapters."""
 
     model: str = MODEL
     _replies: Iterator[Sequence[LlmResponse]] = PrivateAttr()
@@ -69,25 +71,25 @@ T = TypeVar("T")
 
 
 def _next(replies: Iterator[T]) -> T:
-    """The next reply. A scenario that has prepared too few is wrong, not a failure to record."""
+    """Return the next reply. Raises an error that is not recorded if the scenario has prepared too few replies."""
     for reply in replies:
         return reply
     raise AssertionError("the model is asked more often than the scenario has replies")
 
 
 def fragment_of(*parts: types.Part) -> LlmResponse:
-    """A fragment as another adapter than Gemini's yields it."""
+    """Return a fragment as other adapters than Gemini's yield it."""
     return LlmResponse(partial=True, content=types.Content(role="model", parts=list(parts)))
 
 
 def whole_of(*parts: types.Part) -> LlmResponse:
-    """The complete response behind fragments."""
+    """Return the complete response after fragments."""
     content = types.Content(role="model", parts=list(parts))
     return LlmResponse(partial=False, content=content, finish_reason=types.FinishReason.STOP)
 
 
 async def _said(item: Chunk | Exception | Hang) -> Chunk:
-    await asyncio.sleep(0)  # branches that run in parallel take turns
+    await asyncio.sleep(0)  # parallel branches alternate
     match item:
         case Exception():
             raise item
@@ -101,7 +103,7 @@ async def _said(item: Chunk | Exception | Hang) -> Chunk:
 def chunk(
     *parts: types.Part, finish: types.FinishReason | None = None, usage: bool = False, **candidate: Any
 ) -> types.GenerateContentResponse:
-    """One chunk of a Gemini stream."""
+    """Return one chunk of a Gemini stream."""
     if parts:
         candidate["content"] = types.Content(role="model", parts=list(parts))
     return types.GenerateContentResponse(
@@ -114,12 +116,12 @@ def chunk(
 def end(
     finish: types.FinishReason = types.FinishReason.STOP, signature: bytes | None = None, **candidate: Any
 ) -> types.GenerateContentResponse:
-    """The last chunk, which from Gemini is an empty text with the finish reason and the usage."""
+    """Return the last chunk. From Gemini it is an empty text with the finish reason and the usage."""
     return chunk(types.Part(text="", thought_signature=signature), finish=finish, usage=True, **candidate)
 
 
 def text(*pieces: str) -> Reply:
-    """A reply of text in these pieces."""
+    """Return a reply of text in these pieces."""
     return [*(chunk(types.Part(text=piece)) for piece in pieces), end()]
 
 
@@ -132,5 +134,5 @@ def call(name: str, args: dict[str, Any] | None = None, call_id: str | None = No
 
 
 def calls(*parts: types.Part) -> Reply:
-    """A reply of whole function calls, all in one chunk."""
+    """Return a reply of complete function calls, all in one chunk."""
     return [chunk(*parts), end()]

@@ -1,4 +1,4 @@
-"""Scenarios of events as ADK wrote them before, made by rewriting what it writes now."""
+"""Scenarios with events of earlier ADK versions, made by rewriting events of the current ADK."""
 
 from collections.abc import Callable, Iterator
 
@@ -59,7 +59,9 @@ def _name_on_second(one: JsonEvent, number: int) -> None:
 
 
 def _misroute_first_fragment(events: list[JsonEvent]) -> list[JsonEvent]:
-    """The first fragment alone became the call: it ran without its arguments, and the other fragments led nowhere."""
+    """Make the first fragment alone the call, as an earlier ADK did. The tool ran without arguments, and later
+    fragments were ignored.
+    """
     for event in _each_partial_call(_fresh_id)(events):
         for part in event.get("content", {}).get("parts", []):
             if "functionCall" in part and event.get("partial") is False:

@@ -1,7 +1,7 @@
-"""Scenarios that run under ADKs from 1.24 on, and how they are recorded there.
+"""Scenarios for ADK 1.24 and later, and their recorder.
 
-Older Runners neither yield the user's own event nor take ids and times from outside. The stored event is put first
-instead, where a newer Runner yields it, and ids and times are counted afterwards, in order of appearance.
+Old Runners do not yield the user's own event, and use their own ids and times. So the stored user event is put first,
+where newer Runners yield it. Ids and times are replaced afterwards, counted in the order of their first use.
 """
 
 import json
@@ -46,7 +46,7 @@ UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 @dataclass(frozen=True, kw_only=True)
 class OldScenario:
     name: str
-    """Comes behind the version in the fixture's name."""
+    """Part of the fixture's name after the version."""
     description: str
     build: Callable[[], BaseAgent]
     turns: Sequence[Send]
@@ -54,7 +54,7 @@ class OldScenario:
 
 
 async def record(scenario: OldScenario) -> list[RecordedTurn]:
-    """Runs the scenario under the ADK that is installed."""
+    """Run the scenario with the installed ADK."""
     runner = InMemoryRunner(agent=scenario.build(), app_name="app")
     await runner.session_service.create_session(app_name="app", user_id=USER, session_id=CHAT)
     events: list[Event] = []
@@ -78,7 +78,9 @@ async def _record_turn(runner: InMemoryRunner, send: Send, events: list[Event]) 
         async with aclosing(run):
             async for event in run:
                 events.append(event)
-                lines.append(_json(event))  # at once: a later event changes the actions that it shares with this one
+                lines.append(
+                    _json(event)
+                )  # copied immediately: a later event changes the actions object that both events share
     except Exception as error:  # noqa: BLE001  # what a failing run raises differs from ADK to ADK
         raised = f"{type(error).__name__}: {error}"
     return RecordedTurn(sent.actions, [await _stored_message(runner), *lines], raised)
@@ -97,7 +99,7 @@ def _json(event: Event) -> JsonEvent:
 
 
 def _counted(turns: Sequence[RecordedTurn]) -> list[RecordedTurn]:
-    """The turns with their ids numbered in order of appearance, and with counted times."""
+    """Return the turns with ids numbered in the order of their first use, and with counted times."""
     numbers: dict[str, str] = {}
 
     def number(found: re.Match[str]) -> str:
@@ -244,7 +246,7 @@ OLD_SCENARIOS = (
     OldScenario(
         name="credential",
         description="A tool needs a credential. The client secret may be in the events; it is not in the stream.",
-        # The model is asked again before the user signs in, up to ADK 2.0 at least; later ones leave a reply over.
+        # At least up to ADK 2.0, the model is called again before the user signs in. Later versions use one reply less.
         build=lambda: _agent(calls(call("calendar")), text("That is all."), text("That is all."), tools=[calendar]),
         turns=[say("what is next?"), sign_in],
     ),

@@ -1,4 +1,4 @@
-"""Scenarios in which ADK's LiteLlm reads OpenAI's streaming format: calls come as fragments of JSON text."""
+"""Scenarios in which ADK's LiteLlm reads OpenAI's stream: tool calls are fragments of JSON text."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ MODEL = "openai/gpt-scripted"
 
 
 class _Client(LiteLLMClient):
-    """Answers each request with the next prepared stream."""
+    """Client of LiteLlm that returns the next prepared stream for each request."""
 
     def __init__(self, replies: Sequence[Sequence[dict[str, Any]]]) -> None:
         self._replies: Iterator[Sequence[dict[str, Any]]] = iter(replies)

@@ -1,4 +1,4 @@
-"""A scenario, and how it is recorded: what the user does in each turn, and the events that ADK's Runner yields."""
+"""A scenario and its recorder: the user's actions in each turn, and the events that ADK's Runner yields."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ EPOCH = 1_700_000_000.0
 class Turn:
     send: Send
     abort_after: int | None = None
-    """After how many events the run's abort signal is set."""
+    """Number of events after which the run's abort signal is set."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +41,13 @@ class Scenario:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the converter, as JSON."""
     raises: type[Exception] | tuple[()] = ()
-    """The error that ends the run. Any other error is a mistake in the scenario."""
+    """Expected error that ends the run. Any other error is a mistake in the scenario."""
     edit: Callable[[list[JsonEvent]], list[JsonEvent]] | None = None
-    """Rewrites each turn's recorded events, for shapes that this ADK does not write any more."""
+    """Rewrites each turn's recorded events, for forms that the current ADK does not write any more."""
 
 
 async def record(scenario: Scenario) -> list[RecordedTurn]:
-    """Runs the scenario with counted ids and times: the same again on every run."""
+    """Run the scenario with counted ids and times, so that each run gives the same recording."""
     ids, ticks = itertools.count(1), itertools.count(1)
     platform_uuid.set_id_provider(lambda: f"{next(ids):04d}")
     platform_time.set_time_provider(lambda: EPOCH + next(ticks) / 1000)
@@ -89,7 +89,7 @@ async def _record_turn(scenario: Scenario, runner: InMemoryRunner, turn: Turn, e
         async with contextlib.aclosing(run):
             async for event in run:
                 events.append(event)
-                # At once: a later event changes the actions that it shares with this one.
+                # Copied immediately: a later event changes the actions object that both events share.
                 lines.append(_json(event))
                 if len(lines) == turn.abort_after:
                     abort.set()
@@ -102,7 +102,7 @@ async def _record_turn(scenario: Scenario, runner: InMemoryRunner, turn: Turn, e
 
 
 async def _stored_message(runner: InMemoryRunner) -> JsonEvent:
-    """The user's message as an event: always stored, but under the older kinds of root agents not yielded."""
+    """Return the stored event of the user's message. Older kinds of root agents do not yield it."""
     session = await runner.session_service.get_session(app_name=runner.app_name, user_id=USER, session_id=CHAT)
     if session is None:
         raise AssertionError("the session is gone")

@@ -1,4 +1,4 @@
-"""Scenarios of what a model says: text, thoughts, code, structured output."""
+"""Scenarios with texts of a model: text, thoughts, code, structured output."""
 
 from typing import Any
 
@@ -21,12 +21,12 @@ SIGNATURE = b"\xfb\xef\xbesignature"
 
 
 def agent(*replies: Any, **config: Any) -> LlmAgent:
-    """The root agent of nearly every scenario."""
+    """Return the root agent of most scenarios."""
     return LlmAgent(name="root", model=GeminiScript(*replies), **config)
 
 
 def named(name: str, *replies: Any, **config: Any) -> LlmAgent:
-    """One of several agents."""
+    """Return an agent with a name, for scenarios with several agents."""
     return LlmAgent(name=name, model=GeminiScript(*replies), description=f"Does {name}.", **config)
 
 

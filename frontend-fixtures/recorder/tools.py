@@ -1,4 +1,4 @@
-"""Scenarios of tool calls: whole, parallel, streamed in every shape, failing, reporting progress."""
+"""Scenarios with tool calls: complete, parallel, streamed in each form, failing, reporting progress."""
 
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -20,7 +20,7 @@ PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
     "0000000c49444154789c63f8cfc000000301010018dd8db00000000049454e44ae426082"
 )
-"""A red PNG of one pixel; its base64 holds ``+`` and ``/``, which ADK's JSON spells ``-`` and ``_``."""
+"""Red PNG of one pixel. Its base64 has ``+`` and ``/``, which ADK's JSON writes as ``-`` and ``_``."""
 
 
 def now() -> dict[str, str]:
@@ -44,7 +44,7 @@ def plain(query: str) -> str:
 
 
 def _steered(events: list[JsonEvent]) -> list[JsonEvent]:
-    """Adds the message that the run took in after its tool, as the service stores it. No Runner yields it."""
+    """Add the user message that the run received after its tool. The service stores it, and no Runner yields it."""
     place = next(place for place, event in enumerate(events) if "functionResponse" in str(event.get("content"))) + 1
     message = {
         "id": "steering",
@@ -81,7 +81,7 @@ def index(tool_context: ToolContext) -> dict[str, int]:
 
 
 def _post_first_report(events: list[JsonEvent]) -> list[JsonEvent]:
-    """Posts a report before the stored one, as a service does."""
+    """Add a posted report before the stored report, as a chat service does."""
     place, stored = next(
         (place, event) for place, event in enumerate(events) if event["actions"].get("renderUiWidgets")
     )
@@ -106,19 +106,19 @@ def draw(subject: str) -> types.Part:
 
 
 def opening(name: str | None, call_id: str | None = None) -> types.Part:
-    """The first fragment of a streamed call: it has a name and nothing else."""
+    """Return the first fragment of a streamed call, which has only a name."""
     return types.Part(function_call=types.FunctionCall(id=call_id, name=name, will_continue=True))
 
 
 def fragment(*args: types.PartialArg, name: str | None = None, call_id: str | None = None) -> types.Part:
-    """A later fragment of a streamed call: values and no name."""
+    """Return a later fragment of a streamed call, which has values and no name."""
     return types.Part(
         function_call=types.FunctionCall(id=call_id, name=name, partial_args=list(args), will_continue=True)
     )
 
 
 def closing() -> types.Part:
-    """The last fragment of a streamed call: it has nothing at all."""
+    """Return the last fragment of a streamed call, which is empty."""
     return types.Part(function_call=types.FunctionCall())
 
 
@@ -139,7 +139,7 @@ def null(path: str) -> types.PartialArg:
 
 
 def weather_stream(city: str) -> list[types.GenerateContentResponse]:
-    """One streamed call of get_weather, its string in two pieces and closed by an empty one."""
+    """Return a streamed call of get_weather. Its string has two pieces and an empty end."""
     return [
         chunk(opening("get_weather")),
         chunk(fragment(string("$.city", city[:3], more=True))),

@@ -1,4 +1,4 @@
-"""The user's actions: a text, a decision, the output of a tool in the browser. Imports nothing that old ADKs lack."""
+"""Actions of the user: a text, an approval, the output of a client tool. Works with old ADK versions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from recorder.fixture import Action
 
 @dataclass(frozen=True)
 class Sent:
-    """One turn's input: as the page knows it, and as ADK gets it."""
+    """Input of one turn: the page's action, and ADK's message."""
 
     actions: list[Action]
     message: types.Content
 
 
 Send = Callable[[Sequence[Event]], Sent]
-"""Makes a turn's input out of the events so far: an answer needs the ids that were asked with."""
+"""Makes the input of a turn from the events so far. User's answers need the ids of the calls."""
 
 
 def say(words: str) -> Send:
@@ -30,7 +30,7 @@ def say(words: str) -> Send:
 
 
 def decide(*approved: bool, reason: str | None = None) -> Send:
-    """Answers the last open confirmations, in the order in which they were asked."""
+    """Approve or deny the last open confirmations, in their order."""
 
     def send(events: Sequence[Event]) -> Sent:
         asked = _calls(events, "adk_request_confirmation")[-len(approved) :]
@@ -45,7 +45,7 @@ def decide(*approved: bool, reason: str | None = None) -> Send:
 
 
 def answer(name: str, output: dict[str, Any]) -> Send:
-    """Gives the output of the last call of that name, as a tool that runs in the browser does."""
+    """Give the output of the last call with this name, as a client tool."""
 
     def send(events: Sequence[Event]) -> Sent:
         asked = last_call(events, name)
@@ -55,7 +55,7 @@ def answer(name: str, output: dict[str, Any]) -> Send:
 
 
 def both(first: Send, second: Send) -> Send:
-    """Answers of two kinds in one request."""
+    """Send answers of two kinds in one request."""
 
     def send(events: Sequence[Event]) -> Sent:
         one, other = first(events), second(events)
@@ -66,7 +66,7 @@ def both(first: Send, second: Send) -> Send:
 
 
 def after_reload(send: Send) -> Send:
-    """The same in a page that has been loaded anew, with the messages of the server's history."""
+    """Send the same from a reloaded page, with the messages of the server's history."""
 
     def reload(events: Sequence[Event]) -> Sent:
         sent = send(events)
@@ -80,12 +80,14 @@ def last_call(events: Sequence[Event], name: str) -> types.FunctionCall:
 
 
 def reply(asked: types.FunctionCall, response: dict[str, Any]) -> types.Content:
-    """The message that answers this call."""
+    """Return the message with the function response for this call."""
     return types.Content(role="user", parts=[_response(asked, response)])
 
 
 def _shown_id(events: Sequence[Event], asked: types.FunctionCall) -> str | None:
-    """The id under which the page knows this call: its fragment's, which old ADKs change in the complete call."""
+    """Return the id of this call on the page: the id of its first fragment. Old ADK versions change it in the complete
+    call.
+    """
     fragments = (event for event in events if event.partial)
     named = [one.id for event in fragments for one in event.get_function_calls() if one.name == asked.name]
     return named[-1] if named else asked.id

@@ -1,4 +1,4 @@
-"""ADK's own Gemini model over a made-up Vertex server: real bytes, so that each ADK shapes its events by itself."""
+"""ADK's own Gemini model with a simulated Vertex server. It sends bytes, and each ADK version makes its events."""
 
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -16,13 +16,15 @@ USAGE = {"promptTokenCount": 10, "candidatesTokenCount": 4, "totalTokenCount": 1
 SIGNATURE = "c2lnbmF0dXJl"  # base64
 
 Chunk = dict[str, Any]
-"""One SSE event of the server, as JSON."""
+"""SSE event of the server, as JSON."""
 
 Reply = Sequence[Chunk]
 
 
 class VertexScript(Gemini):
-    """Streams these replies, one for each request. The client takes ``httpx``, whatever else is installed."""
+    """Gemini model that streams one of these replies for each request. Uses ``httpx``, even if other clients are
+    installed.
+    """
 
     _replies: Iterator[Reply] = PrivateAttr()
 
@@ -54,12 +56,12 @@ async def _body(reply: Reply) -> AsyncIterator[bytes]:
 
 
 def parts(*said: Chunk) -> Chunk:
-    """A chunk of these parts."""
+    """Return a chunk with these parts."""
     return {"candidates": [{"content": {"role": "model", "parts": list(said)}}], "modelVersion": MODEL}
 
 
 def end(**part: Any) -> Chunk:
-    """The last chunk: an empty text, the finish reason and the usage."""
+    """Return the last chunk: an empty text, the finish reason and the usage."""
     content = {"role": "model", "parts": [{"text": "", **part}]}
     return {
         "candidates": [{"content": content, "finishReason": "STOP"}],
@@ -69,22 +71,24 @@ def end(**part: Any) -> Chunk:
 
 
 def text(*pieces: str) -> Reply:
-    """A reply of text in these pieces."""
+    """Return a reply of text in these pieces."""
     return [*(parts({"text": piece}) for piece in pieces), end()]
 
 
 def call(name: str, **args: Any) -> Chunk:
-    """A whole call, as a part. Gemini gives it no id."""
+    """Return a part with a complete call. Gemini gives it no id."""
     return {"functionCall": {"name": name, "args": args}}
 
 
 def calls(*whole: Chunk) -> Reply:
-    """A reply of whole calls, all in one chunk."""
+    """Return a reply of complete calls, all in one chunk."""
     return [parts(*whole), end()]
 
 
 def streamed_call(name: str, *arguments: Chunk) -> Reply:
-    """The chunks of one call with streamed arguments: the name alone, the arguments without it, and an empty close."""
+    """Return the chunks of a call with streamed arguments: the name alone, the arguments without name, and an empty
+    end.
+    """
     pieces = [{"partialArgs": [argument], "willContinue": True} for argument in arguments]
     return [
         parts({"functionCall": {"name": name, "willContinue": True}, "thoughtSignature": SIGNATURE}),
@@ -94,11 +98,11 @@ def streamed_call(name: str, *arguments: Chunk) -> Reply:
 
 
 def streamed_string(path: str, *pieces: str) -> list[Chunk]:
-    """The partial arguments of one string, which an empty one closes."""
+    """Return the partial arguments of one string. An empty partial argument ends it."""
     growing: list[Chunk] = [{"jsonPath": path, "stringValue": piece, "willContinue": True} for piece in pieces]
     return [*growing, {"jsonPath": path, "stringValue": ""}]
 
 
 def failure(message: str) -> Chunk:
-    """The server's message for a failure in the middle of a stream."""
+    """Return the server's error message in the middle of a stream."""
     return {"error": {"code": 503, "message": message, "status": "UNAVAILABLE"}}

@@ -1,32 +1,34 @@
-"""The facts in ADK's events. Only this package looks inside an event. The package reads ADK's objects and imports none
-of ADK.
+"""Read ADK's events. Only this package accesses the fields of an event. It reads ADK's objects without importing ADK.
 
-    an event, or its JSON; live speech; an answer of an agent behind A2A
+    an event, or its JSON; live speech; an output of an agent behind A2A
         |  read
-    facts: who, in which run; the parts in their order; what is reported beside them
+    facts: the author and the run, the parts in their order, and reports of other fields
         |                         |
-    the stream: chunks        the transcript: turns, planning, input for ADK
+    the stream: chunks        the transcript: requests, planning, input for ADK
 
-``KnownCalls`` finds the call that a call, a request, a response or an answer belongs to, and the client's id of that
-call.
+``KnownCalls`` finds the call to which a request, a function response or a user's answer belongs, and the call's id in
+the client.
 
 Where to change what:
 
-- ``_reader``: reads the facts of an event; finds task agents, and tools that the provider runs.
-- ``_facts``: the facts themselves.
-- ``_grounding``: sources, citations, and the places in bytes where Google puts them.
-- ``_calls``: finds the call of an id, repeated calls, and the earlier call with a kept result.
-- ``_call_ids``: ids of calls: ``<id>.2``, ``call_0``.
-- ``_live_events``: sound of live runs.
-- ``_posted_events``: what tools send while they run.
-- ``_steering_events``: messages of the user that a run takes in while it works.
+- ``_reader``: converts the fields of an event to facts.
+- ``_facts``: the types of the facts.
+- ``_grounding``: sources and citations, and their positions, which Google counts in bytes.
+- ``_calls``: finds the call of an id, repeated calls, and the name of a call whose result is stored.
+- ``_call_index``: the index of calls by id.
+- ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``.
+- ``_live_events``: speech and sound of live runs.
+- ``_posted_events``: events that tools send while they run.
+- ``_steering_events``: user messages that a run receives while it works.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: events of other ADK versions.
 - ``_nested_events``: events of an agent that runs inside a tool call.
-- ``_relayed_events``: agents behind A2A: their output, and events that they must not get.
-- ``_card_notes``: titles, and reasons of approvals.
-- ``_adk_requests``: calls that wait for an answer, and who gives it.
-- ``_raising_calls``: finds the call that failed when a tool raised, without a service.
+- ``_relayed_events``: events of agents behind A2A, and events that such agents must not get.
+- ``_card_notes``: titles of tools, and reasons of approvals.
+- ``_adk_requests``: calls that wait for a user or a client.
+- ``_response_values``: failures and client outputs in function responses.
+- ``_failures``: errors and finish reasons.
+- ``_raising_calls``: finds the call that failed when a tool raised.
 """
 
 from stream_protocol.adk._adk_requests import (

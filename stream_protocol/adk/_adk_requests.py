@@ -1,7 +1,7 @@
-"""Calls that only somebody outside the agent can answer, and ADK's own calls that ask for something.
+"""Recognize calls that a user, a client or a backend must answer, and ADK's own requests among them.
 
-ADK marks each as long-running, and only such a call can be answered. The model made up a call with one of ADK's names
-and without that mark. ADK refuses it as a call of an unknown tool, and nobody is asked.
+ADK marks each such call as long-running, and accepts an answer only for marked calls. An unmarked call with one of
+ADK's names is an invention of the model. ADK refuses it as a call of an unknown tool, and nobody is asked.
 """
 
 from collections.abc import Mapping
@@ -23,8 +23,10 @@ REQUEST_INPUT = "adk_request_input"
 
 
 class CallKind(StrEnum):
-    """The kind of a call that waits, by the one who answers it and the way of answering. A confirmation is shown on the
-    call that it gates, each other kind as a client tool."""
+    """The kind of a call that waits for an answer from outside the agent.
+
+    The client shows an approval on the call that needs confirmation, and each other kind as a client tool.
+    """
 
     APPROVAL = "approval"
     CLIENT_TOOL = "client-tool"
@@ -42,25 +44,24 @@ _KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
 
 
 def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
-    """Return the kind of a complete call of this event that somebody outside the agent answers; ``None`` if one of the
-    agent's tools answers it."""
+    """Return the kind of a complete call of this event; ``None`` if one of the agent's tools answers the call."""
     if not call.id or call.id not in (event.long_running_tool_ids or ()):
         return None
     return _KINDS.get(call.name, CallKind.CLIENT_TOOL)
 
 
 def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
-    """The call that a confirmation is about, as ADK wrote it: ``id``, ``name``, ``args``, as far as it has them."""
+    """Return the call that a confirmation request is for, with the valid fields among ``id``, ``name`` and ``args``."""
     original = _mapping(args, "originalFunctionCall", "original_function_call")
     kinds = {"id": str, "name": str, "args": dict}
     return {key: value for key, value in original.items() if isinstance(value, kinds.get(key, ()))}
 
 
 def credential_input(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a credential request that a browser may see.
+    """Return the fields of a credential request that a browser may see.
 
-    An auth config holds client secrets (ADK up to 2.8 left them in the event), API keys and tokens. So only the fields
-    that a person needs to sign in are copied from it.
+    An auth config can contain client secrets (ADK up to 2.8 left them in the event), API keys and tokens. So only the
+    fields that a user needs to sign in are copied.
     """
     config = _mapping(args, "authConfig", "auth_config")
     scheme = _mapping(config, "authScheme", "auth_scheme")
@@ -93,9 +94,9 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:
-    """The answer to a confirmation request; ``None`` if the response is not such an answer.
+    """Return the user's answer to a confirmation request; ``None`` if the response is not such an answer.
 
-    ADK takes ``{"confirmed": bool, …}`` or the same as JSON text under ``response``.
+    ADK accepts ``{"confirmed": bool, …}``, or the same object as JSON text under ``response``.
     """
     match response:
         case {"confirmed": bool(confirmed)}:

@@ -1,9 +1,9 @@
-"""The ids under which a client knows the calls of a chat: each is given once.
+"""Client ids for the calls of a chat. Each id is used once.
 
-The client finds a call by its id alone, and takes the first one in the chat that has it. ADK's ids are not made for
-that: a model may count from zero in every response, and a workflow may ask under one fixed id. So a call has ADK's id
-if no earlier call of the chat has it, or else ``<id>.2``, ``<id>.3``, … A call without an id is ``call_0``, ``call_1``,
-… An id that is taken is skipped.
+The client finds a call by its id alone, and takes the first call in the chat with that id. ADK's ids may repeat: a
+model may count from zero in every response, and a workflow may ask under one fixed id. So a call gets ADK's id if no
+earlier call of the chat has it, or else ``<id>.2``, ``<id>.3``, … A call without an id gets ``call_0``, ``call_1``, …
+Ids that are taken are skipped.
 """
 
 from bisect import bisect_left
@@ -13,18 +13,18 @@ from typing import Final
 
 
 class CallIds(Collection[str]):
-    """The ids that were given so far in a chat, in their order. ``taken``: ids that no call gets."""
+    """The used client ids of a chat, in their order. ``taken``: ids that no call may get."""
 
     __slots__ = ("_begin", "_earlier", "_numbers", "_places")
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._earlier: CallIds | None = None
-        """The source of the first ``_begin`` ids."""
+        """The object that has the first ``_begin`` ids; ``None`` without such ids."""
         self._begin = 0
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
-        """The other ids, and how many were given before each."""
+        """Id -> its position among all ids. Without the ids of ``_earlier``."""
         self._numbers: dict[str, list[tuple[int, int]]] = {}
-        """ADK's id, empty for calls without one -> for each numbered call its place, and its number: both grow."""
+        """ADK's id, or ``""`` -> position and number of each numbered call. Both increase."""
 
     def __len__(self) -> int:
         return self._begin + len(self._places)
@@ -37,13 +37,13 @@ class CallIds(Collection[str]):
         return isinstance(call_id, str) and self.has_among(call_id, len(self))
 
     def copy(self) -> "CallIds":
-        """The ids as they are now: what either gives later, the other does not have. It takes no time."""
+        """Return a copy in constant time. Later ids of one object are not in the other."""
         copied = CallIds()
         copied._earlier, copied._begin = (self if self._places else self._earlier), len(self)
         return copied
 
     def new(self, adk_id: str | None) -> str:
-        """Gives the id of the next call, for which ADK has ``adk_id``."""
+        """Return a new client id for a call. ``adk_id``: the call's id in ADK, if it has one."""
         call_id = adk_id if adk_id and adk_id not in self else self._numbered(adk_id or "")
         self._places[call_id] = len(self)
         return call_id
@@ -58,13 +58,13 @@ class CallIds(Collection[str]):
         return call_id
 
     def has_among(self, call_id: str, count: int) -> bool:
-        """Return True if the id is among the first ``count``."""
+        """Return True if the id is among the first ``count`` ids."""
         if (place := self._places.get(call_id)) is not None:
             return place < count
         return self._earlier is not None and self._earlier.has_among(call_id, min(count, self._begin))
 
     def newest_number(self, adk_id: str, count: int) -> int:
-        """The highest number among the first ``count``. So no number is tried twice."""
+        """Return the highest number of this ADK id among the first ``count`` ids. So no number is tried twice."""
         numbers = self._numbers.get(adk_id, [])
         if (later := bisect_left(numbers, (count,))) > 0:
             return numbers[later - 1][1]
@@ -74,4 +74,4 @@ class CallIds(Collection[str]):
 
 
 NO_IDS: Final = CallIds()
-"""For the first message of a chat. It never changes: callers that give ids copy it first."""
+"""No ids, for the first message of a chat. This object never changes: callers copy it before they add ids."""

@@ -1,6 +1,6 @@
-"""The calls under one id, and those without an id, so arranged that finding one takes the same time among many.
+"""Index of calls by id and by tool, so that a lookup takes the same time among few calls and among many.
 
-An id is nearly always that of one call. Only if it comes again, its calls are indexed by their rank.
+Nearly always, an id belongs to one call. Only a repeated id needs an index of its calls by rank.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -9,55 +9,56 @@ from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
 SpeakerKey = tuple[str, str | None, str]
-"""Author, branch, node path."""
+"""Author, branch and node path of an event."""
 
 MAX_ANSWERED: Final = 8
-"""The number of calls remembered under one id although they have a response: the newest ones."""
+"""The most calls with a response that are kept under one id: the newest calls."""
 
 _MAX_DEPTH: Final = 32
-"""Levels of arguments that are compared as Python compares them."""
+"""The most nested levels of arguments that are compared by value. Deeper levels are compared by ``repr``."""
 
 
 @dataclass(slots=True, eq=False)
 class KnownCall:
-    """A call, under every id that ADK has used for it."""
+    """A call, which may have several ids in ADK."""
 
     id: str
-    """The ``toolCallId`` by which the client knows it; empty if the client was not shown it."""
+    """The ``toolCallId`` in the client; empty if the client was not shown the call."""
     speaker: SpeakerKey
     name: str = ""
-    """The tool; empty until that is known."""
+    """The name of the tool; empty while unknown."""
     args: dict[str, Any] | None = None
     """The arguments; ``None`` until they are complete."""
     run: int = -1
-    """The run whose complete event has it."""
+    """The number of the run whose complete event has the call."""
     responses: int = 0
-    """The number of its responses, without placeholders."""
+    """The number of the call's function responses, without placeholders."""
     approvals: int = 0
-    """The number of times that a person was asked to approve it."""
+    """The number of approval requests for the call."""
     has_id: bool = True
-    """False until ADK has used an id for it."""
+    """False until ADK has used an id for the call."""
     opened: int | None = None
-    """Its number in ``OpenCalls``; ``None`` from when it has a response until a person is asked to approve it again."""
+    """The call's number in ``OpenCalls``. ``None`` after a response, until the next approval request."""
     placeholders: int = 0
-    """The number of its placeholders."""
+    """The number of function responses that are only placeholders."""
     approval_id: str = ""
-    """The id of the newest request to approve it."""
+    """The id of the newest approval request for the call."""
     decided: bool = False
-    """True from when a person answers that request until a response comes."""
+    """True after the user's answer to that request, until a response comes."""
     mentioned: bool = False
-    """True if the newest event has mentioned it: the next call under the same id in that event is another."""
+    """True if the newest event has mentioned the call. The next mention of the id in that event means a different call.
+    """
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
-    """For each of its ids, the calls under it."""
+    """For each id of this call, all calls with that id."""
 
     @property
     def content(self) -> Hashable:
-        """Equal for calls of one tool with equal arguments."""
+        """A key that is equal for calls of one tool with equal arguments."""
         return _content(self.name, self.args)
 
     @property
     def rank(self) -> "CallRank":
-        """The rank of the call among those under its id."""
+        """The properties that decide which of several calls with one id a mention means."""
         return CallRank(
             self.mentioned,
             self.name,
@@ -82,31 +83,31 @@ class CallRank(NamedTuple):
 
 
 RankKey = Callable[[CallRank], tuple[int, ...] | None]
-"""Puts ranks in order: the smallest is the first."""
+"""Sort key for ranks. The call with the smallest key is the first; ``None`` excludes a rank."""
 
 
 class CallsUnderId:
-    """The calls under one id. If they are several, an index finds the first call of each rank."""
+    """The calls with one id. An index finds the first call of each rank if there are several."""
 
     __slots__ = ("_count", "_index", "numbers")
 
     def __init__(self) -> None:
         self.numbers: dict[KnownCall, int] = {}
-        """The calls that are remembered, numbered in their order."""
+        """Call -> its number, in the order of the calls. Forgotten calls are missing."""
         self._count = 0
         """The number of calls added."""
         self._index: _Index | None = None
         """``None`` until there is a second call."""
 
     def add(self, known: KnownCall) -> None:
-        """Adds a call. Forgets calls that were answered long ago."""
+        """Add a call. Forget the oldest of the calls with a response."""
         if self._index is not None:
             self._index.forget(self.numbers, before=self._count - MAX_ANSWERED)
         self.numbers[known] = self._count
         self._count += 1
 
     def update(self, known: KnownCall) -> None:
-        """Notes that the rank of a call may have changed."""
+        """Update the index after a possible change of the call's rank."""
         if known not in self.numbers:
             return
         if self._index is not None:
@@ -117,23 +118,25 @@ class CallsUnderId:
                 self._index.add(each, number)
 
     def first(self, key: RankKey, speaker: SpeakerKey | None = None) -> KnownCall | None:
-        """The first call by this key, and of those that are equal the oldest. ``speaker``: of this one alone."""
+        """Return the call with the smallest key, and the oldest of several. ``speaker``: search only this speaker's
+        calls."""
         if self._index is None:
-            return next((one for one in self.numbers if speaker in (None, one.speaker)), None)
+            return next((known for known in self.numbers if speaker in (None, known.speaker)), None)
         by_speaker = self._index.by_speaker
         return self._first(by_speaker.values() if speaker is None else [by_speaker.get(speaker, _NONE)], key)
 
     def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
-        """The first of the calls of this tool that have these arguments. A ``None`` from ``key`` refuses a rank."""
+        """Return the first call of this tool with these arguments. ``key`` returns ``None`` for a rank that does not
+        count."""
         if self._index is None:
-            calls = (one for one in self.numbers if (one.name, one.args) == (name, args))
-            return next((one for one in calls if key(one.rank) is not None), None)
+            calls = (known for known in self.numbers if (known.name, known.args) == (name, args))
+            return next((known for known in calls if key(known.rank) is not None), None)
         return self._first([self._index.by_content.get(_content(name, args), _NONE)], key)
 
     def any(self, condition: Callable[[CallRank], bool]) -> bool:
-        """Return True if the rank of one of the calls meets the condition."""
+        """Return True if the condition is true for the rank of one of the calls."""
         if self._index is None:
-            return any(condition(one.rank) for one in self.numbers)
+            return any(condition(known.rank) for known in self.numbers)
         found = self._index.by_speaker.values()
         return any(condition(rank) for ranks in found for rank, _ in ranks.firsts(self.numbers))
 
@@ -149,7 +152,7 @@ class CallsUnderId:
 
 
 class _Index:
-    """The calls under one id by who made them, and by what they are."""
+    """Index of the calls with one id, by speaker and by content."""
 
     def __init__(self) -> None:
         self._answered: dict[KnownCall, None] = {}
@@ -166,13 +169,13 @@ class _Index:
             self.by_content.setdefault(known.content, _Ranks()).add(rank, number, known)
 
     def forget(self, numbers: dict[KnownCall, int], *, before: int) -> None:
-        """Forgets the calls that have a response and a smaller number."""
-        for old in [one for one in self._answered if numbers[one] < before]:
+        """Forget the calls with a response whose number is below ``before``."""
+        for old in [known for known in self._answered if numbers[known] < before]:
             del self._answered[old], numbers[old]
             self._remove_empty(old, numbers)
 
     def _remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
-        """Removes what was kept for this call alone, which is forgotten."""
+        """Remove the entries of a forgotten call that no other call uses."""
         if (ranks := self.by_speaker.get(known.speaker)) is not None and not any(ranks.firsts(numbers)):
             del self.by_speaker[known.speaker]
         if (ranks := self.by_content.get(known.content)) is not None and not any(ranks.firsts(numbers)):
@@ -180,7 +183,7 @@ class _Index:
 
 
 class _Ranks:
-    """Calls by their rank. A call whose rank has changed stays under its old rank until that is noticed."""
+    """Index of calls by rank. A call with a changed rank stays under its old rank until a lookup finds it there."""
 
     def __init__(self) -> None:
         self._heaps: dict[CallRank, list[tuple[int, KnownCall]]] = {}
@@ -192,7 +195,7 @@ class _Ranks:
             heappush(self._heaps.setdefault(rank, []), (number, known))
 
     def firsts(self, numbers: dict[KnownCall, int]) -> Iterator[tuple[CallRank, tuple[int, KnownCall]]]:
-        """Each rank that a call has, with the first of these calls and its number."""
+        """Yield each rank with its first call and the call's number."""
         for rank, heap in [*self._heaps.items()]:
             while heap and (numbers.get(heap[0][1]) != heap[0][0] or heap[0][1].rank != rank):
                 self._added.discard((rank, heappop(heap)[0]))
@@ -206,7 +209,7 @@ _NONE: Final = _Ranks()
 
 
 class OpenCalls:
-    """Calls of which a response is expected, by their tools."""
+    """Calls that wait for a function response, by tool."""
 
     __slots__ = ("_by_tool", "_count")
 
@@ -214,18 +217,20 @@ class OpenCalls:
         self._count = 0
         """The number of calls added."""
         self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] = {}
-        """Heaps, by tool and speaker, and by the tool alone; True: of those without an id. A call is there from when
-        its tool is known."""
+        """Tool, speaker (``None``: all speakers), and True for calls without an id only -> heap of calls.
+
+        A call is added when the name of its tool is known.
+        """
 
     def add(self, known: KnownCall) -> None:
-        """Adds a call as the newest. Its tool may be still unknown."""
+        """Add a call as the newest. The name of its tool may be unknown."""
         known.opened = self._count
         self._count += 1
         if known.name:
             self.name(known)
 
     def name(self, known: KnownCall) -> None:
-        """The tool of the call is known."""
+        """Index the call by its tool. Call this method when the name is known."""
         if known.opened is None:
             return
         for lacks_id in (False,) if known.has_id else (False, True):
@@ -234,14 +239,17 @@ class OpenCalls:
                 heappush(heap, (known.opened, known))
 
     def close(self, known: KnownCall) -> None:
-        """The call has its response."""
+        """Remove a call that has its response."""
         known.opened = None
         for lacks_id in (False, True):
             for speaker in (known.speaker, None):
                 self._first(known.name, speaker, lacks_id=lacks_id)
 
     def oldest(self, speaker: SpeakerKey | None, name: str, *, lacks_id: bool = False) -> KnownCall | None:
-        """The oldest open call of the tool: the speaker's own, or else anybody's. ``lacks_id``: without an id."""
+        """Return the oldest open call of the tool: of the speaker, or else of any speaker.
+
+        ``lacks_id``: search only calls without an id.
+        """
         own = self._first(name, speaker, lacks_id=lacks_id)
         return own or self._first(name, None, lacks_id=lacks_id)
 
@@ -255,12 +263,11 @@ class OpenCalls:
         if heap is not None:
             del self._by_tool[name, speaker, lacks_id]
             if not self._by_tool:
-                self._by_tool = {}  # an emptied one keeps its memory
+                self._by_tool = {}  # an emptied dictionary keeps its memory
         return None
 
 
 def _content(name: str, args: Any) -> Hashable:
-    """Equal for calls of one tool with equal arguments."""
     return name, _hashable(args, _MAX_DEPTH)
 
 

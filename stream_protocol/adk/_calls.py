@@ -1,8 +1,8 @@
-"""Finds the call that a response, an approval or an answer belongs to, live and in stored events.
+"""Find the call to which a function response, an approval or a user's answer belongs, live and in stored events.
 
-An id is not enough: it can come again while its first call still waits, in one event or in another agent's. So what is
-known of each call is what its complete event says, and how many responses it had. Nothing here depends on fragments or
-on what a client was sent, since stored events have neither.
+An id is not enough. It can come again while its first call still waits, in one event or in another agent's. So the
+search also uses the call's complete event, and the number of the call's responses. It uses neither fragments nor sent
+chunks, because stored events have neither.
 """
 
 import hashlib
@@ -17,40 +17,41 @@ from stream_protocol.adk._call_index import CallRank, CallsUnderId, KnownCall, O
 
 
 class Answered(NamedTuple):
-    """Meaning of a response."""
+    """The call of a function response."""
 
     call: KnownCall | None
-    """The call that it answers; ``None`` if that is in no event of the message."""
+    """The call that the response answers; ``None`` if no event of the message has the call."""
     is_placeholder: bool
-    """True if it only says that the call waits."""
+    """True if the response is only a placeholder, because the call waits."""
 
 
 class KnownCalls:
-    """The calls of a message, and whom each later mention of one means."""
+    """The calls of a message. Finds the call that a later event means."""
 
     __slots__ = ("_asked", "_changed", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id")
 
     def __init__(self, ids: CallIds) -> None:
         self._ids = ids
         self._same_id: dict[str, CallsUnderId] = {}
-        """By ADK's ids."""
+        """ADK's id -> the calls with that id."""
         self._open = OpenCalls()
         self._asked: dict[str, KnownCall] = {}
-        """The calls that a person was asked to approve, by the ids of the requests."""
+        """Id of an approval request -> the call that needs approval."""
         self._run = 0
         self._event: object = None
         """The newest event."""
         self._mentioned: list[KnownCall] = []
-        """The calls that this event has mentioned so far."""
+        """The calls that the newest event has mentioned so far."""
         self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] = []
-        """Calls whose rank has changed since the indexes were read, and where."""
+        """Calls whose rank has changed, with the indexes that must be updated before the next lookup."""
 
     def begin_run(self) -> None:
-        """The user has said or answered something. The agent's later calls repeat no earlier one."""
+        """Begin a new run, after a message or an answer of the user. The agent's later calls are not repetitions of
+        earlier ones."""
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
-        """Adds a call. ``shown``: whether it needs an id in the client."""
+        """Add a call. ``shown``: give the call an id in the client."""
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
         known.has_id = bool(adk_id)
@@ -58,7 +59,7 @@ class KnownCalls:
         return known
 
     def alias(self, adk_id: str, known: KnownCall) -> None:
-        """Makes ``adk_id`` an id of the call, besides those that it has."""
+        """Add ``adk_id`` to the ids of the call."""
         if adk_id != known.id:
             known.has_id = True
         calls = self._same_id.get(adk_id)
@@ -71,12 +72,13 @@ class KnownCalls:
             self._changed.append((known, (calls,)))
 
     def by_id(self, adk_id: str) -> list[KnownCall]:
-        """The calls for which ADK has used the id, in their order."""
+        """Return the calls for which ADK has used the id, in their order."""
         calls = self._same_id.get(adk_id)
         return [*calls.numbers] if calls is not None else []
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
-        """The event has the whole call; ``None`` for an event that only quotes it."""
+        """Store the name and the arguments of a call. ``event``: the event with the complete call; ``None`` if it
+        quotes the call."""
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
         self._changed.append((known, known.same_id))
@@ -93,7 +95,7 @@ class KnownCalls:
         *,
         shown: bool = True,
     ) -> KnownCall | None:
-        """Adds a complete call; ``None`` if it repeats an earlier one. ``shown``: as for ``new``."""
+        """Add a complete call and return it; ``None`` if it repeats an earlier call. ``shown``: as for ``new``."""
         if self.find_duplicate(event, speaker, adk_id, name, args) is not None:
             return None
         known = self.new(adk_id, speaker, shown=shown)
@@ -103,8 +105,10 @@ class KnownCalls:
     def add_confirmation(
         self, speaker: SpeakerKey, approval_id: str, args: dict[str, Any], *, shown: bool = True
     ) -> KnownCall:
-        """Takes ADK's ``adk_request_confirmation``. Returns the call that a person is asked to approve: a new one if no
-        event has had it. ``shown``: as for ``new``."""
+        """Process ADK's ``adk_request_confirmation``, and return the call that needs approval.
+
+        Adds the call if no event has had it. ``shown``: as for ``new``.
+        """
         original = confirmed_call(args)
         known = self.resolve_confirmation(speaker, original)
         if known is None:
@@ -116,7 +120,11 @@ class KnownCalls:
     def find_duplicate(
         self, event: object, speaker: SpeakerKey, adk_id: str | None, name: str, args: dict[str, Any]
     ) -> KnownCall | None:
-        """The call that a complete one repeats: equal in all, of the same run, in an earlier event, and unanswered."""
+        """Return the call that a complete call repeats; ``None`` if there is none.
+
+        That is a call without a response, from an earlier event of the same run, with the same speaker, tool and
+        arguments.
+        """
         self._begin_event(event)
         calls = self._find(adk_id)
         if calls is None:
@@ -132,7 +140,7 @@ class KnownCalls:
         return known
 
     def resolve_confirmation(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
-        """The call that ADK asks a person to approve. ``original``: what ``confirmed_call`` returns."""
+        """Return the call of a confirmation request. ``original``: the result of ``confirmed_call``."""
         calls = self._find(original.get("id"))
         if calls is None:
             return None
@@ -147,37 +155,38 @@ class KnownCalls:
         return known
 
     def request_approval(self, approval_id: str, known: KnownCall) -> None:
-        """A person is asked to approve the call. ``approval_id``: the id of the request."""
+        """Store that the user was asked to approve the call. ``approval_id``: the id of the request."""
         self._asked[approval_id] = known
         known.approval_id, known.decided = approval_id, False
-        if known.opened is None:  # the response looked like a result, but the tool has not run yet
+        if known.opened is None:  # the call had a response that looked like a result, but its tool has not run
             self._open.add(known)
         self._changed.append((known, known.same_id))
 
     def resolve_approval(self, approval_id: str | None) -> KnownCall | None:
-        """The call whose newest request for approval has this id. An answer to an older request is ignored."""
+        """Return the call whose newest approval request has this id. Ids of older requests are ignored."""
         known = self._asked.get(approval_id or "")
         return known if known is not None and known.approval_id == approval_id else None
 
     def decide(self, known: KnownCall) -> None:
-        """A person has answered whether the call may run. Its response comes next, of all calls under its id."""
+        """Store that the user has answered the approval request. The next response to the call's id is for this
+        call."""
         known.decided = True
         self._changed.append((known, known.same_id))
 
     def resolve_response(
         self, event: object, speaker: SpeakerKey | None, adk_id: str | None, name: str, *, is_placeholder: bool = False
     ) -> Answered:
-        """The call of a tool that a response answers. ``speaker``: who gives it; ``None`` for the user.
-        ``is_placeholder``: whether the event says so of its id.
+        """Find the call that a function response answers, and count the response. See ``find_answered`` for the rules.
 
-        See ``find_answered``.
+        ``speaker``: the author of the response; ``None`` for the user. ``is_placeholder``: the event marks the
+        response's id as waiting.
         """
         if not adk_id:
-            self.begin_run()  # later calls repeat none
+            self.begin_run()  # so that later calls are not taken for repetitions
         known = self.find_answered(event, speaker, adk_id, name, is_placeholder=is_placeholder)
         if known is None:
             return Answered(None, is_placeholder)
-        # Of several calls under one id ADK has asked about one: the others have their results.
+        # ADK asks for approval of only one of several calls with one id. The others have results.
         if is_placeholder and adk_id and not known.approvals:
             is_placeholder = not self._same_id[adk_id].any(lambda rank: rank.approvals > 0 and not rank.responses)
         known.decided = False
@@ -191,13 +200,13 @@ class KnownCalls:
     def find_answered(
         self, event: object, speaker: SpeakerKey | None, adk_id: str | None, name: str, *, is_placeholder: bool
     ) -> KnownCall | None:
-        """Find the call that a response answers, as ``resolve_response`` does, without counting the response.
+        """Find the call that a function response answers, as ``resolve_response`` does, without counting the response.
 
-        Without an id it is the oldest open call of the tool, the speaker's own first. Of several calls under one id,
-        the speaker's own come first. Then come those of the same tool, and then those that a person has just decided
-        about. Last come those with the fewest responses, or placeholders, and the oldest. A call that has its response
-        takes none of another tool: that is for an earlier message. An unknown id is that of the oldest call of the tool
-        that came without one.
+        A response without an id answers the oldest open call of the tool, and preferably a call of the same speaker.
+        Several calls with the id are tried in this order: calls of the same speaker; of the same tool; calls that the
+        user has just approved or denied; calls with the fewest responses, or placeholders; the oldest call. A call that
+        has its response takes no response of another tool, which belongs to an earlier message. An unknown id belongs
+        to the oldest call of the tool that came without an id.
         """
         self._begin_event(event)
         if not adk_id:
@@ -226,7 +235,7 @@ class KnownCalls:
         self._changed.clear()
 
     def _begin_event(self, event: object) -> None:
-        """Forgets what an earlier event has mentioned."""
+        """Forget the mentions of earlier events."""
         if event is not self._event:
             self._event = event
             for known in self._mentioned:
@@ -243,25 +252,26 @@ class KnownCalls:
 
 
 class ToolUse(NamedTuple):
-    """A call that a tool is run for, as its model asked for it."""
+    """A tool execution: the call as the model made it."""
 
     agent: str
     branch: str | None
     call_id: str
     confirmed: bool
-    """True if the user has confirmed it: ADK runs a tool again under the same id then."""
+    """True if the user has confirmed the call. ADK then runs the tool again under the same id."""
     tool: str
     args: Mapping[str, Any]
-    """Plain JSON."""
+    """The arguments as plain JSON."""
 
 
 class UsedCalls:
-    """Names the calls that tools are run for, so that each has the same name in each execution of its run.
+    """Names for tool executions. A call gets the same name in each execution of its run.
 
-    Some providers number the calls of each answer from 0, so an id alone names several calls of a run. As for
-    ``KnownCalls``, a call is another one if its speaker, its tool or its arguments differ. Equal calls are numbered in
-    their order. The names are stored. ``names_by_id``: an older release has begun the run, which named the first call
-    under an id by the id alone.
+    Some providers number the calls of each response from 0, so an id can belong to several calls of a run. As in
+    ``KnownCalls``, calls differ if their speakers, tools or arguments differ. Equal calls are numbered in their order.
+
+    The names are stored. ``names_by_id``: an older release has begun the run. It named the first call with an id by the
+    id alone.
     """
 
     def __init__(self, *, names_by_id: bool = False) -> None:
@@ -269,7 +279,7 @@ class UsedCalls:
         self._uses = Counter[str]()
 
     def name(self, use: ToolUse) -> str:
-        """The name of the next call like this one."""
+        """Return the name of the next execution with these values."""
         phase = "confirmed" if use.confirmed else "called"
         if self._names_by_id:
             name = f"tool/{use.call_id}/{phase}"
@@ -283,6 +293,6 @@ class UsedCalls:
         return f"{name}/{self._uses[name]}"
 
 
-def _differ(one: str, other: str) -> bool:
-    """Return True if these names are of two tools; an empty name may be of any tool."""
-    return bool(one and other) and one != other
+def _differ(first: str, second: str) -> bool:
+    """Return True if the names belong to different tools. An empty name may belong to any tool."""
+    return bool(first and second) and first != second

@@ -1,6 +1,6 @@
-"""Notes on events about the cards of tools: what the tools declare for their users.
+"""Notes on events for the display of tools: the titles and reasons that tools declare for users.
 
-The run's plugin knows the tools. It writes the notes on the events before they are stored, so every reader of the
+The run's plugin gets them from the tools, and writes them to the events before these are stored. So every reader of the
 events has them.
 """
 
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 CARDS_KEY: Final = "adk_ui_stream_cards"
-"""The key of the notes in ``custom_metadata``: ``{"titles": {TOOL: TITLE}, "approvals": {CALL_ID: NOTE}}``."""
+"""The key of the notes in an event's ``custom_metadata``: ``{"titles": {TOOL: TITLE}, "approvals": {CALL_ID: NOTE}}``.
+"""
 
 
 class ApprovalNote(NamedTuple):
@@ -21,7 +22,7 @@ class ApprovalNote(NamedTuple):
     descriptor: Any = None
 
     def to_json(self) -> dict[str, Any]:
-        """The note without what it lacks."""
+        """Return the note as JSON, without fields that are ``None``."""
         return {key: value for key, value in self._asdict().items() if value is not None}
 
 
@@ -29,13 +30,13 @@ NO_NOTE: Final = ApprovalNote()
 
 
 def noted_title(event: "Event", tool: str) -> str | None:
-    """Return the title of this tool, if a note on the event has it."""
+    """Return the title of a tool from the event's notes; ``None`` if there is none."""
     title = _note(event, "titles").get(tool)
     return title if isinstance(title, str) else None
 
 
 def noted_approval(event: "Event", call_id: str | None) -> ApprovalNote:
-    """Return the note about the approval of this call; an empty one if there is none."""
+    """Return the note for the approval of a call; an empty note if there is none."""
     note = _note(event, "approvals").get(call_id)
     if not isinstance(note, dict):
         return NO_NOTE

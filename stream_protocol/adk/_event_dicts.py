@@ -1,6 +1,6 @@
-"""Events that come as dictionaries: from an Agent Engine, the API server, a file.
+"""Read events that are dictionaries: from an Agent Engine, the API server or a file.
 
-They become ADK's ``Event``, which is loaded with the first of them.
+They become ADK's ``Event``, whose module is imported for the first dictionary.
 """
 
 import logging
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EventOrDict: TypeAlias = "Event | dict[str, Any]"
-"""An ADK event; or its JSON as a dictionary, with keys in snake_case or camelCase."""
+"""An ADK event, or its JSON as a dictionary with keys in snake_case or camelCase."""
 
 
 class WarnOnce:
-    """Logs each warning the first time. It may quote what a model or a file says."""
+    """Logger that writes each warning once. A warning may quote a model or a file."""
 
     __slots__ = ("_given", "_silent")
 
@@ -35,7 +35,7 @@ class WarnOnce:
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
-        """Nothing is logged meanwhile: for events that are read again. Their first reader was told."""
+        """Log nothing within the context. For events that are read again, and whose warnings were logged before."""
         before, self._silent = self._silent, True
         try:
             yield
@@ -44,7 +44,7 @@ class WarnOnce:
 
 
 class NotAnEventError(StreamProtocolError):
-    """A value that should be an ADK event is not one. ``str(error)`` is one line; ``reason`` is the part with the
+    """A value that should be an ADK event is not one. ``str(error)`` is one line; ``reason`` is its part with the
     cause."""
 
     def __init__(self, reason: str) -> None:
@@ -53,28 +53,29 @@ class NotAnEventError(StreamProtocolError):
 
 
 class UnexpectedItemError(NotAnEventError, TypeError):
-    """The item cannot have been meant as an event: a text, a chunk, any object. The program is wrong, not its data.
+    """An item of an iterator is a text, a chunk or any other object that is not data of an event.
 
-    Functions over an iterator raise this, where another failure of the run is a part of the response.
+    It shows a bug in the program. So functions over an iterator raise this error. They report other failures of the run
+    in the response.
     """
 
 
 def read_event(value: object, warn: WarnOnce) -> "Event":
-    """Returns the event of a dictionary, which is not changed.
+    """Convert a dictionary to an ADK event. The dictionary is not changed.
 
-    Fields and values that the installed ADK cannot read are left out, with a warning each. Raises ``NotAnEventError``.
+    Omits the fields and values that the installed ADK cannot read, with a warning for each. Raises ``NotAnEventError``.
     """
     if not isinstance(value, dict):
         raise UnexpectedItemError(f"it is of the type {type(value).__name__}")
     if not isinstance(value.get("author"), str) or not value["author"]:
-        raise _no_author(value)  # the one key that every ADK event has
+        raise _no_author(value)  # every ADK event has an author
     from stream_protocol.adk._lenient_events import read_leniently
 
     return read_leniently(value, warn)
 
 
 def _no_author(value: dict[str, Any]) -> NotAnEventError:
-    """The error for a dictionary without an author."""
+    """Return the error for a dictionary without an author."""
     if (author := value.get("author")) is not None:
         kind = "empty" if author == "" else f"of the type {type(author).__name__}"
         return NotAnEventError(f"its author is {kind}")
@@ -87,18 +88,18 @@ def _no_author(value: dict[str, Any]) -> NotAnEventError:
 
 
 def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Event]":
-    """Return the events, each that is not ADK's own object read by ``read_event``. If all are ADK's objects, they are
-    not copied.
+    """Return the events as ADK's objects. Items that are not ADK's objects are converted by ``read_event``.
 
-    Raises ``NotAnEventError``.
+    Returns the same sequence if nothing is converted. Raises ``NotAnEventError``.
     """
     known: Sequence[Any] = events if isinstance(events, Sequence) else tuple(events)
-    one_of_each_type = {type(event): event for event in known}
-    if all(map(_is_event, one_of_each_type.values())):
+    example_of_type = {type(event): event for event in known}
+    if all(map(_is_event, example_of_type.values())):
         return known
     return [event if _is_event(event) else read_event(event, warn) for event in known]
 
 
 def _is_event(value: Any) -> bool:
-    """Returns True for an event of ADK. A dictionary is not one, even with its keys as attributes."""
+    """Return True for an event object of ADK. Returns False for dictionaries, even if they have its keys as
+    attributes."""
     return not isinstance(value, dict) and {"author", "branch", "node_info"} <= getattr(value, "__dict__", {}).keys()

@@ -1,7 +1,7 @@
-"""Facts: small values that say what is in an event, for all that reads events.
+"""Facts: small values with the content of an event, for all code that reads events.
 
-An event has a header (who, in which run), its parts in their order, and what it reports beside them. Both unions are
-closed: a reader that matches on all their types has looked at everything.
+An event has a header (author, run), its parts in their order, and reports from its other fields. Both unions are
+closed: a reader that matches all their types has handled everything.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from google.genai import types
 
 USER: Final = "user"
-"""The author of the user's events, and of the results that ADK stores in the user's name."""
+"""The author of the user's events, and of the results that ADK stores with the user as author."""
 
 CODE_EXECUTION: Final = "code_execution"
-"""Name of the provider-executed tool that stands for code which the model's provider or ADK runs."""
+"""Name of the provider-executed tool for code that the model's provider or ADK runs."""
 
 
 class Text(NamedTuple):
-    """A text or a thought. It may be empty."""
+    """A text or a thought, which may be empty."""
 
     text: str
     is_thought: bool
     signature: bytes | None = None
-    """The model's thought signature, as on every part that has one."""
+    """The model's thought signature, which every kind of part can have."""
 
 
 class Blob(NamedTuple):
@@ -36,12 +36,12 @@ class Blob(NamedTuple):
     data: bytes
     media_type: str | None
     artifact: tuple[str, int] | None
-    """The name and the version of the artifact that holds the same bytes, as far as the event shows."""
+    """The name and the version of the artifact with the same bytes, if the event shows it."""
     name: str | None = None
 
 
 class RelayedData(NamedTuple):
-    """A data part of an agent behind A2A, which ADK makes a text file."""
+    """A data part of an agent behind A2A. ADK converts it to a text file."""
 
     value: Any
 
@@ -55,71 +55,71 @@ class Reference(NamedTuple):
 
 
 class File(NamedTuple):
-    """Bytes, or a reference to a file."""
+    """A file part: bytes or a reference."""
 
     content: Blob | RelayedData | None
     reference: Reference | None
     fields: str
-    """The names of the fields that the part has, as of all parts that are neither text nor a call."""
+    """The names of the part's fields that have a value. All parts except texts and calls have this text."""
     signature: bytes | None = None
     part: "types.Part | types.FunctionResponsePart | None" = None
-    """The part itself: to be stored."""
+    """ADK's part, for storing it."""
 
 
 class Call(NamedTuple):
-    """A call of a tool, or one by which ADK asks somebody."""
+    """A complete function call: of a tool, or a request of ADK's to the user."""
 
     id: str | None
     name: str
     args: dict[str, Any]
     kind: CallKind | None
-    """Somebody outside the agent who answers it; ``None`` if one of the agent's tools does."""
+    """The kind of a call that waits for a user or a client; ``None`` if one of the agent's tools answers the call."""
     signature: bytes | None = None
 
 
 class CallPiece(NamedTuple):
-    """A streamed piece of a call."""
+    """A streamed piece of a function call."""
 
     id: str | None
     name: str | None
     args: dict[str, Any] | None
-    """All arguments so far, from adapters that do not stream them by paths."""
+    """All arguments so far, from adapters that do not send paths."""
     partial_args: "Sequence[types.PartialArg]"
-    """New pieces of arguments, each with its path."""
+    """The new pieces of arguments, each with its path."""
     will_continue: bool
     signature: bytes | None
 
 
 class NestedEvents(NamedTuple):
-    """The events of an agent that ran inside a tool call."""
+    """The stored events of an agent that ran inside a tool call."""
 
     events: "Sequence[Any]"
-    """The first events, as JSON."""
+    """The first events as JSON."""
     omitted: int
-    """The number of later events, which are not kept."""
+    """The number of later events, which are not stored."""
 
 
 class Result(NamedTuple):
-    """A response to a call."""
+    """A function response."""
 
     id: str | None
     name: str
     value: dict[str, Any] | None
     waits_for: CallKind | None
-    """``APPROVAL`` or ``CREDENTIAL`` for a placeholder: it only says that its call waits for one."""
+    """``APPROVAL`` or ``CREDENTIAL`` if the response is only a placeholder, because its call waits for that."""
     hint: str | None = None
-    """The question of a tool that asks for approval by itself."""
+    """The text with which a tool itself asks for approval."""
     payload: Any = None
-    """A value that such a tool wants back with the approval."""
+    """The value that such a tool expects back with the approval."""
     files: tuple[File, ...] = ()
     will_continue: bool = False
     signature: bytes | None = None
     nested: NestedEvents | None = None
-    """The work of the agent that ran inside the call; ``None`` if nothing of it is kept with the response."""
+    """The events of the agent that ran inside the call; ``None`` if the response has none."""
 
 
 class ProviderCall(NamedTuple):
-    """A call of a tool that the model's provider has run: code execution, and tools of Google's servers."""
+    """A call of a tool that the model's provider has run: code execution, or a tool on Google's servers."""
 
     id: str | None
     name: str
@@ -127,7 +127,7 @@ class ProviderCall(NamedTuple):
 
 
 class ProviderResult(NamedTuple):
-    """The result of such a call."""
+    """The result of a tool that the model's provider has run."""
 
     id: str | None
     name: str
@@ -135,17 +135,17 @@ class ProviderResult(NamedTuple):
 
 
 class ProviderPart(NamedTuple):
-    """A call of a tool that the model's provider runs, or its result."""
+    """A part with a call of a tool that the model's provider runs, or with its result."""
 
     value: ProviderCall | ProviderResult
     fields: str
     signature: bytes | None = None
     part: "types.Part | None" = None
-    """The part itself: to be stored."""
+    """ADK's part, for storing it."""
 
 
 class OtherPart(NamedTuple):
-    """A part that holds nothing of these: a signature alone, or something newer than this package."""
+    """A part of no other kind: a signature alone, or content that this release does not support."""
 
     fields: str
     signature: bytes | None = None
@@ -155,58 +155,58 @@ Part: TypeAlias = Text | File | Call | CallPiece | Result | ProviderPart | Other
 
 
 class Failure(NamedTuple):
-    """The event reports a failure, or a finish reason that ADK counts as one."""
+    """The failure that an event reports, or a finish reason that ADK reports as an error."""
 
     code: str | None
     message: str | None
     finish_reason: str | None
-    """The finish reason that it reports in place of an error; ``None`` for a failure."""
+    """The finish reason that the event reports in place of an error; ``None`` for a failure."""
 
 
 class Output(NamedTuple):
-    """A workflow node's output."""
+    """The output of a workflow node."""
 
     value: Any
 
 
 class AgentSpeech(NamedTuple):
-    """Speech of the agent in a live run."""
+    """The transcribed speech of the agent in a live run."""
 
     text: str
     finished: bool
 
 
 class UserSpeechEnd(NamedTuple):
-    """The user has finished speaking in a live run. The transcription came before."""
+    """The end of the user's speech in a live run. Its transcription came before."""
 
 
 class LiveTurnEnd(NamedTuple):
-    """The agent has ended its turn of a live run, or was interrupted."""
+    """The end of the agent's turn in a live run, or its interruption."""
 
     interrupted: bool
 
 
 class Waiting(NamedTuple):
-    """Some calls wait for approvals or credentials."""
+    """The event's calls, or some of them, wait for approvals or credentials."""
 
 
 class Compaction(NamedTuple):
-    """A summary of earlier events, for the model alone."""
+    """A summary of earlier events, which only the model reads."""
 
     start: float
-    """Time of the first event in it, in seconds since 1970."""
+    """Time of the first summarized event, in seconds since 1970."""
     end: float
-    """Time of the last event in it."""
+    """Time of the last summarized event, in seconds since 1970."""
 
 
 class Rewind(NamedTuple):
-    """Everything from the first event of an invocation on is taken back."""
+    """A rewind of the session: the events of an invocation, and all later events, no longer count."""
 
     invocation_id: str
 
 
 class TokenUsage(NamedTuple):
-    """The tokens of one model response."""
+    """Token counts of one model response."""
 
     prompt: int
     output: int
@@ -216,7 +216,7 @@ class TokenUsage(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A page or a document that an answer rests on."""
+    """A page or document on which the model's text is based."""
 
     uri: str
     title: str | None
@@ -226,19 +226,19 @@ class Source(NamedTuple):
 
 
 class Citation(NamedTuple):
-    """A place in the text of the event that rests on a source."""
+    """A range of the event's text with its source."""
 
     source: Source
     start: int
-    """The first character, counted in ``EventFacts.text``."""
+    """The index of the first character in ``EventFacts.text``."""
     end: int
-    """The character after the last one."""
+    """The index after the last character."""
     quote: str | None = None
-    """The words of the source."""
+    """The text in the source."""
 
 
 class SearchSuggestions(NamedTuple):
-    """Google's searches behind an answer."""
+    """Google's searches for the model's text."""
 
     rendered_content: str | None
     """The HTML that Google gives for display."""
@@ -246,19 +246,19 @@ class SearchSuggestions(NamedTuple):
 
 
 class Artifacts(NamedTuple):
-    """Artifacts that were saved: name -> version."""
+    """Saved artifacts: name -> version."""
 
     saved: Mapping[str, int]
 
 
 class Transfer(NamedTuple):
-    """The conversation goes on with another agent."""
+    """A transfer of the conversation to another agent."""
 
     agent: str
 
 
 class Widget(NamedTuple):
-    """Something that an app shows."""
+    """A UI widget for the app."""
 
     id: str
     provider: str
@@ -266,26 +266,26 @@ class Widget(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """The event was posted: a tool sends it while it runs. See ``_posted_events``."""
+    """The mark of a posted event, which a tool sends while it runs. See ``_posted_events``."""
 
     kind: str
 
 
 class Steering(NamedTuple):
-    """The event is a steering message: see ``_steering_events``."""
+    """The mark of a steering message. See ``_steering_events``."""
 
     id: str
-    """The id that the client gave the message."""
+    """The client's id of the message."""
 
 
 class StateChange(NamedTuple):
-    """Changed values of the session's state."""
+    """The changed values of the session's state."""
 
     delta: Mapping[str, Any]
 
 
 class NestedEvent(NamedTuple):
-    """An event of an agent that runs inside a tool call. It is in no session."""
+    """An event of an agent that runs inside a tool call. The outer session does not store it."""
 
     call_id: str
     event: Any
@@ -314,56 +314,59 @@ Report: TypeAlias = (
     | NestedEvent
 )
 
-
 R = TypeVar("R")
 
 
 class EventFacts(NamedTuple):
-    """An event as facts: its header, its parts and its reports."""
+    """The facts of an event: its header, its parts and its reports."""
 
     event: "Event"
-    """The event itself: to be stored, copied, or given to ADK."""
+    """ADK's event, for storing, copying, or passing it to ADK."""
     id: str
     invocation_id: str
     speaker: SpeakerKey
     scope: str | None
-    """The id of the call in whose place a task-mode agent speaks."""
+    """The id of the call for which a task-mode agent works."""
     by_user: bool
-    """True for the user's own events, except steering messages: these neither begin a message nor answer a call. A task
-    agent's result is in the user's name, too, but comes from a node."""
+    """True for events of the user, except steering messages: these neither begin a message nor answer a call.
+
+    The result of a task agent also has the user as author, but comes from a node.
+    """
     in_users_name: bool
-    """True if its author is the user, or ADK in the user's name."""
+    """True if the author is ``user``: for the user's events, and for results that ADK stores."""
     is_fragment: bool
     role: str | None
-    """The role of its content; ``None`` without content."""
+    """The role of the content; ``None`` without content."""
     model: str | None
-    """The model that answered."""
+    """The model of the response."""
     finish_reason: str | None
-    """google-genai's reason for the end of the model's response."""
+    """google-genai's finish reason of the model's response."""
     is_streams_end: bool
-    """True if ADK says that the event ends a stream, as its aggregates do."""
+    """True if ADK marks the event as the end of a stream, as it marks aggregates."""
     parts: tuple[Part, ...]
     reports: tuple[Report, ...]
 
     @property
     def calls(self) -> list[Call]:
-        """The function calls among its parts."""
+        """The function calls among the parts."""
         return [part for part in self.parts if isinstance(part, Call)]
 
     @property
     def text(self) -> str:
-        """Its texts as one, without the thoughts."""
+        """The texts of the parts, joined, without thoughts."""
         return "".join(part.text for part in self.parts if isinstance(part, Text) and not part.is_thought)
 
     @property
     def results(self) -> list[Result]:
-        """The function responses among its parts."""
+        """The function responses among the parts."""
         return [part for part in self.parts if isinstance(part, Result)]
 
     @property
     def is_user_message(self) -> bool:
-        """True for a text or files of the user, and not only an answer to one of the agent's calls. Up to ADK 1.x one
-        event could be both."""
+        """True if the user sends a text or files, and not only an answer to one of the agent's calls.
+
+        Up to ADK 1.x, one event could have both.
+        """
         if not self.by_user or not self.parts:
             return False
         return any(isinstance(part, File) or (isinstance(part, Text) and part.text) for part in self.parts) or not any(
@@ -372,20 +375,20 @@ class EventFacts(NamedTuple):
 
     @property
     def shows_something(self) -> bool:
-        """True if it says, does or reports something, and does not only keep state, artifacts or usage."""
+        """True if the event has content, a failure, an output or speech, and not only state, artifacts or usage."""
         return bool(self.parts) or any(isinstance(report, Failure | Output | AgentSpeech) for report in self.reports)
 
     @property
     def is_final(self) -> bool:
-        """True for what ADK calls a final response: its agent does nothing more by itself."""
+        """True for a final response in the sense of ADK: the agent continues only after new input."""
         return self.event.is_final_response()
 
     def reports_a(self, *kinds: type[Report]) -> bool:
-        """Returns True if it reports something of these kinds."""
+        """Return True if the event has a report of one of these kinds."""
         return bool(self.reports) and any(isinstance(report, kinds) for report in self.reports)
 
     def report(self, kind: type[R]) -> R | None:
-        """The first of its reports of this kind."""
+        """Return the first report of this kind; ``None`` if there is none."""
         for report in self.reports:
             if isinstance(report, kind):
                 return report
@@ -393,5 +396,5 @@ class EventFacts(NamedTuple):
 
     @property
     def failure(self) -> Failure | None:
-        """The failure that it reports."""
+        """The failure in the event; ``None`` if there is none."""
         return self.report(Failure)

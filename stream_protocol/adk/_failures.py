@@ -1,4 +1,4 @@
-"""Failures that ADK reports as events, and the finish reasons that it reports as failures."""
+"""Recognize the failures, and the finish reasons, that ADK reports as errors of events."""
 
 from typing import TYPE_CHECKING
 
@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 ABORTED = "INVOCATION_ABORTED"
-"""``error_code`` of the event that ADK writes when a run's abort signal was set."""
+"""``error_code`` of the event that ADK writes for a run whose abort signal was set."""
 
 NO_CONTENT = "MODEL_RETURNED_NO_CONTENT"
-"""``error_code`` of a model response that holds nothing to show."""
+"""``error_code`` of a model response without content."""
 
 FINISH_REASONS: dict[str, FinishReason] = {
     "STOP": "stop",
@@ -34,14 +34,14 @@ FINISH_REASONS: dict[str, FinishReason] = {
     "CONTINUATION": "other",
     "FINISH_REASON_UNSPECIFIED": "other",
 }
-"""google-genai's ``FinishReason`` -> the AI SDK's; a reason that is not here is ``other``."""
+"""google-genai's ``FinishReason`` -> the AI SDK's finish reason. All missing reasons are ``other``."""
 
 UNEXPLAINED = frozenset({"OTHER", "FINISH_REASON_UNSPECIFIED", "STOP"})
-"""Finish reasons that name no cause. An error message beside one of them is the cause: the answer broke off."""
+"""Finish reasons without a cause. If the event also has an error message, the model's response broke off."""
 
 
 def reports_error(event: "Event") -> bool:
-    """Return True if the event, or fragment, reports a failure, or a finish reason that ADK counts as one."""
+    """Return True if the event or fragment reports a failure, or a finish reason that ADK reports as an error."""
     return bool(event.error_code or event.error_message)
 
 
@@ -51,9 +51,10 @@ def is_aborted(event: "Event") -> bool:
 
 
 def told_reason(event: "Event") -> str | None:
-    """Return the finish reason that the event reports in place of an error; ``None`` if it reports a failure.
+    """Return the finish reason that the event reports as an error; ``None`` if it reports a failure.
 
-    ADK gives every reason but ``STOP`` as an error code. An answer that was cut or filtered is not a failure by itself.
+    ADK reports every reason except ``STOP`` as an error code. A response that was cut or filtered is not a failure by
+    itself.
     """
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
     if code in UNEXPLAINED and event.error_message:

@@ -1,7 +1,7 @@
-"""The sources of an event, the places in its text that rest on them, and the searches behind them.
+"""Read the sources of an event, the ranges of its text that cite them, and Google's searches.
 
-Google gives a place in bytes of UTF-8, counted in one part. A fact gives it in characters of the event's whole text.
-A place that does not fit the text is left out: a callback may have changed the text, or cut it otherwise.
+Google counts the range in bytes of UTF-8 within one part. A citation counts it in characters of the event's whole text.
+A range that does not fit the text is left out, because a callback may have changed or divided the text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from google.genai import types
 
 MAX_QUOTE: Final = 1_000
-"""Characters of a quotation from a source. A retrieved chunk may be long, and each place that cites it repeats it."""
+"""The longest quotation from a source, in characters. A retrieved chunk may be long, and every citation repeats it."""
 
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
-"""The bytes of UTF-8 that do not begin a character."""
+"""The bytes that continue a character in UTF-8."""
 
 _COUNTED: Final = 4096
-"""Bytes that are counted only once, however many places follow them."""
+"""The size of a block, in bytes. The characters of a block are counted once for all citations."""
 
 
 def read_grounding(event: "Event", parts: Sequence[facts.Part]) -> Iterator[facts.Report]:
-    """Return the sources, citations and search suggestions of an event. ``parts``: the facts of its parts."""
+    """Yield the sources, citations and search suggestions of an event. ``parts``: the facts of its parts."""
     places = _Places(parts)
     if (grounding := event.grounding_metadata) is not None:
         sources = [list(_of_chunk(chunk)) for chunk in grounding.grounding_chunks or ()]
@@ -55,7 +55,7 @@ def _of_chunk(chunk: "types.GroundingChunk") -> Iterator[facts.Source]:
 
 
 def _quote(chunk: "types.GroundingChunk") -> str | None:
-    """The words of a document that the model was shown. Web pages come without their words."""
+    """Return the text of a document that the model has read; ``None`` for web pages, which come without text."""
     document = chunk.retrieved_context
     text = document.text or (document.rag_chunk.text if document.rag_chunk else None) if document else None
     return text[:MAX_QUOTE] if text else None
@@ -86,7 +86,7 @@ def _suggestions(grounding: "types.GroundingMetadata") -> Iterator[facts.SearchS
 
 
 class _Places:
-    """Finds places in the text of an event."""
+    """Converts byte ranges to character ranges in the text of an event."""
 
     def __init__(self, parts: Sequence[facts.Part]) -> None:
         self._texts = [part.text if isinstance(part, facts.Text) and not part.is_thought else "" for part in parts]
@@ -94,11 +94,12 @@ class _Places:
         self._counted: dict[str, _Utf8] = {}
 
     def find(self, part: int | None, start: Any, end: Any, text: str | None) -> tuple[int, int] | None:
-        """Return the first character of a place, and the one after its last; ``None`` for a place that does not fit.
+        """Return the index of a range's first character, and the index after its last; ``None`` if the range does not
+        fit.
 
-        ``part``: the part in which the bytes are counted. Protobuf leaves a 0 out, as it does for ``start``. ADK joins
-        the parts of a stream, and puts thoughts before them. So bytes of the first part may also be those of the whole
-        text, if ``text`` says the same or there is only one text.
+        ``part``: the index of the part in which the bytes are counted. Protobuf omits 0 for ``part`` and for ``start``.
+        ADK joins the parts of a stream, and puts thoughts before them. So bytes of the first part may also be bytes of
+        the whole text. That is tried if the range then has the text ``text``, or if the event has only one text.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None
@@ -122,7 +123,7 @@ class _Places:
 
 
 class _Utf8:
-    """A text whose characters are found by their bytes."""
+    """A text whose characters can be counted up to a byte."""
 
     def __init__(self, text: str) -> None:
         self._bytes = text.encode("utf-8", "surrogatepass")
@@ -130,7 +131,8 @@ class _Utf8:
         self._before = [0, *accumulate(_characters(self._bytes[begin : begin + _COUNTED]) for begin in blocks)]
 
     def characters_before(self, place: int) -> int | None:
-        """The number of characters before this byte; ``None`` if no character begins or ends there."""
+        """Return the number of characters before a byte; ``None`` if the byte is within a character or outside the
+        text."""
         if not 0 <= place <= len(self._bytes):
             return None
         if place < len(self._bytes) and self._bytes[place] in _CONTINUATION:

@@ -1,9 +1,9 @@
-"""Reads the JSON of one event, also if another version of ADK or google-genai wrote it.
+"""Read the JSON of one event, which a different version of ADK or google-genai may have written.
 
-The models of ADK and google-genai refuse keys and values that they do not know. Such a key or value is left out; the
-rest of the event is read.
+The models of ADK and google-genai refuse unknown keys and values. These keys and values are omitted, and the rest of
+the event is read.
 
-Importing this module loads ADK.
+This module imports ADK.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,15 +19,18 @@ from stream_protocol.adk._event_dicts import NotAnEventError, WarnOnce
 from stream_protocol.wire import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"
-"""pydantic's error type for a missing field. Then the value without that field is what cannot be read."""
+"""pydantic's error type for a missing field. Then the whole object without the field is omitted."""
 
 _FIELDS: Final = frozenset(Event.model_fields) | {field.alias for field in Event.model_fields.values()}
 _ARGUMENTS: Final = frozenset({"message", "state", "route", "node_path"}) - _FIELDS
-"""Arguments of the constructor of ``Event`` that are not fields. ADK never writes them to an event's JSON. So such
-a key is a field of another version."""
+"""Arguments of the constructor of ``Event`` that are not fields.
+
+ADK never writes them to an event's JSON. So such a key is a field of a different version.
+"""
 
 _TYPE_ERRORS: Final = (AttributeError, TypeError)
-"""Errors that google-genai's enums raise for a number, and pydantic for a key that is not text."""
+"""Errors that google-genai's enums raise for a number, and pydantic for a key that is not text. They name no location.
+"""
 
 _ANY_EVENT: Final = {"author": "agent"}
 """The fields that every event must have."""
@@ -36,10 +39,10 @@ _UNREADABLE: Final = "whose value the installed ADK cannot read"
 
 
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
-    """Returns the event, without what the installed ADK cannot read of it. Warns of each such field.
+    """Convert JSON to an event without the fields that the installed ADK cannot read. Warns of each such field.
 
-    google-genai keeps a value that is not in its enum, and gives a Python warning. Raises ``NotAnEventError`` if the
-    rest cannot be read either.
+    google-genai keeps a value that is not in its enum, and emits a Python warning. Raises ``NotAnEventError`` if the
+    rest of the event cannot be read either.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
@@ -54,7 +57,7 @@ def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
 
 
 def _read_rest(value: dict[str, Any], warn: WarnOnce) -> Event:
-    """Reads the event without what the installed ADK refuses. Removes that from ``value``."""
+    """Convert JSON to an event, and remove the fields that the installed ADK refuses from ``value``."""
     for location in [*_of_wrong_types(value, lambda part: {**_ANY_EVENT, **part}, [])]:
         warn(f"Ignored the field {location}, {_UNREADABLE}.")
         del location.container[location.key]
@@ -69,17 +72,18 @@ def _read_rest(value: dict[str, Any], warn: WarnOnce) -> Event:
 
 
 def _path(steps: tuple[int | str, ...]) -> str:
-    """The path of a field as people write it: ``content.parts[0].text``."""
+    """Return the path of a field in the usual notation: ``content.parts[0].text``."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
 def _of_wrong_types(
     value: dict[Any, Any] | list[Any], within: Callable[[Any], dict[str, Any]], names: list[str]
 ) -> Iterator["_Location"]:
-    """Finds the innermost values whose type raises one of ``_TYPE_ERRORS``, which does not say where it is.
+    """Yield the locations of the innermost values whose type raises one of ``_TYPE_ERRORS``.
 
-    ``within``: makes an event of this container's value. So each value is tried without the others. The last in a list
-    comes first, so that the others keep their index.
+    Each value is tried in an event without the other values, because these errors name no location. ``within``: a
+    function that makes an event of the container's value. In a list, the last value comes first, so that a caller can
+    delete them in this order.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
     for key, item in items:
@@ -90,7 +94,7 @@ def _of_wrong_types(
         if not _is_of_wrong_type(alone(item)):
             continue
         inner_names = [*names, str(key)] if isinstance(value, dict) else names
-        # Where no object or list is allowed, an empty one is as wrong.
+        # An empty object or list is refused only where no object or list is allowed.
         may_hold = isinstance(item, dict | list) and not _is_of_wrong_type(alone(type(item)()))
         inside = [*_of_wrong_types(item, alone, inner_names)] if may_hold else []
         yield from inside or [_Location(value, key, inner_names)]
@@ -107,7 +111,7 @@ def _is_of_wrong_type(value: dict[str, Any]) -> bool:
 
 
 def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnce) -> bool:
-    """Removes everything that the error is about. Returns whether there was anything to remove."""
+    """Remove all values that the error reports. Return False if there are none."""
     locations: dict[tuple[int, int | str], _Location] = {}
     for item in error.errors(include_url=False, include_context=False):
         path = item["loc"][:-1] if item["type"] == MISSING else item["loc"]
@@ -116,7 +120,7 @@ def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnc
             is_unknown = item["type"] == "extra_forbidden"
             reason = "which the installed ADK does not know" if is_unknown else _UNREADABLE
             warn(f"Ignored the field {location}, {reason}.")
-    # From the end of a list to its beginning, so that the others keep their index.
+    # From the end of a list to its beginning, so that the remaining indexes stay valid.
     for location in sorted(locations.values(), key=lambda each: each.index, reverse=True):
         del location.container[location.key]
     return bool(locations)
@@ -131,11 +135,11 @@ class _Location:
     key: int | str
     """The value's key or index in it."""
     names: list[str]
-    """The keys on the way from the event to the value, without indices."""
+    """The keys from the event to the value, without indexes."""
 
     @property
     def index(self) -> int:
-        """The index in a list; -1 in a dict."""
+        """The index in a list; -1 in a dictionary."""
         return self.key if isinstance(self.key, int) else -1
 
     @override
@@ -144,10 +148,10 @@ class _Location:
 
 
 def _locate(value: Any, path: tuple[int | str, ...]) -> _Location | None:
-    """Finds the innermost value on the path of a pydantic error.
+    """Find the innermost value on the path of a pydantic error.
 
-    The path may be in camelCase or snake_case, and the file's keys in the other. It also names the members of a union,
-    which are not keys.
+    The path may be in camelCase and the file's keys in snake_case, or the reverse. The path also contains the members
+    of unions, which are not keys.
     """
     location: _Location | None = None
     names: list[str] = []
@@ -173,5 +177,5 @@ def _without_case(key: str) -> str:
 
 
 def _printable(key: str) -> str:
-    """The key. It is written as JSON if it is long, or has characters that could control a terminal."""
+    """Return the key for an error message: as JSON if it is long, or has characters that could control a terminal."""
     return key if key.isascii() and key.isprintable() and len(key) <= SHORT_JSON_LENGTH else short_json(key)

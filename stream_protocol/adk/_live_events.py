@@ -1,11 +1,12 @@
-"""Events of live (bidirectional) runs, in which people speak. As ADK gives them:
+"""Read events of live (bidirectional) runs with speech. ADK's format:
 
-* What the user said is the ``input_transcription`` of events without content. Pieces come first, then one event that
-  is finished and repeats the whole; or only that one. The same for the agent, as ``output_transcription``.
-* The sound itself is ``inline_data`` with raw samples, or a reference to an artifact that ADK saved of it.
-* ``interrupted`` and ``turn_complete`` tell how the agent's turn ended.
+* Events without content have the user's speech in ``input_transcription``, and the agent's speech in
+  ``output_transcription``. Pieces come first, then a finished event with the whole text. Or the finished event comes
+  alone.
+* The sound is ``inline_data`` with raw samples, or a reference to an artifact in which ADK saved the sound.
+* ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
 
-ADK up to 1.18 does not mark the pieces as ``partial``, and leaves ``finished`` out.
+ADK up to 1.18 neither marks the pieces as ``partial`` nor sets ``finished``.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
     from google.genai.types import Part
 
 RAW_AUDIO: Final = "audio/pcm"
-"""The media type of samples, with a rate behind it. No browser plays them as a file."""
+"""The beginning of the media type of raw samples, before the rate. Browsers cannot play them as a file."""
 
 _SAVED_SOUND: Final = "/_adk_live/"
 
 
 def is_live_sound(part: "Part") -> bool:
-    """Return True if the part is the sound of a live run and not a file."""
+    """Return True if the part is sound of a live run, not a file."""
     blob, reference = part.inline_data, part.file_data
     if blob is not None:
         return (blob.mime_type or "").lower().startswith(RAW_AUDIO)
@@ -33,7 +34,7 @@ def is_live_sound(part: "Part") -> bool:
 
 
 def without_sound(event: "Event") -> "Event":
-    """The event without the sound of a live run. An event that has none is given back as it is."""
+    """Return the event without the sound of a live run. An event without sound is returned unchanged."""
     content = event.content
     parts = content.parts if content is not None else None
     if content is None or not parts or not any(map(is_live_sound, parts)):
@@ -43,14 +44,15 @@ def without_sound(event: "Event") -> "Event":
 
 
 def readable_event(event: "Event") -> "Event":
-    """The event with the user's speech as its content, a piece of it as a fragment; and without the sound of live runs.
-    An event of an agent behind A2A has what that agent said. Older ADKs give speech to the agent that hears it.
+    """Return the event in a form in which speech and relayed messages are ordinary content.
 
-    Any other event is given back as it is.
+    The user's speech becomes the content, and a piece of it a fragment. Sound of live runs is removed. An event of an
+    agent behind A2A gets the content that the agent sent. Any other event is returned unchanged.
     """
     speech = event.input_transcription
     if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:
         return unwrap_a2a(without_sound(event))
+    # Older ADKs name the agent that hears the speech as its author.
     content = {"role": USER, "parts": [{"text": speech.text}]}
     spoken = type(event).model_validate({"author": USER, "content": content}).content
     changed = {"author": USER, "content": spoken, "input_transcription": None, "partial": not speech.finished or None}

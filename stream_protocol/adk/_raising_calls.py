@@ -1,4 +1,4 @@
-"""The calls in which an exception was raised, read from its traceback: ADK does not name them anywhere else."""
+"""Find the calls in which an exception was raised, from its traceback. ADK does not report these calls."""
 
 import sys
 from collections.abc import Iterator
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 def raising_calls(error: BaseException) -> frozenset[str]:
     """Return ADK's ids of the calls that were running where the exception was raised: in a tool or in its callbacks.
 
-    Several, where a tool runs an agent of the same run. Empty for an exception that was raised elsewhere.
+    There are several if a tool runs an agent of the same run, and none for an exception outside tools.
     """
     running = [(context.invocation_id, context.function_call_id or "") for context in _tool_contexts(error)]
-    # An agent behind an `AgentTool` has a run of its own, whose ids can be the same.
+    # The agent of an `AgentTool` has a separate run, in which the same ids may come again.
     return frozenset(call_id for invocation_id, call_id in running if call_id and invocation_id == running[0][0])
 
 
 def _tool_contexts(error: BaseException) -> Iterator["ToolContext"]:
-    """Yields the contexts of calls that the frames know, the outermost first."""
+    """Yield the tool contexts among the local variables of the traceback's frames, the outermost first."""
     if (loaded := sys.modules.get("google.adk.tools.tool_context")) is None:
-        return  # no tool has a context then
+        return  # without this module, no tool has run
     trace = error.__traceback__
     while trace is not None:
         for value in trace.tb_frame.f_locals.values():
-            if issubclass(type(value), loaded.ToolContext):  # `isinstance` would ask objects of anybody's classes
+            if issubclass(type(value), loaded.ToolContext):  # `isinstance` could run code of the object's class
                 yield value
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""Reads events: the one place where the fields of an event become facts."""
+"""Read events: the only module that converts the fields of an event to facts."""
 
 from collections.abc import Collection, Iterable
 from operator import itemgetter
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from stream_protocol.adk._call_index import SpeakerKey
 
 _NO_CONTENT = frozenset({"thought", "thought_signature", "part_metadata"})
-"""Fields of a part that say something about what it holds."""
+"""Fields of a part that describe its content and are not content."""
 
 
 def read(event: "Event") -> EventFacts:
-    """Return what an event says, as it is."""
+    """Return the facts of an event."""
     fields = event.__dict__  # pydantic keeps fields there: this costs a fourth of its attribute access
     content, author, path, partial = fields["content"], fields["author"], fields["node_info"].path, fields["partial"]
     reason, usage = fields["finish_reason"], fields["usage_metadata"]
@@ -57,7 +57,7 @@ def read(event: "Event") -> EventFacts:
 
 
 def read_next(event: EventOrDict, warn: WarnOnce) -> EventFacts:
-    """Return what the next event of a run says, which may come as a dictionary."""
+    """Return the facts of the next event of a run. The event may be a dictionary."""
     return read(read_event(event, warn) if isinstance(event, dict) or not hasattr(event, "node_info") else event)
 
 
@@ -65,24 +65,24 @@ _HEADER: Final = itemgetter("author", "branch", "partial", "finish_reason", "err
 
 
 class OpenText(NamedTuple):
-    """A text or a thought that a speaker has begun."""
+    """A text or thought that is open, as the expected fields of the fragments that continue it."""
 
     header: tuple[object, ...]
-    """The header of each fragment that only continues it."""
+    """The values of ``_HEADER`` in each fragment that continues the text."""
     path: str
     is_thought: bool
 
 
 def open_text(speaker: "SpeakerKey", *, is_thought: bool) -> OpenText:
-    """Return the beginning of a text or of a thought, for ``continued_text``."""
+    """Return an open text or thought of the speaker, for ``continued_text``."""
     author, branch, path = speaker
     return OpenText((author, branch, True, None, None, None), path, is_thought)
 
 
 def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
-    """Return the text of an event that only continues what the speaker says, or thinks; ``None`` for every other event.
+    """Return the text of an event that only continues the open text or thought; ``None`` for every other event.
 
-    Nearly all events are such fragments. So it makes no facts.
+    Nearly all events are such fragments. So this function makes no facts.
     """
     header, path, is_thought = opened
     try:
@@ -90,7 +90,8 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
         if _HEADER(fields) != header or fields["node_info"].path != path:
             return None
         [part] = fields["content"].parts
-    except (AttributeError, KeyError, TypeError, ValueError):  # a dictionary; no part, or several
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # The event is a dictionary, or does not have exactly one part.
         return None
     values = part.__dict__
     if is_thought:
@@ -99,17 +100,18 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
     return None if values["thought"] else values["text"]
 
 
-def read_complete(said: EventFacts) -> EventFacts:
-    """Return what the agent of a complete event said, though it speaks in a live run or is behind A2A."""
-    event = said.event
-    if event.custom_metadata is None and facts.File not in map(type, said.parts):
-        return said
+def read_complete(complete: EventFacts) -> EventFacts:
+    """Return the facts of a complete event without sound of a live run, and with the content that an agent behind A2A
+    sent."""
+    event = complete.event
+    if event.custom_metadata is None and facts.File not in map(type, complete.parts):
+        return complete
     plain = unwrap_a2a(without_sound(event))
-    return said if plain is event else read(plain)
+    return complete if plain is event else read(plain)
 
 
 def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
-    """Return a copy of an event that has only its parts at these places."""
+    """Return a copy of an event with only the parts at these indexes."""
     content = event.content
     parts = [part for place, part in enumerate((content and content.parts) or ()) if place in places]
     changed = content.model_copy(update={"parts": parts}) if content is not None else None
@@ -117,43 +119,43 @@ def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
 
 
 def is_fragment(event: "Event") -> bool:
-    """Return True for a streamed piece, which ADK does not store."""
+    """Return True for a streamed fragment, which ADK does not store."""
     return bool(event.partial)
 
 
 def is_user_message(event: "Event") -> bool:
-    """Returns True for what the user said, which begins a turn: see ``EventFacts``."""
+    """Return True for a message of the user, which begins a turn. See ``EventFacts``."""
     return read(event).is_user_message
 
 
 def is_user_event(event: "Event") -> bool:
-    """Returns True for the user's own events. A task agent's result is in the user's name, but comes from a node."""
+    """Return True for events of the user. A task agent's result also has the user as author, but comes from a node."""
     return event.author == USER and not event.node_info.path
 
 
 def is_compaction(event: "Event") -> bool:
-    """Return True for a summary of earlier events, which ADK stores in the user's name."""
+    """Return True for a summary of earlier events, which ADK stores with the user as author."""
     return event.actions.compaction is not None
 
 
 def begins_response(event: "Event") -> bool:
-    """Returns True for the user's own events but steering messages: see ``EventFacts.by_user``."""
+    """Return True for events of the user, except steering messages. See ``EventFacts.by_user``."""
     return is_user_event(event) and steering_id(event) is None
 
 
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
-    """The names of the tools that turn out to be task-mode agents, as far as these events go.
+    """Return the names of the tools that are task-mode agents, as far as these events show.
 
-    A call that hands over to such an agent looks like any other tool's. Its output comes turns later, in another
+    A call that starts such an agent looks like any other tool call. Its output comes in later turns, in a different
     message than the call. So the call is hidden wherever all events are known.
 
-    ADK runs such an agent under the tool's name, and keeps its events together under the id of the call. Both must fit:
-    a model may use an id again.
+    ADK runs such an agent under the tool's name, and marks its events with the id of the call. Both must match, because
+    a model may reuse an id.
     """
     called: set[tuple[str | None, str | None]] = set()
     spoken: set[tuple[str, str]] = set()
     for event in events:
-        fields = event.__dict__  # as `Conversion.feed` reads them: this, too, is done for every event
+        fields = event.__dict__  # fast access, because this loop visits every event
         if fields["isolation_scope"] is not None:
             spoken.add((fields["isolation_scope"], fields["author"]))
         if not fields["partial"]:  # a complete event repeats what its fragments called
@@ -162,19 +164,19 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
-    """The agent of an event, and the id of the call in whose place it acts: in task mode, and as its branch says."""
+    """Return the agent of an event, and two ids of calls for which it works: by task mode, and by its branch."""
     branch, content = event.branch, event.content
     acts = branch is not None and content is not None and content.role == "model"
     return event.author, event.isolation_scope, branch.rpartition("@")[2] if acts and branch is not None else None
 
 
 def asks_somebody(event: "Event") -> bool:
-    """Returns True if one of the calls of an event, or fragment, is for somebody outside the agent."""
+    """Return True if a call in the event or fragment waits for a user or a client."""
     return any(external_kind(event, call) is not None for call in event.get_function_calls())
 
 
 def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
-    """Return what a part says. ``event``: the event with the part, unless that is a fragment."""
+    """Return the facts of a part. ``event``: the event of the part; ``None`` for a fragment."""
     fields = part.__dict__
     signature, text = fields["thought_signature"], fields["text"]
     if event is not None and fields["function_response"] is not None:
@@ -200,7 +202,7 @@ def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
 
 
 def _fields(part: "types.Part | types.FunctionResponsePart") -> str:
-    """Names what a part holds."""
+    """Return the names of the part's fields that have content."""
     return ", ".join(name for name, value in part if value is not None and name not in _NO_CONTENT)
 
 
@@ -240,7 +242,8 @@ def _read_file(
 
 
 def _relayed_data(data: bytes) -> Any:
-    """The value of the data part of an agent behind A2A, which ADK makes a text file; ``None`` for all other files."""
+    """Return the value of a data part of an agent behind A2A, which ADK converts to a text file; ``None`` for other
+    files."""
     begin, end = DATA_TAGS
     if not (data.startswith(begin) and data.endswith(end)):
         return None
@@ -249,16 +252,17 @@ def _relayed_data(data: bytes) -> Any:
     except orjson.JSONDecodeError:
         return None
     match value:
-        case {"kind": "data", "data": inner}:  # a2a-sdk 0.3 has the whole part there
+        case {"kind": "data", "data": inner}:  # a2a-sdk 0.3 stores the whole part
             return inner
     return value
 
 
 def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -> tuple[str, int] | None:
-    """The artifact that holds the same bytes, as far as the event shows.
+    """Return the name and the version of the artifact with the blob's bytes; ``None`` if the event does not show one.
 
-    It has the blob's display name. ADK drops that name from what a tool returns. There, the result is the only artifact
-    that the only tool saved. Its name must be that of an image of the same type, and the tool must return nothing else.
+    The artifact has the blob's display name. ADK removes that name from tool results. For these, the artifact must be
+    the only artifact that the event's only tool saved. The tool must return nothing else, and the artifact's name must
+    end as images of the blob's type do.
     """
     saved = event.actions.artifact_delta
     if blob.display_name in saved:
@@ -275,7 +279,7 @@ def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -
 
 
 def read_failure(event: "Event") -> facts.Failure | None:
-    """Return the failure, or the finish reason in place of one, that an event or a fragment reports."""
+    """Return the failure of an event or fragment, or the finish reason that it reports as an error."""
     if not reports_error(event):
         return None
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
@@ -283,9 +287,10 @@ def read_failure(event: "Event") -> facts.Failure | None:
 
 
 def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
-    """A fragment's failure, which perhaps no complete event repeats, and speech.
+    """Return the reports of a fragment: a failure, which may come in no complete event, and speech.
 
-    It shares its ``actions`` with the later complete event, which changes them. A posted event has its own.
+    Its ``actions`` are not read, because the later complete event shares and changes them. A posted event has its own
+    ``actions``, which are read.
     """
     if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:
         nested = nested_event(metadata)
@@ -294,8 +299,8 @@ def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Rep
     if speech is None and not fields["error_code"] and not fields["error_message"]:
         return ()
     failure = read_failure(event)
-    said = None if speech is None else facts.AgentSpeech(speech.text or "", bool(speech.finished))
-    return tuple(report for report in (failure, said) if report is not None)
+    agent_speech = None if speech is None else facts.AgentSpeech(speech.text or "", bool(speech.finished))
+    return tuple(report for report in (failure, agent_speech) if report is not None)
 
 
 def _reports(event: "Event", fields: dict[str, Any], parts: tuple[facts.Part, ...]) -> tuple[facts.Report, ...]:
@@ -333,7 +338,7 @@ def _actions(actions: dict[str, Any]) -> list[facts.Report]:
     if actions["transfer_to_agent"]:
         reports.append(facts.Transfer(actions["transfer_to_agent"]))
     if actions["render_ui_widgets"]:
-        reports += [facts.Widget(one.id, one.provider, one.payload) for one in actions["render_ui_widgets"]]
+        reports += [facts.Widget(widget.id, widget.provider, widget.payload) for widget in actions["render_ui_widgets"]]
     if actions["state_delta"]:
         reports.append(facts.StateChange(actions["state_delta"]))
     return reports
@@ -348,7 +353,7 @@ def _usage(usage: "types.GenerateContentResponseUsageMetadata") -> facts.TokenUs
 
 
 def _provided(part: "types.Part") -> facts.ProviderCall | facts.ProviderResult | None:
-    """The call or the result that a part holds; ``None`` for any other part."""
+    """Return the provider's call or result in a part; ``None`` for any other part."""
     if (code := part.executable_code) is not None:
         value = {"language": code.language.value if code.language else None, "code": code.code}
         return facts.ProviderCall(code.id, CODE_EXECUTION, value)

@@ -1,15 +1,15 @@
-"""Events that ADK's ``RemoteA2aAgent`` makes of the answers of an agent behind A2A -> what that agent said.
+"""Restore the messages of an agent behind A2A (the peer) from the events that ADK's ``RemoteA2aAgent`` makes of them.
 
-The peer answers with a task: messages about its status, and artifacts. ADK makes an event of each of these updates and
-keeps the task, as it stood then, in the event's metadata. The events alone differ from what was said:
+The peer sends a task: status messages and artifacts. ADK makes an event of each update, and stores the task's state at
+that time in the event's metadata. The events differ from the peer's messages:
 
-* What a peer says while it works comes as thoughts. If the peer is an ADK agent too, these are its own events, and the
-  task tells which of their texts are thoughts.
-* An ADK peer sends its last text twice: then, and in the artifact or the message with which the task ends or pauses.
-* The last update of an artifact that came in pieces has the last piece alone, and no other event is stored.
-* Nothing says which responses of an ADK peer's tools are placeholders, until somebody approves or signs in.
-* A task that failed looks like an answer.
-* A peer that wants its user to sign in becomes a call, but ADK never sends the answer to such a call.
+* Status messages become thoughts. If the peer is an ADK agent, they are its events, and only the task shows which of
+  their texts are thoughts.
+* An ADK peer sends its last text twice: in a status message, and when the task ends or pauses.
+* For an artifact in several pieces, only the event with its last piece is stored.
+* No event marks the placeholders of an ADK peer's tools, which wait for an approval or a sign-in.
+* A task that failed looks like a successful one.
+* A peer's request to sign in becomes a call, but ADK never sends the answer to this call.
 """
 
 from base64 import b64encode
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from google.genai.types import Part
 
 DATA_TAGS: Final = (b"<a2a_datapart_json>", b"</a2a_datapart_json>")
-"""The tags that ADK puts around the JSON of a data part, which comes as a text file."""
+"""The tags around the JSON of a data part, which ADK converts to a text file."""
 
 _TASK: Final = "a2a:response"
 _CONTEXT: Final = "a2a:context_id"
@@ -32,12 +32,13 @@ _FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
 
 
 def is_relayed(event: "Event") -> bool:
-    """Return True if ADK made the event from an answer of an agent behind A2A."""
+    """Return True if ADK made the event from a message of an agent behind A2A."""
     return isinstance((event.custom_metadata or {}).get(_TASK), dict)
 
 
 def unwrap_a2a(event: "Event") -> "Event":
-    """The event with what its agent said, if that is behind A2A and the event is complete; else the event itself."""
+    """Return a complete event with the content that its agent behind A2A sent. Any other event is returned
+    unchanged."""
     if event.partial or not is_relayed(event):
         return event
     task = _Task((event.custom_metadata or {})[_TASK])
@@ -47,28 +48,28 @@ def unwrap_a2a(event: "Event") -> "Event":
     if not parts:
         return event
     if task.is_by_adk:
-        return _silent(event) if task.says_last_again else _said_behind(_restored(event, task, parts), task, parts)
+        return _silent(event) if task.is_repeated else _relayed_by_peer(_restored(event, task, parts), task, parts)
     if event.partial is False and (earlier := task.earlier_pieces(parts)):
         return _with_parts(event, [*(_part(type(parts[0]), piece) for piece in earlier), *parts])
     return _with_sign_in_as_text(event, parts)
 
 
 def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
-    """Events to append, so that a peer gets no events that were stored here in its agent's name and that it never sent.
+    """Yield events to append to a session, so that its peers do not get events that they never sent.
 
-    ADK and we close the calls that a stopped run left open. ADK sends a peer all events stored since the newest one
-    that it made of the peer's answers. An ADK peer refuses results beside the user's message. Each of the returned
-    events looks as if ADK had made it of such an answer, without content.
+    ADK and this library close the calls that a stopped run left open. ADK sends a peer all events since the newest
+    event that it made of the peer's messages. An ADK peer refuses function responses beside the user's message. Each
+    yielded event looks as if ADK had made it of an empty message of the peer.
     """
     newest: dict[str, Event] = {}
-    unsaid: dict[str, Event] = {}
+    to_mark: dict[str, Event] = {}
     for event in events:
         if is_relayed(event):
             newest[event.author] = event
-            unsaid.pop(event.author, None)
+            to_mark.pop(event.author, None)
         elif event.author in newest and event.content is not None:
-            unsaid[event.author] = newest[event.author]
-    for event in unsaid.values():
+            to_mark[event.author] = newest[event.author]
+    for event in to_mark.values():
         metadata = event.custom_metadata or {}
         mark = {_TASK: {"id": metadata[_TASK].get("id")}, _CONTEXT: metadata.get(_CONTEXT)}
         yield type(event)(
@@ -81,7 +82,7 @@ def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
 
 
 class _Task:
-    """A peer's task as JSON, which a2a-sdk 0.3 and 1.x write differently."""
+    """A peer's task, from JSON in the form of a2a-sdk 0.3 or 1.x."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         self._history: list[Any] = _list(task, "history")
@@ -98,12 +99,12 @@ class _Task:
 
     @property
     def is_by_adk(self) -> bool:
-        """True if an ADK agent made it: ADK names the agent's app and its events."""
+        """True if an ADK agent made the task: ADK adds the names of its app and events."""
         return any(key.startswith("adk_") for key in self.metadata)
 
     @property
     def own_metadata(self) -> dict[str, Any]:
-        """The custom metadata of an ADK agent's own event."""
+        """The custom metadata of the ADK peer's event."""
         found = {**self.metadata, **_mapping(self.newest_artifact, "metadata")}.get("adk_custom_metadata")
         try:
             value = orjson.loads(found) if isinstance(found, str) else found
@@ -112,8 +113,8 @@ class _Task:
         return value if isinstance(value, dict) else {}
 
     @property
-    def says_last_again(self) -> bool:
-        """True if an ADK agent has sent this update before, or will send it again as a failure."""
+    def is_repeated(self) -> bool:
+        """True if the ADK peer has sent this update before, or will send it again as a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
         if self.state == "working":
@@ -125,12 +126,12 @@ class _Task:
 
     @property
     def thoughts(self) -> set[Any]:
-        """The texts that an ADK agent marked as thoughts."""
+        """The texts that the ADK peer marked as thoughts."""
         parts = [*_parts(self.message), *_parts(self.newest_artifact)]
         return {part.get("text") for part in parts if _mapping(part, "metadata").get("adk_thought")}
 
     def earlier_pieces(self, last: "list[Part]") -> list[dict[str, Any]]:
-        """The parts of the artifact that ends with the parts ``last``, without these."""
+        """Return the parts before ``last`` of the artifact that ends with the parts ``last``."""
         for artifact in reversed(self.artifacts):
             parts = _parts(artifact)
             if [part.get("text") for part in parts[-len(last) :]] == [part.text for part in last]:
@@ -139,8 +140,8 @@ class _Task:
 
 
 def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event as an error. An ADK peer gives the text of an exception as its failure, which is not an answer
-    to show."""
+    """Return the event as an error. The content of an ADK peer's failure is the text of an exception, which is not
+    shown."""
     texts = [part.text for part in parts if part.text]
     of_status = texts == [text for part in _parts(task.message) if (text := part.get("text"))]
     code, message = f"A2A_TASK_{task.state.upper()}", "\n".join(texts) or None
@@ -151,33 +152,36 @@ def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """An ADK peer's own event: its thoughts, and its text, its placeholders and its sources."""
+    """Return the event as the ADK peer made it, with its thoughts, texts, placeholders and sources."""
     thoughts = task.thoughts
-    said = [_said_aloud(part) if part.thought and part.text not in thoughts else part for part in parts]
+    shown = [_as_text(part) if part.thought and part.text not in thoughts else part for part in parts]
     metadata = {**task.metadata, **_mapping(task.newest_artifact, "metadata")}
     update: dict[str, Any] = {"actions": _with_requests(event.actions, _mapping(metadata, "adk_actions"))}
     if event.grounding_metadata is None and "adk_grounding_metadata" in metadata:
         update["grounding_metadata"] = _grounding(event, metadata["adk_grounding_metadata"])
-    return _with_parts(event, said).model_copy(update=update)
+    return _with_parts(event, shown).model_copy(update=update)
 
 
-def _said_behind(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """An ADK peer's own event, with what an agent behind that peer said if it was made of that."""
+def _relayed_by_peer(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
+    """Return the ADK peer's event with the content of an agent behind that peer, if the peer relays that agent."""
     metadata = task.own_metadata
     behind = _Task(_mapping(metadata, _TASK))
     texts = [part.text for part in parts]
-    if texts not in [[part.get("text") for part in _parts(said)] for said in (behind.message, behind.newest_artifact)]:
-        return event  # the metadata is that of an earlier event: a task keeps it
+    if texts not in [
+        [part.get("text") for part in _parts(message)] for message in (behind.message, behind.newest_artifact)
+    ]:
+        return event  # the task still has the metadata of an earlier event
     inner = event.model_copy(update={"custom_metadata": metadata})
     return unwrap_a2a(inner).model_copy(update={"custom_metadata": event.custom_metadata})
 
 
-def _said_aloud(part: "Part") -> "Part":
+def _as_text(part: "Part") -> "Part":
     return part.model_copy(update={"thought": None})
 
 
 def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
-    """``actions`` with what the peer asks for: these requests make a response a placeholder."""
+    """Return ``actions`` with the peer's requests for approvals and credentials, which make a response a
+    placeholder."""
     keys = ("requestedToolConfirmations", "requestedAuthConfigs")
     try:
         asked = type(actions).model_validate({key: of_peer[key] for key in keys if of_peer.get(key)})
@@ -199,12 +203,13 @@ def _grounding(event: "Event", grounding: Any) -> Any:
 
 
 def _with_sign_in_as_text(event: "Event", parts: "list[Part]") -> "Event":
-    """The event with the peer's text in place of a call for them. The user answers by a message: ADK sends that."""
+    """Return the event with the peer's text in place of a sign-in call. The user answers with a message, which ADK
+    sends."""
     asked = [part.function_call for part in parts if part.function_call and part.function_call.name == _SIGN_IN]
     if not asked:
         return event
     texts = [
-        part if (call := part.function_call) not in asked or call is None else _words(type(part), call.args)
+        part if (call := part.function_call) not in asked or call is None else _prompt(type(part), call.args)
         for part in parts
     ]
     ids = {call.id for call in asked}
@@ -212,13 +217,13 @@ def _with_sign_in_as_text(event: "Event", parts: "list[Part]") -> "Event":
     return _with_parts(event, texts).model_copy(update={"long_running_tool_ids": waiting or None})
 
 
-def _words(kind: "type[Part]", args: Mapping[str, Any] | None) -> "Part":
+def _prompt(kind: "type[Part]", args: Mapping[str, Any] | None) -> "Part":
     prompt = (args or {}).get("auth_required")
     return kind(text=prompt if isinstance(prompt, str) else orjson.dumps(prompt).decode())
 
 
 def _part(kind: "type[Part]", part: Mapping[str, Any]) -> "Part":
-    """The part that ADK makes of a part of an artifact: text, a file, or data."""
+    """Return the part that ADK makes of a part of an artifact: text, a file, or data."""
     file = _mapping(part, "file") or part
     described = {
         "mimeType": file.get("mediaType") or file.get("mimeType"),

@@ -1,4 +1,4 @@
-"""Reads a function response by its shape alone: as a failure, or as a client's answer."""
+"""Read function responses by their shape: failures and outputs of client tools."""
 
 from typing import Any
 
@@ -7,11 +7,12 @@ import orjson
 from stream_protocol.wire import json_value, to_well_formed
 
 RESULT = "result"
-"""The only key of an object that holds another value: ADK wraps what tools return, we wrap what a client answers."""
+"""The key of an object that wraps a value of another type: ADK wraps tool results, this library wraps client outputs.
+"""
 
 
 def client_output(response: Any) -> Any:
-    """Return the client's answer, taken out of the object that ADK stores."""
+    """Return the output of a client tool from the object that ADK stores."""
     match response:
         case {"result": output, **rest} if not rest:
             return output
@@ -19,15 +20,16 @@ def client_output(response: Any) -> Any:
 
 
 def unrepresentable_text(tool: str, error: Exception) -> str:
-    """The error of a call whose result is not JSON. ``error``: what is wrong with the result, and where in it."""
+    """Return the error text of a call whose result is not JSON. ``error``: the cause, and its location in the
+    result."""
     return f"The result of the tool {tool} is not JSON. {error} Return plain values."
 
 
 def failure_text(response: Any) -> str | None:
-    """The text of a failure, or ``None`` for a result.
+    """Return the error text of a failed call; ``None`` for a result.
 
-    ADK answers a call that it could not run with ``{"error": …}`` and no other key. MCP marks a failed result with
-    ``isError`` (or ``is_error``) and gives the cause in its text content.
+    For a call that it could not run, ADK's response is ``{"error": …}``, with no other key. MCP marks a failed result
+    with ``isError`` (or ``is_error``), and its text content is the cause.
     """
     match response:
         case {"error": error, **rest} if not rest and error is not None:

@@ -1,7 +1,7 @@
-"""Steering messages: messages of the user that a run takes in while it works, before one of its model calls.
+"""Steering messages: user messages that a run receives while it works, before one of its model calls.
 
-The stored event is the user's, with a mark of ours. It neither begins a message of the chat nor another response: the
-assistant's message goes on.
+The stored event has the user as author, and a mark of this library. It begins neither a message of the chat nor a
+response: the assistant's message continues.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 METADATA_KEY: Final = "adk_ui_stream"
-"""Our key in ``custom_metadata``. All that we keep on a stored event is one object under it."""
+"""The key of this library's object in the ``custom_metadata`` of a stored event."""
 
 STEERING_KEY: Final = "steering"
-"""The key of the mark in that object. The mark has the message's ``id``."""
+"""The key of the mark in this library's object. The mark has the message's ``id``."""
 
 
 def steering_id(event: "Event") -> str | None:
-    """Return the id of the steering message that the event holds; ``None`` for every other event."""
+    """Return the id of the steering message in an event; ``None`` for every other event."""
     return steering_mark_id(event.custom_metadata)
 
 
 def steering_mark_id(custom_metadata: Any) -> str | None:
-    """``steering_id``, of the metadata alone."""
+    """Return the id of the steering message from the event's ``custom_metadata``; ``None`` if there is none."""
     match custom_metadata:
         case {"adk_ui_stream": {"steering": {"id": str(message_id)}}}:
             return message_id

@@ -46,7 +46,7 @@ def calls_of(message: UIMessage, *states: str) -> list[ToolPart]:
 
 
 def client_calls(message: UIMessage) -> list[ToolPart]:
-    """Return the tool calls of the last step that wait for an output of the page."""
+    """Return the tool calls in the last step for which the page must still send an output."""
     step = {"parts": message["parts"][step_start(message["parts"]) :]}
     calls = calls_of(cast("UIMessage", step), "input-available")
     return [call for call in calls if not call.get("providerExecuted") and "approval" not in call]

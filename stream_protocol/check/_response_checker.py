@@ -110,7 +110,7 @@ class ResponseChecker:
 
     @property
     def next_message(self) -> UIMessage:
-        """The message for the check of the next response: calls without a chunk in this response may be unanswered."""
+        """The message that the next response may continue. Calls without a chunk in this response may be open."""
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:

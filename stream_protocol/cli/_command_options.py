@@ -138,10 +138,7 @@ class Seconds(click.FloatRange):
 
 
 def refuse_combination(option: str, allowed: Container[str]) -> None:
-    """End the command with exit code 2 if its command line has an option or argument outside ``allowed``.
-
-    ``option``: the option that permits only these, for the error message.
-    """
+    """End the command with exit code 2 if it has options besides ``option`` that are not in ``allowed``."""
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:
             refuse(f"{parameter.opts[0]} cannot be combined with {option}")

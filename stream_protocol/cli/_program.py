@@ -222,19 +222,19 @@ def glyph(character: str, plain: str) -> str:
 class Refusal(SystemExit):
     """Exit with code 2, after the reason, ``text``, was printed on stderr.
 
-    ``can_be_mended``: the same command may work after a change of the agent's files.
+    ``is_fixable``: the same command may work after a change of the agent's files.
     """
 
-    def __init__(self, text: str, *, can_be_mended: bool) -> None:
+    def __init__(self, text: str, *, is_fixable: bool) -> None:
         super().__init__(2)
         self.text = text
-        self.can_be_mended = can_be_mended
+        self.is_fixable = is_fixable
 
 
-def refuse(text: str, *, can_be_mended: bool = False) -> NoReturn:
+def refuse(text: str, *, is_fixable: bool = False) -> NoReturn:
     """End the command with one line on stderr and exit code 2: wrong usage or unreadable input."""
     _print_line(text, "red")
-    raise Refusal(text, can_be_mended=can_be_mended)
+    raise Refusal(text, is_fixable=is_fixable)
 
 
 def warn(text: str) -> None:

@@ -169,6 +169,6 @@ def _serve_or_answer(
             opens = opens_page and not has_screen
             server.serve(loaded, listener, shows=shows, opens_page=opens, announced=signals.served)
         except Refusal as refusal:
-            if is_first and died is None and not refusal.can_be_mended:
+            if is_first and died is None and not refusal.is_fixable:
                 raise
             answer_until_changed(server, listener, refusal.text, is_changed)

@@ -26,9 +26,9 @@ def load_or_refuse(target: str, command: str) -> Target:
         text = str(error)
         if error.example is not None:
             text = f"{text} Try: adk-ui-stream {command.format(shlex.quote(error.example))}"
-        elif not error.can_be_mended and _has_recording(Path(target)):
+        elif not error.is_fixable and _has_recording(Path(target)):
             text = f"{text} It has recordings. Try: adk-ui-stream serve --replay {shlex.quote(target)}"
-        refuse(text, can_be_mended=error.can_be_mended)
+        refuse(text, is_fixable=error.is_fixable)
 
 
 def _has_recording(path: Path) -> bool:

@@ -98,7 +98,7 @@ def _record(
     verbose: bool,
     show: Callable[[str], None],
 ) -> tuple[int, int]:
-    """Return the number of turns, and the number of failed turns."""
+    """Record the conversation. Returns the number of turns, and the number of failed turns."""
     from stream_protocol.cli._targets import load_or_refuse
     from stream_protocol.recording.write import FileRecorder
     from stream_protocol.server import log_to_terminal

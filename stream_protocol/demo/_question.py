@@ -14,11 +14,14 @@ from stream_protocol.testing import Step
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The user's newest message, and the results of tools after it, by the tool's name."""
+    """The user's newest message, and the results of tools after it."""
 
     text: str
     files: Sequence[types.Blob]
     results: Mapping[str, Mapping[str, Any]]
+    """Tool -> its newest result."""
+    forecasts: Sequence[Mapping[str, Any]] = ()
+    """The results of ``get_weather``."""
 
     @property
     def cities(self) -> list[str]:
@@ -39,6 +42,7 @@ def read_question(request: LlmRequest) -> Question:
         text=" ".join(part.text for part in typed if part.text),
         files=[part.inline_data for part in typed if part.inline_data],
         results={response.name or "": response.response or {} for response in responses},
+        forecasts=[response.response or {} for response in responses if response.name == "get_weather"],
     )
 
 

@@ -33,10 +33,7 @@ def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[St
     question = read_question(request)
     scene = next((scene for pattern, scene in scenes if re.search(pattern, question.text, re.IGNORECASE)), small_talk)
     steps = scene(question)
-    prompt = sum(len((part.text or "").split()) for content in request.contents for part in content.parts or [])
-    reply = sum(len(step.split()) for step in steps if isinstance(step, str))
-    thoughts = sum(len(step.text.split()) for step in steps if isinstance(step, Thought))
-    return [Wait(10 * PACE), *steps, token_usage(prompt=prompt, answer=reply, thoughts=thoughts)]
+    return [Wait(10 * PACE), *steps, _usage(request, *steps)]
 
 
 def scripted_foodie() -> ScriptedLlm:
@@ -48,7 +45,8 @@ def where_to_eat(request: LlmRequest) -> list[Step]:
     """Recommend where to eat, in the city that was named last."""
     texts = [part.text for content in reversed(request.contents) for part in content.parts or [] if part.text]
     city = next((city for text in texts for city in HOTELS if city.casefold() in text.casefold()), "town")
-    return [f"In {city}, eat where the market eats, at noon. In the evening, follow the noise one street uphill."]
+    reply = f"In {city}, eat where the market eats, at noon. In the evening, follow the noise one street uphill."
+    return [reply, _usage(request, reply)]
 
 
 def plan_weekend(question: Question) -> list[Step]:
@@ -92,7 +90,9 @@ def compare_weather(question: Question) -> list[Step]:
     if not question.cities:
         return which_city(question)
     if "get_weather" in question.results:
-        return ["There you are, side by side. Pick the one that suits your shoes."]
+        found = (each for each in question.forecasts if "celsius" in each)
+        lines = "\n".join(f"- **{each['city']}**: {each['celsius']} °C, {each['sky']}" for each in found)
+        return [f"This weekend:\n\n{lines}\n\nPick the one that suits your shoes."]
     return ["One forecast each:", *(Call("get_weather", {"city": city}) for city in question.cities)]
 
 
@@ -114,7 +114,8 @@ def book_trip(question: Question) -> list[Step]:
             return [_booked(booking)]
         case _:
             city = question.cities[0]
-            arguments = {"city": city, "nights": 2, "price_eur": 2 * HOTELS[city][1]}
+            nights = _nights(question.text)
+            arguments = {"city": city, "nights": nights, "price_eur": nights * HOTELS[city][1]}
             return ["I can book that as soon as you approve it.", Call("book_trip", arguments, streamed=True)]
 
 
@@ -193,6 +194,22 @@ SCENES: Final[tuple[tuple[str, Scene], ...]] = (
     (r"\bstory\b", long_story),
 )
 """Pattern of the user's message -> scene. The first match counts."""
+
+
+def _usage(request: LlmRequest, *steps: Step) -> Step:
+    """Return the usage of a reply, with a token for each word."""
+    prompt = sum(len((part.text or "").split()) for content in request.contents for part in content.parts or [])
+    reply = sum(len(step.split()) for step in steps if isinstance(step, str))
+    thoughts = sum(len(step.text.split()) for step in steps if isinstance(step, Thought))
+    return token_usage(prompt=prompt, answer=reply, thoughts=thoughts)
+
+
+def _nights(text: str) -> int:
+    """Return the number of nights in a message, as a digit or a word; 2 if there is none."""
+    named = re.search(r"\b(\w+) nights?\b", text, re.IGNORECASE)
+    number = named[1].casefold() if named else ""
+    numbers = {"one": 1, "a": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
+    return numbers.get(number, int(number) if number.isdecimal() and 0 < int(number) < 100 else 2)
 
 
 def _booked(booking: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from google.adk.tools import BaseTool, FunctionTool, ToolContext, request_input
 from google.genai import types
 from pydantic import BaseModel
 
-from stream_protocol.agents import client_tool, emit_data, report_progress
+from stream_protocol.agents import client_tool, emit_data, for_users, report_progress
 from stream_protocol.demo._chart import bar_chart
 
 Json: TypeAlias = dict[str, Any]
@@ -52,6 +52,7 @@ class Day(BaseModel):
     evening: str
 
 
+@for_users(title="Weather")
 async def get_weather(city: str) -> Json:
     """Tells the weather of the coming weekend in a city."""
     await asyncio.sleep(RUN_SECONDS)
@@ -60,6 +61,7 @@ async def get_weather(city: str) -> Json:
     return {"city": city, "celsius": TEMPERATURES[city][4], "sky": "clear" if city != "Oslo" else "light rain"}
 
 
+@for_users(title="Find a hotel")
 async def find_hotels(city: str, nights: int, tool_context: ToolContext) -> Json:
     """Finds a hotel in a city and its price in euros for so many nights."""
     for number, agency in enumerate(AGENCIES):
@@ -72,11 +74,13 @@ async def find_hotels(city: str, nights: int, tool_context: ToolContext) -> Json
     return {"hotel": name, "price_eur": price * nights, "rating": 4.6}
 
 
+@for_users(title="Save the itinerary")
 async def write_itinerary(city: str, days: list[Day]) -> Json:
     """Saves an itinerary of one or more days."""
     return {"saved": f"{city}, {len(days)} days"}
 
 
+@for_users(title="Draw the temperatures")
 async def draw_temperatures(city: str) -> Json:
     """Draws a bar chart of a city's temperatures, January to December."""
     await asyncio.sleep(RUN_SECONDS)
@@ -86,12 +90,14 @@ async def draw_temperatures(city: str) -> Json:
     return {"city": city, "unit": "°C", "chart": chart}
 
 
+@for_users(title="Book a trip")
 async def book_trip(city: str, nights: int, price_eur: int) -> Json:
     """Books a trip. The traveller is asked for approval first."""
     await asyncio.sleep(RUN_SECONDS)
     return {"booked": True, "reference": f"{city[:3].upper()}-{nights}-{price_eur}"}
 
 
+@for_users(title="Reserve a seat")
 async def reserve_seat(city: str, tool_context: ToolContext) -> Json:
     """Reserves a seat on the train to a city. The traveller is asked which."""
     free = {"seat": "12A", "quiet_car": True}
@@ -105,12 +111,14 @@ async def reserve_seat(city: str, tool_context: ToolContext) -> Json:
     return {"reserved": free | chosen}
 
 
+@for_users(title="Check the visa rules")
 async def check_visa(country: str) -> Json:
     """Asks the visa office whether a visa is needed."""
     await asyncio.sleep(RUN_SECONDS)
     return {"error": f"The visa office did not answer about {country}: its line is busy."}
 
 
+@for_users(title="Show the forecast")
 async def show_forecast(city: str, tool_context: ToolContext) -> Json:
     """Shows the weather of the coming days in a city, as a card on the page."""
     await asyncio.sleep(RUN_SECONDS)
@@ -123,6 +131,7 @@ async def show_forecast(city: str, tool_context: ToolContext) -> Json:
     return {"days": days}
 
 
+@for_users(title="Export the temperatures")
 async def export_temperatures(city: str) -> Json:
     """Makes a CSV file of a city's temperatures, January to December."""
     await asyncio.sleep(RUN_SECONDS)
@@ -132,6 +141,7 @@ async def export_temperatures(city: str) -> Json:
     return {"city": city, "file": types.Part.from_bytes(data="\n".join(lines).encode(), mime_type="text/csv")}
 
 
+@for_users(title="Read the calendar")
 async def read_calendar(tool_context: ToolContext) -> Json:
     """Reads the traveller's calendar. The traveller is asked for its key."""
     if tool_context.get_auth_response(CALENDAR_KEY) is None:

@@ -118,7 +118,6 @@ class DbosEngine:
         self._workflows: Workflows | None = None
         self._client: DBOSClient | None = None
         self._connections: Connections | None = None
-        """The connections of ``_client``."""
 
     @property
     def is_shared(self) -> bool:
@@ -345,7 +344,6 @@ class DbosEngine:
         return [self._version, shape(runner.agent)]
 
     def _take_file(self) -> None:
-        """Raise ``StreamProtocolError`` if the store is a file that another process uses."""
         if self._file is not None and not self._file.take():
             raise StreamProtocolError(
                 f"The engine's file {self._file.name} is in use by another process, and takes one at a time: "

@@ -45,7 +45,7 @@ class InspectedChats(Chats):
         """Return ``{"entries": […], "next": 7}``: the played entries after the number ``after``, and the next
         ``after``.
 
-        Of a turn that is still played, it has the chunks that were sent.
+        While a turn is played, only its sent chunks are included.
         """
         chat = self._chats.get(chat_id)
         if chat is None:

@@ -1,14 +1,17 @@
 """Replays the turns of a recording with the installed converter."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, Unpack, get_args
 
+from google.adk.events import Event
+
+from stream_protocol.adk import is_user_event, is_user_message
 from stream_protocol.recording._pace import TurnClock, check_turns
 from stream_protocol.recording._recording import Recording
 from stream_protocol.recording._split_turns import TimedEvent, TurnHead, TurnItem, TurnStream
-from stream_protocol.recording.read import EndRecord, RecordingError, TurnRecord
-from stream_protocol.session import PageMessages, as_requested
+from stream_protocol.recording.read import EndRecord, RecordingError, TurnRecord, list_field
+from stream_protocol.session import EventMetadata, PageMessages, update_metadata
 from stream_protocol.stream import (
     Conversion,
     ConverterOptions,
@@ -140,7 +143,7 @@ def replay_messages(
         events = [item.event for item in turn_items if isinstance(item, TimedEvent)]
         request = next((item.request for item in turn_items if isinstance(item, TurnRecord)), None)
         if request is not None:
-            events = [*as_requested(events, request, user_ids)]
+            events = [*_as_requested(events, request, user_ids)]
         conversion = chunk_conversion(head.past, head.message_id, settings, head.call_ids)
         page.add_response(events, _convert(conversion, turn_items))
         if number == turn:
@@ -148,6 +151,39 @@ def replay_messages(
     if turn is not None:
         raise _no_turn(turn, number)
     return page.messages()
+
+
+def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
+    """Yield copies of the events with the id of the user's message and the user's reasons for decisions, as the service
+    stores them.
+
+    ``body``: the unchecked body of the request that led to the events. ``taken_ids``: message ids that are already
+    used. The function uses none of them again, and adds the new id. The given events are not changed.
+    """
+    messages = [message for message in list_field(body, "messages") if isinstance(message, dict)]
+    ids = [message.get("id") for message in messages if message.get("role") == "user"]
+    edited = body.get("messageId")
+    message_id = edited if edited in ids else next(reversed(ids), None)
+    reasons = dict(_reasons(messages[-1])) if messages else {}
+    for given in events:
+        event, changes = given, dict[str, Any]()
+        if is_user_message(event) and isinstance(message_id, str) and message_id and message_id not in taken_ids:
+            changes = {"message_id": message_id}
+            taken_ids.add(message_id)
+        elif reasons and is_user_event(event):
+            changes = {"reasons": {**reasons, **EventMetadata.of(event).reasons}}
+        if changes:
+            event = event.model_copy()
+            update_metadata(event, **changes)
+        yield event
+
+
+def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the id and the reason of each approval or denial in the message that has a reason."""
+    for part in list_field(message, "parts"):
+        match part:
+            case {"approval": {"id": str(approval_id), "reason": str(reason)}}:
+                yield approval_id, reason
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:

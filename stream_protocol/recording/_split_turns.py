@@ -35,7 +35,6 @@ class TimedEvent:
 
 
 TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
-"""An item of a turn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +99,6 @@ class _TurnSplitter:
 
     def __init__(self, reader: TranscriptReader) -> None:
         self.head = TurnHead("")
-        """The newest turn."""
         self._reader = reader
         self._has_turn_records = False
         self._ended = True

@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -32,6 +32,8 @@ from stream_protocol.serving.http import (
     whole_response,
 )
 from stream_protocol.wire import AnyChunk, ChatRequestError, check_flag, check_instance, parse_chat_id, parse_json
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 PATH: Final = "/api/chat"
 
@@ -157,24 +159,27 @@ def _routes(chats: Chats) -> list[BaseRoute]:
     async def healthz(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    def changing(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        async def respond(request: Request) -> Response:
-            require_trusted_origin(request)
-            return await endpoint(request)
-
-        return plain_text_errors(respond)
-
     return [
-        Route(PATH, changing(post_chat), methods=["POST"]),
+        Route(PATH, _changing(post_chat), methods=["POST"]),
         Route(PATH + "/{chat_id}", json_errors(get_chat), methods=["GET"]),
         Route(PATH + "/{chat_id}/stream", plain_text_errors(get_stream), methods=["GET"]),
         Route(PATH + "s", json_errors(list_chats), methods=["GET"]),
-        Route(PATH + "/{chat_id}/stop", changing(stop_chat), methods=["POST"]),
-        Route(PATH + "/{chat_id}/steer", changing(steer_chat), methods=["POST"]),
-        Route(PATH + "/{chat_id}", changing(delete_chat), methods=["DELETE"]),
-        Route("/__replay/{chat_id}/step", changing(step), methods=["POST"]),
+        Route(PATH + "/{chat_id}/stop", _changing(stop_chat), methods=["POST"]),
+        Route(PATH + "/{chat_id}/steer", _changing(steer_chat), methods=["POST"]),
+        Route(PATH + "/{chat_id}", _changing(delete_chat), methods=["DELETE"]),
+        Route("/__replay/{chat_id}/step", _changing(step), methods=["POST"]),
         Route("/healthz", plain_text_errors(healthz), methods=["GET"]),
     ]
+
+
+def _changing(endpoint: Endpoint) -> Endpoint:
+    """Return an endpoint that refuses requests of pages on other sites, since it changes chats."""
+
+    async def respond(request: Request) -> Response:
+        require_trusted_origin(request)
+        return await endpoint(request)
+
+    return plain_text_errors(respond)
 
 
 def _chat_id(request: Request) -> str:

@@ -107,8 +107,9 @@ def _candidates(
 ) -> list[tuple[TurnSummary, TurnSummary | None]]:
     """Return the turns that begin with a user message, each with the turn before it.
 
-    To regenerate a response, the turn after ``last`` comes first, since the same text may have been recorded again.
-    Then comes ``last`` itself.
+    If the request regenerates the response of the turn ``last``, the turn after ``last`` is the first candidate,
+    because the recording may contain the regeneration as a further turn with the same user text. Then comes ``last``
+    itself.
     """
     pairs = [
         (turn, previous)

@@ -62,7 +62,8 @@ class JsonLines(logging.Formatter):
             with suppress(Exception):  # wrong arguments, which logging would print as text
                 return record.getMessage()
         if is_ours(record):
-            arguments = tuple(arg.redacted if isinstance(arg, Quoting) else arg for arg in _arguments(record))
+            given = record.args if isinstance(record.args, tuple) else ()
+            arguments = tuple(arg.redacted if isinstance(arg, Quoting) else arg for arg in given)
             return str(record.msg) % arguments if arguments else str(record.msg)
         text = _text_in_code(record)
         if text is None:
@@ -84,10 +85,6 @@ def is_ours(record: logging.LogRecord) -> bool:
 
 def _is_below(name: str, loggers: Iterable[str]) -> bool:
     return any(name == logger or name.startswith(f"{logger}.") for logger in loggers)
-
-
-def _arguments(record: logging.LogRecord) -> tuple[object, ...]:
-    return record.args if isinstance(record.args, tuple) else ()
 
 
 def _text_in_code(record: logging.LogRecord) -> str | None:

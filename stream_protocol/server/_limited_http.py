@@ -59,19 +59,18 @@ class ServerLimits:
     """Limits for the clients of ``run_server``. Raises ``StreamProtocolError`` for a value that is not positive."""
 
     connections: int = 1000
-    """The most open connections; fewer if the process may open fewer files. A further connection closes the one that
-    has waited longest for a request. If all connections are in a request, the further connection gets 503."""
+    """Open connections, or fewer if the process may open fewer files. A further connection closes the longest idle
+    connection. If none is idle, it gets 503."""
     head_seconds: float = 20.0
-    """The time from the connection, or the last response, until all headers are read; else 408. It is Apache's
-    ``RequestReadTimeout``. uvicorn closes a kept connection that sends nothing after 5 s."""
+    """Time for all headers, from the connection or the last response. A slower client gets 408. uvicorn closes idle
+    kept connections after 5 s."""
     body_seconds: float = 20.0
-    """A body that arrives with less than ``body_bytes_per_second`` gets 408 after this time. A faster body may take any
-    time."""
+    """After this time, a body slower than ``body_bytes_per_second`` gets 408. A faster body has no time limit."""
     body_bytes_per_second: int = 500
-    """The minimum rate of a body: Apache's ``RequestReadTimeout``."""
+    """Lowest speed of a body."""
     write_seconds: float = 60.0
-    """A client that reads no byte of a response for this time is cut off: nginx's ``send_timeout``. A stream whose
-    client reads it is never cut off, however long it lasts."""
+    """A client that reads none of the waiting data for this time is disconnected. A stream that is read has no time
+    limit."""
 
     def __post_init__(self) -> None:
         check_count("connections", self.connections)

@@ -55,7 +55,7 @@ def log_to_terminal(
         return
     handler = logging.StreamHandler()
     if log_format == "json":
-        handler.addFilter(_is_news)
+        handler.addFilter(_is_new)
         handler.addFilter(ChatIdFilter())
         handler.setFormatter(JsonLines(whole))
         logging.captureWarnings(True)  # noqa: FBT003 - logging's signature; otherwise Python prints warnings as text
@@ -67,7 +67,7 @@ def log_to_terminal(
         logging.getLogger("stream_protocol").setLevel(logging.DEBUG)
     else:
         handler.setFormatter(_OneLine())
-        handler.addFilter(_is_news)
+        handler.addFilter(_is_new)
     root.addHandler(handler)
 
 
@@ -98,7 +98,7 @@ def _ids(record: logging.LogRecord) -> list[str]:
     return [arg for arg in named if isinstance(arg, str)]
 
 
-def _is_news(record: logging.LogRecord) -> bool:
+def _is_new(record: logging.LogRecord) -> bool:
     """Return False for a record that repeats an error logged elsewhere."""
     if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it failed to create
         return not _is_raised_in(record.exc_info[1], "google.genai")

@@ -1,15 +1,15 @@
-"""Serves chats: the chat service, and its endpoint for Starlette, FastAPI and Django. Imports ADK and Starlette.
+"""The chat service, and its routes for Starlette, FastAPI and Django. Imports ADK and Starlette.
 
-To write a run log, import from ``stream_protocol.serving.run_logs``.
+To implement a run log, import from ``stream_protocol.serving.run_logs``.
 
 Where to change what:
 
-- ``_service``: what an app calls.
-- ``base``: limits of a user (429, 503), times, long work beside the event loop, the audit trail.
+- ``_service``: the public methods.
+- ``base``: limits of a user (429, 503), times, long computations in threads, the audit trail.
 - ``requests``: one request from its arrival to its run; histories; stops and deletions; options; ``/readyz``.
-- ``runs``: the runs that go on. ``run_logs``: what several workers share of them. ``engine``: runs of dead workers.
-- ``chats``: sessions as chats. ``adk_runner``: agents and stores by name. ``http``: the routes.
-- ``errors``, ``telemetry``: what users and operators are told.
+- ``runs``: active runs. ``run_logs``: responses that several workers share. ``engine``: runs of dead workers.
+- ``chats``: stored chats. ``adk_runner``: agents and stores by name. ``http``: the routes.
+- ``errors``, ``telemetry``: error texts, logs, traces and metrics.
 - ``_sync_service``: Flask and Django under WSGI.
 """
 
@@ -103,10 +103,10 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a type checker that saw it would take any name for one of ours
+if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
-        """The run logs that need an extra."""
+        """Import the run logs that need an extra."""
         match name:
             case "PostgresRunLog":
                 from stream_protocol.serving.run_logs.postgres import PostgresRunLog

@@ -1,4 +1,4 @@
-"""``ChatService``: answers the requests of chats. The work for each request is in ``requests``."""
+"""``ChatService``: the public methods of the service. The work for each request is in ``requests``."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 class ChatService:
-    """The chats of an app's users with one ADK agent. Knows nothing of HTTP.
+    """The chats of an app's users with one ADK agent, without HTTP.
 
-    Each chat of a user is one ADK session, whose id is the chat's. It is created with the first message. A ``chat_id``
-    that no chat can have is refused by every method: ``ChatRequestError`` (400).
+    Each chat of a user is one ADK session with the id of the chat. The first message creates the session. All methods
+    raise ``ChatRequestError`` (400) for an invalid ``chat_id``.
 
-    ``target``: an agent, an ``App`` or a ``Runner``. ``options``: see ``ServiceOptions``, and those of the converter;
-    ``hidden_tools`` are hidden besides the calls of task-mode sub-agents. Raises ``StreamProtocolError`` for a value
-    that is not allowed.
+    ``target``: an agent, an ``App`` or a ``Runner``. ``options``: ``ServiceOptions``, including the converter's.
+    The calls of task-mode sub-agents are always hidden, like ``hidden_tools``. Raises ``StreamProtocolError`` for an
+    invalid value.
     """
 
     def __init__(self, target: Target, **options: Unpack[ServiceOptions]) -> None:
@@ -49,43 +49,44 @@ class ChatService:
         self.runner = context.runner
         self._reads = ChatReads(context)
         self.in_progress = InProgress()
-        """The calls that ask the stores now. ``aclose`` waits for them."""
+        """The open calls that use the stores. ``aclose`` waits for them."""
         self._draining = False
 
     @property
     def accepts_runs(self) -> bool:
-        """True until ``drain`` or ``aclose`` is called: requests may begin runs."""
+        """True until ``drain`` or ``aclose`` is called. Requests can begin runs while it is True."""
         return not self._draining
 
     async def unready(self) -> tuple[str, ...]:
-        """The stores that do not answer now, of those that each run needs: ``run log``, ``session store``, ``engine``.
+        """Returns the unreachable stores that each run needs: ``run log``, ``session store``, ``engine``.
 
-        For a probe, at most a second: they are asked once a second, however many ask here.
+        For readiness probes. The call takes at most a second, and the result is cached for a second.
         """
         return await self._context.readiness.missing()
 
     async def start(self) -> None:
-        """Takes up the runs of workers that are dead, from now on, if there is an ``engine``. ``create_app`` calls it
-        when its server starts; else the first request does that needs it. Later calls do nothing."""
+        """Starts to recover orphaned runs, if there is an ``engine``. Later calls do nothing.
+
+        ``create_app`` calls it when the server starts; otherwise the first request does that needs the engine.
+        """
         await self._context.executor.start()
 
     def count_request(self, user_id: str, *, foreign: bool = False) -> None:
-        """Counts a request of this user, of any kind but a stop. Raises ``ChatRequestError`` (429) if there were too
-        many.
+        """Counts a request of this user, except stops. Raises ``ChatRequestError`` (429) if there were too many.
 
-        ``foreign``: a page of another site has sent it. Such requests have an allowance of their own, so that no page
-        of a stranger uses up that of the user.
-        ``ChatEndpoints`` and ``SyncChatService.respond`` call it; callers that have requests and use other methods
-        call it themselves, before they read a body.
+        ``foreign``: True if a page of another site has sent the request. These requests have a separate allowance, so
+        that other sites cannot use up the user's allowance.
+        ``ChatEndpoints`` and ``SyncChatService.respond`` call this method. If your own route calls other methods, call
+        it before you read the body.
         """
         check_text("user_id", user_id)
         check_flag("foreign", foreign)
         (self._context.foreign_rates if foreign else self._context.rates).count(user_id)
 
     def hold_memory(self, user_id: str) -> ByteShare:
-        """Returns an empty share of ``ServiceLimits.max_response_bytes``, for a response to this user.
+        """Returns a share of ``ServiceLimits.max_response_bytes``, with 0 bytes, for a response to this user.
 
-        ``ChatEndpoints`` takes one for each; an app that sends histories or artifacts in responses of its own can, too.
+        ``ChatEndpoints`` uses a share for each response. Use it in your own routes that send histories or artifacts.
         """
         check_text("user_id", user_id)
         return self._context.memory.share(user_id)
@@ -93,20 +94,19 @@ class ChatService:
     async def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[bytes]:
-        """Starts the run that the request asks for, and returns the SSE events of the response.
+        """Starts a run for the request, and returns the SSE events of the response.
 
-        Read them at any pace. An equal request that is being answered gives the same response. While another run of the
-        chat goes on, a new turn of the user interrupts that run. An answer to one of the agent's calls waits for the
-        end of that run. See ``on_busy``. Raises ``ChatRequestError`` for a request that is refused: nothing is stored,
-        started or interrupted then.
+        Read the events at any pace. If an equal request has a running response, returns this response. If another run
+        of the chat is active, a new message interrupts the run, and an answer to a call waits for its end. See
+        ``on_busy``. Raises ``ChatRequestError`` for a refused request, which stores, starts and interrupts nothing.
 
-        An answer may have to wait for longer than a client or a proxy waits for a response. So after ``stop_timeout``
-        its response begins, silent; if the answer is refused then, the response is one ``error`` chunk.
+        A waiting answer could exceed the timeout of a client or proxy. So its response begins without chunks after
+        ``stop_timeout``. If the answer is refused after that, the response is one ``error`` chunk.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
         with self.in_progress:
-            begins_run = self.accepts_runs  # requests that were admitted before wait for a chat, and get it then
+            begins_run = self.accepts_runs  # decided now: a request that waits for its chat may still begin a run
             lifecycle = RequestLifecycle(
                 self._context, request, user_id=user_id, overrides=overrides, begins_run=begins_run
             )
@@ -115,14 +115,14 @@ class ChatService:
     async def respond_chunks(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> AsyncIterator[AnyChunk]:
-        """``respond`` as chunks, for a server that sends them in another form."""
+        """Returns the response of ``respond`` as parsed chunks, for servers with a different transport."""
         return chunks_of(await self.respond(request, user_id=user_id, overrides=overrides))
 
     async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
-        """Returns the running response of a chat, as SSE events from ``start`` to its end; ``None`` if there is none.
+        """Returns the running response of a chat, as SSE events from ``start``; ``None`` without a running response.
 
-        For a page that has nothing of the message: the earlier content of the message comes after ``start``. ``None``
-        also for a chat of another user.
+        The events contain the whole message, including content from before this response. Returns ``None`` for chats
+        of other users.
         """
         with self.in_progress:
             key = chat_key(user_id, chat_id)
@@ -141,7 +141,7 @@ class ChatService:
         memory: ByteShare | None = None,
         encoded: bool = True,
     ) -> list[UIMessage] | None:
-        """Returns the messages of a chat as its client has them, or ``None``: see ``read_chat``."""
+        """Returns the messages of a chat; ``None`` if this user has no such chat. See ``read_chat``."""
         chat = await self.read_chat(
             chat_id, user_id=user_id, artifact_base=artifact_base, memory=memory, encoded=encoded
         )
@@ -156,14 +156,12 @@ class ChatService:
         memory: ByteShare | None = None,
         encoded: bool = True,
     ) -> StoredChat | None:
-        """Returns a chat as a page loads it, with the versions of its messages; ``None`` if this user has no such chat.
+        """Returns a stored chat with the versions of its messages; ``None`` if this user has no such chat.
 
-        ``artifact_base`` as in ``RunOverrides``. While a run goes on, the stored part of its message is included, and
-        its calls without a result are left open.
-        ``memory``: counts the messages before they exist: see ``hold_memory``. Raises ``ChatRequestError`` (429, 503)
-        if there is no room for them, after some seconds.
-        ``encoded``: the URLs of files are texts. The chat routes, which send a history in pieces, encode each file when
-        its turn comes.
+        During a run, the messages include the stored part of the run's message, and calls without a result are open.
+        ``artifact_base``: see ``RunOverrides``. ``memory``: a share that counts the messages before they are created:
+        see ``hold_memory``. Raises ``ChatRequestError`` (429, 503) if they do not fit into the budget for some seconds.
+        ``encoded``: True for file URLs as text. The chat routes use False, and encode each file when they send it.
         """
         check_text("artifact_base", artifact_base, or_none=True)
         check_flag("encoded", encoded)
@@ -172,7 +170,7 @@ class ChatService:
             return await self._reads.chat(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
 
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
-        """Return True if this user has the chat. Always True where the client has the history: nothing is stored."""
+        """Returns True if this user has the chat. Always True if the client keeps the history."""
         with self.in_progress:
             return await self._context.history.has_chat(chat_key(user_id, chat_id))
 
@@ -196,12 +194,12 @@ class ChatService:
     ) -> ChatListPage:
         """Returns a page of the user's chats, newest first.
 
-        ``cursor``: ``next_cursor`` of the page before, with the same ``search`` and ``archived``. Read like this, the
-        list has each chat once, whatever happens in the chats meanwhile.
-        ``search``: only chats with this text in their title, whatever its case. Up to 200 characters.
-        ``archived``: the archived chats; else all others.
+        ``cursor``: ``next_cursor`` of the previous page, with equal ``search`` and ``archived``. The pages contain each
+        chat once, even if chats change meanwhile.
+        ``search``: returns only chats with this text in their title, ignoring case. Up to 200 characters.
+        ``archived``: True for the archived chats, False for the others.
 
-        Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of another list.
+        Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of a different list.
         """
         check_text("user_id", user_id)
         check_count("limit", limit)
@@ -214,36 +212,36 @@ class ChatService:
     async def update(self, chat_id: str, *, user_id: str, changes: ChatChanges) -> ListedChat:
         """Changes the title of a chat, or archives it: ``changes={"title": "Rome", "archived": True}``.
 
-        Also while a run goes on, which takes no notice. Returns the chat as it is in the list. Raises
-        ``ChatRequestError``: 404 if this user has no such chat, 422 for wrong changes.
+        It does not affect an active run. Returns the chat's entry in the list of chats. Raises ``ChatRequestError``:
+        404 if this user has no such chat, 422 for invalid changes.
         """
         with self.in_progress:
             return await self._reads.change(chat_key(user_id, chat_id), changes)
 
     async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
-        """Chooses a version of a message: the chat shows it, with what followed it last, and goes on from there.
+        """Chooses a version of a message. The chat shows the version with its last continuation, and continues there.
 
-        ``version_id``: one of ``MessageVersions.ids``. A version that the chat shows already may be chosen again. The
-        state of the session and its artifacts are those of the version, as after an edit.
-        Raises ``ChatRequestError``: 404 if there is no such chat or version, 409 while an answer is written.
+        ``version_id``: one of ``MessageVersions.ids``. The current version can be chosen again. Session state and
+        artifacts are restored to the version, as after an edit.
+        Raises ``ChatRequestError``: 404 if there is no such chat or version, 409 while a response is running.
         """
         check_text("version_id", version_id)
         with self.in_progress:
             await choose_version(self._context, user_id, chat_id, version_id)
 
     async def write_state(self, chat_id: str, changes: dict[str, Any], *, user_id: str) -> dict[str, Any]:
-        """Writes state that the page shares with the agent: see ``SharedState``. Returns all of it, as it is then.
+        """Writes state that the page shares with the agent: see ``SharedState``. Returns the whole new shared state.
 
-        A run that goes on sees the change at its next step, whichever worker runs it; else the next run does. Raises
-        ``ChatRequestError``: 404 if this user has no such chat, 413 and 422 for values that are refused.
+        An active run applies the change at its next step, on any worker; otherwise the next run does. Raises
+        ``ChatRequestError``: 404 if this user has no such chat, 413 and 422 for refused values.
         """
         with self.in_progress:
             return await write_state(self._context, user_id, chat_id, changes)
 
     async def stop(self, chat_id: str, *, user_id: str) -> None:
-        """Stops the run of a chat, if there is one: its response ends with ``abort`` at once.
+        """Stops the active run of a chat, if there is one. Its response ends with ``abort`` at once.
 
-        A client that only disconnects does not stop a run: it may be reloading the page. Raises ``ChatRequestError``
+        A disconnect does not stop a run, because the client may be reloading the page. Raises ``ChatRequestError``
         (404) if this user has no such chat.
         """
         check_text("chat_id", chat_id)
@@ -253,12 +251,12 @@ class ChatService:
     async def steer(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> SteeringOutcome:
-        """Gives a message of the user to the run that goes on in its chat, on whichever worker. The run reads it before
-        its next model call; a message that comes too late for that begins the next turn by itself.
+        """Sends a message of the user to the active run of the chat, on any worker.
 
-        ``request``: with the one message. The message is planned as a new one, and refused like it:
-        ``ChatRequestError``. Also 404 if this user has no such chat, 409 for a message that is stored already or
-        without ``history="server"``, and 429 if too many messages wait. An equal message is delivered once.
+        The agent reads the message before its next model call. If there is no further model call, a new run begins with
+        the message. An equal message is delivered only once.
+        ``request``: a request with only this message. Raises ``ChatRequestError`` as for a new message. Also 404 if
+        this user has no such chat, 409 for an edit or without ``history="server"``, and 429 if too many messages wait.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -280,11 +278,10 @@ class ChatService:
         return self._context.settings.error_text(error)
 
     async def drain(self) -> None:
-        """Refuses new runs from now on, and returns when those that go on have ended and are stored.
+        """Refuses new runs, and waits until all active runs have ended and are stored.
 
-        A request that would begin a run gets 503 with ``Retry-After``; all else is answered as before: readers, stops,
-        histories. Call it when the server is told to end; then ``aclose``. The caller sets the time that runs may still
-        take: ``asyncio.wait_for(service.drain(), 30)``.
+        A request that would begin a run gets 503 with ``Retry-After``. All other requests work. Call it at the shutdown
+        of the server, before ``aclose``. Use a timeout for the active runs: ``asyncio.wait_for(service.drain(), 30)``.
         """
         self._draining = True
         await self._context.drain()
@@ -292,7 +289,7 @@ class ChatService:
     async def aclose(self) -> None:
         """Stops all runs and waits for them, up to ten seconds. Later requests are refused (503).
 
-        Requests that are being answered, such as histories, get their answer before the run log is closed.
+        Open requests, such as histories, can finish before the run log is closed.
         """
         self._draining = True
         await self._context.aclose(self.in_progress)

@@ -1,4 +1,4 @@
-"""The chat service for servers without an event loop: Flask, Django under WSGI, any thread."""
+"""``SyncChatService``: the chat service for servers without an event loop, such as Flask and Django under WSGI."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ WSGI_SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class SyncChatService:
-    """A ``ChatService`` on an event loop of its own, in one background thread per process.
+    """A ``ChatService`` on a separate event loop, in one background thread for each process.
 
-    All requests share this loop, because the connections of a model's client belong to the loop that made them.
+    All requests share this loop, because a model's client keeps connections that belong to one event loop.
 
-    ``make``: builds the service. It is called on the loop when the first request comes. If it raises, the next request
-    calls it again. A forked process calls it once more, so a server may fork at any time.
-    ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never. A WSGI server notices
-    that its client has left only when it writes.
+    ``make``: creates the service. The first request calls it on the loop. If it raises, the next request calls it
+    again. A forked process also calls it again, so the server can fork at any time.
+    ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI server
+    detects a disconnected client only when it writes.
     """
 
     def __init__(self, make: Callable[[], ChatService], *, keep_alive: float | None = KEEP_ALIVE) -> None:
@@ -58,18 +58,17 @@ class SyncChatService:
         self._portal: BlockingPortal | None = None
         self._service: ChatService | None = None
         self._closed = False
-        """True if it was closed before there was a service."""
+        """True if ``close`` was called before the service was created."""
         self._closing: set[asyncio.Future[None]] = set()
         os.register_at_fork(after_in_child=self._forget)
 
     def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> Generator[bytes, None, None]:
-        """``ChatService.respond``: the SSE events of the response. ``parse_sse`` makes chunks of them. Counts as a
-        request of the user.
+        """Returns the SSE events of the response: see ``ChatService.respond``. ``parse_sse`` parses them into chunks.
 
-        Closing the iterator counts as a disconnect: every WSGI server closes it when the client leaves. Raises
-        ``ChatRequestError`` at once for a request that is refused.
+        The call counts as a request of the user. Closing the iterator counts as a disconnect: every WSGI server closes
+        it when the client disconnects. Raises ``ChatRequestError`` at once for a refused request.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -82,7 +81,7 @@ class SyncChatService:
         return self._iterate(self.run(respond))
 
     def run(self, do: Callable[[ChatService], Awaitable[T]]) -> T:
-        """Calls and awaits anything else of the service: ``run(lambda service: service.chats(user_id="ann"))``."""
+        """Calls and awaits any method of the service: ``run(lambda service: service.chats(user_id="ann"))``."""
         check_callable("do", do, ("service",))
         portal, service = self._start()
         try:
@@ -94,7 +93,7 @@ class SyncChatService:
     def close(self) -> None:
         """Stops all runs and waits for them. Their streams end with ``abort``; later requests are refused (503).
 
-        The background thread goes on, for streams that are still read. It is a daemon: it does not keep the process.
+        The background thread continues, for open streams. It is a daemon thread, so the process can exit.
         """
         with self._lock:
             self._closed = self._service is None
@@ -117,17 +116,17 @@ class SyncChatService:
                     return
                 yield piece
         finally:
-            if portal is self._portal:  # not in a process that was forked since: nobody would answer there
+            if portal is self._portal:  # a forked process has no such thread
                 if coming is not None:
                     coming.cancel()
                 if isinstance(events, AsyncGenerator):
                     self._leave(portal, events)
 
     def _leave(self, portal: BlockingPortal, events: AsyncGenerator[bytes]) -> None:
-        """Closes a stream that nobody reads any more."""
+        """Close a stream whose reader has disconnected."""
         try:
             closing = portal.start_task_soon(events.aclose)
-        except RuntimeError:  # the garbage collector has found that out, in the loop's own thread
+        except RuntimeError:  # called by the garbage collector, in the loop's own thread
             task = asyncio.ensure_future(events.aclose())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
@@ -135,7 +134,7 @@ class SyncChatService:
             closing.result()
 
     def _start(self) -> tuple[BlockingPortal, ChatService]:
-        """Starts the loop and makes the service, unless that has been done."""
+        """Start the loop and create the service, if needed. Return both."""
         with self._lock:
             if self._closed:
                 raise closing_refusal()
@@ -146,17 +145,17 @@ class SyncChatService:
             return self._portal, self._service
 
     def _forget(self) -> None:
-        """Starts anew in a forked process: it has no such thread, and nobody there may ever release the lock."""
+        """Reset the object in a forked process, which has no such thread, and in which the lock may stay locked."""
         self._lock = threading.Lock()
         self._portal = self._service = None
         self._closed = False
 
 
 def _start_portal() -> BlockingPortal:
-    """A portal to a new event loop in a daemon thread, which never ends.
+    """Return a portal to a new event loop in a daemon thread, which never ends.
 
-    anyio's own ``start_blocking_portal`` waits for its thread when it is left or collected. In a forked process, which
-    has no such thread, that would take for ever.
+    anyio's ``start_blocking_portal`` waits for its thread when its block ends. A forked process has no such thread, so
+    it would wait forever.
     """
     portal: Future[BlockingPortal] = Future()
 
@@ -170,5 +169,5 @@ def _start_portal() -> BlockingPortal:
 
 
 async def _next(events: AsyncIterator[bytes]) -> bytes:
-    """Returns the next piece; an empty one at the end."""
+    """Return the next SSE events; empty bytes at the end."""
     return await anext(events, b"")

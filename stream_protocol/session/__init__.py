@@ -37,7 +37,6 @@ Where to change what:
 - ``_files``: accepts or refuses attached files.
 - ``_user_message``: converts the user message between its forms; keeps its files in an edit.
 - ``_recorded_content``: the user message as stored in the record of a run.
-- ``_requested_events``: adds details of the client's request to recorded user events.
 - ``_thought_signatures``: adds thought signatures that Gemini 3 requires.
 - ``_versions``: lists earlier versions of messages, and finds the rewind that restores one.
 """
@@ -63,7 +62,6 @@ from stream_protocol.session._page_values import (
 from stream_protocol.session._planning import plan
 from stream_protocol.session._recorded_content import content_from_record, record_content
 from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, RequestPlan
-from stream_protocol.session._requested_events import as_requested
 from stream_protocol.session._run_input import (
     RunInput,
     denial_events,
@@ -83,6 +81,7 @@ from stream_protocol.session.transcript import (
     STATE_PREFIX,
     CallReader,
     DisplayOrder,
+    EventMetadata,
     EventRole,
     FirstReading,
     HiddenEvents,
@@ -95,6 +94,7 @@ from stream_protocol.session.transcript import (
     is_repeated_fragment,
     message_id,
     shown_facts,
+    update_metadata,
 )
 
 # The public API. Other packages of ``stream_protocol`` use the other names, which may change at any time.

@@ -144,7 +144,6 @@ def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None
 
 
 def _states(uri: str) -> list[str]:
-    """Return the values of ``state`` in the query of a URI."""
     try:
         return parse_qs(urlsplit(uri).query).get("state", [])
     except ValueError:

@@ -65,7 +65,6 @@ class SavedFile:
     place."""
 
     line: str
-    """The line of text."""
     artifact: str
     """The name of the artifact."""
     version: int
@@ -80,7 +79,6 @@ class FilePlace:
     """The position of the message part that holds a file's bytes."""
 
     index: int
-    """The index of the part."""
     event_id: str | None = None
     """The stored user event with the part; ``None`` for the message of the request."""
 
@@ -120,22 +118,20 @@ class FilePolicy:
     """
 
     schemes: frozenset[str] = SCHEMES
-    """The accepted forms of a file: ``data`` (the message contains its bytes), ``http`` and ``https`` (a link)."""
+    """Accepted forms of a file: ``data`` (the message contains its bytes), ``http`` and ``https`` (links)."""
     media_types: tuple[str, ...] = ("*/*",)
-    """Patterns such as ``image/*``. A file's media type must match at least one pattern. The client states the media
-    type; the bytes are not examined."""
+    """Accepted media types, such as ``image/*``. The client states the type, and the server does not verify it."""
     max_bytes: int = MAX_FILE_BYTES
-    """The largest accepted file, in decoded bytes; 20 MiB at most."""
+    """Size limit of a file in a message, in decoded bytes. At most 20 MiB."""
     artifact_links: bool = True
-    """Send the agent's files that are saved as artifacts as links. If False, send their bytes.
+    """Send links to the agent's files that are saved as artifacts. If False, send their bytes.
 
-    A link needs the chat endpoint's URL. ``chat_router`` takes it from each request, unless the request has an
-    ``Authorization`` header, because a browser does not send this header for a link. With ``history="client"`` or
-    ``"text"`` there are no links: the server has no chat in which it could find the artifact.
-    """
+    A link needs the chat endpoint's URL, which ``chat_router`` takes from each request. A request with an
+    ``Authorization`` header gets bytes, because browsers do not send this header for a link. With ``history="client"``
+    or ``"text"`` there are no links."""
     artifact_base: str | None = None
-    """The chat endpoint's URL in the browser, such as ``/chat``, with or without its origin. Set it if the server sees
-    a different URL, for example behind a proxy that rewrites paths."""
+    """URL of the chat endpoint in the browser, such as ``/chat``, with or without its origin. Needed behind a proxy
+    that rewrites paths."""
 
     def __post_init__(self) -> None:
         for scheme in check_texts("schemes", self.schemes):

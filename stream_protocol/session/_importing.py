@@ -101,7 +101,6 @@ class _HistoryBuilder:
         self._begun = 0
         """The number of invocations so far."""
         self._invocation = ""
-        """The id of the newest invocation."""
         self._call_ids: set[str] = set()
         self._numbers = count(1)
         """Numbers for new call ids. Each number is tried only once, because retrying would take minutes for long
@@ -109,7 +108,6 @@ class _HistoryBuilder:
         self._author = root
         self._parts: list[types.Part] = []
         self._results: list[types.FunctionResponse] = []
-        """The results of the response's calls."""
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
         """Begin a new invocation, with ``name`` as its id if possible. ``only_first``: do nothing if an invocation

@@ -67,10 +67,10 @@ def plan_new_message(
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:
     """Return the first turn that is missing in the client's history; ``None`` if the history is complete.
 
-    The newest message that the client has decides; all later turns are missing. A turn is present or missing as a
-    whole, because a client that disconnected early has the question without the reply. A message without earlier user
-    messages is the first message of the chat, so all turns are missing. If the client has earlier user messages and
-    none of them is stored, the history comes from elsewhere, and the result is ``None``.
+    All turns after the client's newest stored message are missing. A turn is present or missing as a whole, because a
+    client that disconnected early has the question without the reply. A message without earlier user messages is the
+    first message of the chat, so all turns are missing. If the client has earlier user messages and none of them is
+    stored, the history comes from elsewhere, and the result is ``None``.
 
     Raises ``ChatRequestError`` (409) if the client has a rewound message. The messages that follow it belong to a
     branch that the agent no longer has.

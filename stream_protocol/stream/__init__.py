@@ -1,8 +1,8 @@
-"""Facts -> UI message chunks: one machine for a live response, its continuation, a replay and history.
+"""Convert the facts of events to UI message chunks, for live responses, continued responses, replays and histories.
 
     facts of an event
-        |  EventWriter: finds what the event adds to what was streamed
-    speakers and their open parts        calls: one state machine each
+        |  EventWriter: finds what the event adds to the streamed parts
+    authors and their open parts         calls: one state machine each
         |                                    |
         +------ Steps: begin, end -----------+
         |
@@ -11,18 +11,20 @@
 Where to change what:
 
 - ``_conversion``: begins and ends a response; message metadata.
-- ``_event_writer``: converts events to chunks: text, thoughts, files, live speech.
-- ``_aggregates``: finds what a complete event adds.
-- ``_streamed_texts``: remembers streamed text for that.
-- ``_unconfirmed``: text that was streamed and that no event has confirmed.
-- ``_media``: files and sources.
+- ``_event_writer``: converts events to chunks: text, thoughts, files.
+- ``_inner_agents``: agents that run inside tool calls.
+- ``_aggregates``: finds the new content of a complete event.
+- ``_streamed_texts``: stores streamed text for that comparison.
+- ``_unconfirmed``: streamed text that no complete event has confirmed.
+- ``_media``: files.
+- ``_sources``: sources and citations.
 - ``_data_parts``: ``data-*`` parts.
-- ``_endings``: token usage and finish reasons.
-- ``_function_calls``: finds the call of an event: duplicates, missing cards.
-- ``_function_responses``: finds the call of a result, a denial or an answer.
+- ``_endings``: token usage, finish reasons, failures.
+- ``_function_calls``: finds the tool call of a function call: duplicates, missing calls.
+- ``_function_responses``: finds the tool call of a result, a denial or an answer.
 - ``_nested_messages``: the message of an agent inside a tool call.
-- ``_steps``: begins and ends steps; the last step keeps clients from sending again by themselves.
-- ``_speakers``: authors: agents, branches, parallel text.
+- ``_steps``: begins and ends steps; an empty last step keeps clients from sending again by themselves.
+- ``_speakers``: open parts of each author: agents, branches, parallel text.
 - ``_options``: options of the converter.
 """
 

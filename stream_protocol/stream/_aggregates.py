@@ -1,8 +1,8 @@
-"""Compares a complete event with the text that its speaker has streamed.
+"""Compare a complete event with the text that its author has streamed.
 
-ADK's aggregate repeats all of the streamed text. But not every complete event is the aggregate of the stream before it.
-When a model fails in the middle, ``on_model_error_callback`` answers in its place. An agent may also say something else
-than it streamed. See ``docs/decisions/text-and-aggregates.md`` for the rules that tell the two apart.
+ADK's aggregate repeats all of the streamed text. But a complete event is not always the aggregate of the stream before
+it. When a model fails during a stream, ``on_model_error_callback`` returns a different response. An agent can also send
+text that differs from its stream. See ``docs/decisions/text-and-aggregates.md`` for the rules.
 """
 
 import re
@@ -15,73 +15,72 @@ from stream_protocol.stream._streamed_texts import StreamedTexts, texts_by_kind
 from stream_protocol.stream._unconfirmed import PartKind
 
 STOP: Final = "STOP"
-"""google-genai's reason of a stream that came to its own end."""
+"""google-genai's finish reason of a stream that ended normally."""
 
 _MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
-"""A mark by which a model divides its text, as ADK's ``PlanReActPlanner`` and many prompts ask for it."""
+"""Pattern for the tags that divide a model's text, as for ADK's ``PlanReActPlanner``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """A comparison of a complete event's text with the text that was streamed before it."""
+    """The result of comparing a complete event's text with the text that was streamed before it."""
 
     lengths: list[int]
-    """The number of characters, by kind and from the beginning of the event's text, that are not written again."""
+    """For each kind, the number of characters at the beginning of the event's text that are not written again."""
     unrepeated: list[PartKind]
-    """The kinds whose streamed text the event does not begin with."""
+    """The kinds of text for which the event does not begin with the streamed text."""
     differs: bool
-    """True if the event has a text that was not streamed at all, of a kind in ``unrepeated``: it says something
-    else."""
+    """True if the event has text of an unrepeated kind that was not streamed at all."""
     same_text: bool = True
-    """True if the event's text begins with all of the streamed text, character by character."""
+    """True if the event's text begins with all of the streamed text, without any difference."""
 
 
 NOTHING_STREAMED: Final = Repetition([0 for _ in PartKind], [], differs=False)
 
 
 def compare(parts: Sequence[Part], streamed: StreamedTexts) -> Repetition:
-    """Compares the parts of a complete event with the streamed texts.
+    """Compare the parts of a complete event with the streamed texts.
 
-    Of a long stream only the end is known as it was (``StreamedTexts``). An event that does not begin with the whole
-    stream differs, unless it begins as the stream does or is in that end. If it is the aggregate, none of it is written
-    again.
+    Of a long stream, only the end is stored as text (``StreamedTexts``). An event that does not begin with the whole
+    stream differs, unless it begins as the stream does, or is contained in that end. If it is the aggregate, none of it
+    is written again.
     """
     if not streamed:
         return NOTHING_STREAMED
     texts = [(PartKind(part.is_thought), part.text) for part in parts if isinstance(part, Text) and part.text]
     wholes = texts_by_kind(texts)
-    told = [streamed.of(kind) for kind in PartKind]
-    unrepeated = [kind for kind in PartKind if not told[kind].begins(wholes[kind])]
+    streamed_texts = [streamed.of(kind) for kind in PartKind]
+    unrepeated = [kind for kind in PartKind if not streamed_texts[kind].begins(wholes[kind])]
     all_known = streamed.all_known
     if unrepeated and all_known is not None and _same_words(all_known, texts):
         return Repetition([len(whole) for whole in wholes], [], differs=False, same_text=False)
     not_written = PartKind if unrepeated and all_known is None else unrepeated
-    lengths = [len(wholes[kind]) if kind in not_written else told[kind].length for kind in PartKind]
-    differs = any(not told[kind].holds(wholes[kind]) for kind in unrepeated)
+    lengths = [len(wholes[kind]) if kind in not_written else streamed_texts[kind].length for kind in PartKind]
+    differs = any(not streamed_texts[kind].holds(wholes[kind]) for kind in unrepeated)
     return Repetition(lengths, unrepeated, differs=differs, same_text=PartKind.TEXT not in unrepeated)
 
 
-def is_aggregate(said: EventFacts, *, model: str | None, finish_reason: str | None, call_ids: Collection[str]) -> bool:
+def is_aggregate(facts: EventFacts, *, model: str | None, finish_reason: str | None, call_ids: Collection[str]) -> bool:
     """Return True if an event that differs from the stream before it is the changed aggregate of that stream.
 
-    ``said``: a complete event. ``model``, ``finish_reason``: those that the stream reported. ``call_ids``: of the calls
-    in it.
+    ``facts``: a complete event. ``model``, ``finish_reason``: those that the stream reported. ``call_ids``: the ids of
+    the calls in the stream.
     """
-    if any(call.id in call_ids for call in said.calls):
+    if any(call.id in call_ids for call in facts.calls):
         return True
-    if model and said.model and said.model != model:
+    if model and facts.model and facts.model != model:
         return False
     if finish_reason is not None:
-        return finish_reason == STOP or said.finish_reason is not None
-    return said.is_streams_end
+        return finish_reason == STOP or facts.finish_reason is not None
+    return facts.is_streams_end
 
 
-def _same_words(streamed: Iterable[tuple[PartKind, str]], said: Iterable[tuple[PartKind, str]]) -> bool:
-    """Return True if the event repeats the streamed text. Marks may be removed, and text may have become thoughts.
+def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[PartKind, str]]) -> bool:
+    """Return True if the event repeats the streamed text. Tags may be missing, and text may have become thoughts.
 
-    Planners make such events: they split a text by tags when it is complete.
+    Planners make such events: they divide a complete text by its tags.
     """
-    before, after = ("".join(text for _, text in texts) for texts in (streamed, said))
+    before, after = ("".join(text for _, text in texts) for texts in (streamed, facts))
     letters = _letters(after)
     if not letters or 2 * len(letters) < len(_letters(_MARK.sub("", before))):
         return False

@@ -1,10 +1,9 @@
-"""The life of one response. It is fed event by event, and ends exactly once: ``finish``, ``fail`` or ``abort``.
+"""The conversion of one response: it takes events one by one, and ends once with ``finish``, ``fail`` or ``abort``.
 
-Everything here is plain computation over what was fed before, so the same events give the same chunks.
+It depends only on the events before, so the same events give the same chunks.
 """
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from stream_protocol.adk import NO_IDS, CallIds, WarnOnce, begins_response, is_compaction, read_events, read_next
@@ -23,50 +22,50 @@ RUN_FAILED_TEXT = "The run failed before the tool finished."
 RUN_STOPPED_TEXT = "The run was stopped before the tool finished."
 
 Ending = Literal["finish", "error", "timeout", "abort"]
-"""By which last chunk a response ended. A ``timeout`` is an ``error`` that also ended what waited for an answer."""
+"""The ending of a response. ``timeout`` is an ``error`` that also ended the calls that waited for an answer."""
 
 T = TypeVar("T")
 
 
 class Conversion(Generic[T]):
-    """One response of an agent, written to a sink."""
+    """Conversion of one response of an agent, which writes chunks to a sink."""
 
     __slots__ = ("_events", "_running", "_settings", "_sink", "message_id", "outcome", "text_delta", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
-        """``call_ids``: those of the chat's earlier messages."""
+        """``call_ids``: the ids of the calls in the chat's earlier messages."""
         self._sink = sink
         self._settings = settings
         self.message_id = message_id
-        """The id of the message that the response belongs to; ``None`` until an event names it."""
+        """The id of the response's message; ``None`` until an event names it."""
         self.warn = WarnOnce()
-        """Logs what is unexpected in the events."""
-        self._events = EventWriter(sink, settings, call_ids, self.warn, partial(_begin_nested, settings))
+        """Logger for unexpected content of events."""
+        self._events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
         self.text_delta: Callable[[EventOrDict], T | None] = self._events.text_delta
         """See ``EventWriter.text_delta``."""
         self._running = False
         """True from the beginning of the response to its end."""
         self.outcome: Ending | None = None
-        """The ending of the response; ``None`` until then."""
+        """The ending of the response; ``None`` before the end."""
 
     def take(self) -> list[T]:
-        """Return and remove the items that the response has written, oldest first."""
+        """Return and remove the written items, oldest first."""
         return self._sink.take()
 
     # The life of a response
 
     def replay(self, past: Iterable["EventOrDict"]) -> None:
-        """Takes in the earlier events of the same message: their calls, counters and totals; nothing is written."""
+        """Process the earlier events of the message without writing them: their calls, counters and totals."""
         with self.warn.silenced():
             self._replay(past)
 
     def _replay(self, past: Iterable["EventOrDict"]) -> None:
         by_user = False
         for event in read_events(past, self.warn):
-            if is_compaction(event):  # in the user's name
+            if is_compaction(event):  # has the user as author, and begins no response
                 continue
             after_user, by_user = by_user, begins_response(event)
-            if self._running and by_user and not after_user:  # it begins another response
+            if self._running and by_user and not after_user:  # the event begins a new response
                 self._end_replayed()
             self.message_id = self.message_id or event.invocation_id or None
             self._running = True
@@ -76,7 +75,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """Ends an earlier response. The items that this writes are dropped: the client has them."""
+        """End an earlier response, and drop the chunks for it, which the client has."""
         self._events.end_parts(NO_RESULT_TEXT)
         self._events.steps.finish_last()
         self._events.steps.response_has_content = False
@@ -85,7 +84,7 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The failure that the events report so far, and from which the run has not recovered."""
+        """The failure in the events so far from which the run has not recovered; ``None`` if there is none."""
         return self._events.summary.failure
 
     @property
@@ -94,7 +93,8 @@ class Conversion(Generic[T]):
         return frozenset(self._events.responses.failed)
 
     def finish(self) -> None:
-        """Ends the response after its last event: by ``finish``, unless the events report an error or an abort."""
+        """End the response after its last event: with ``finish``, or with the error or the abort that the events
+        report."""
         if self.failure is not None:
             self.fail(self.failure)
         elif self._events.summary.aborted:
@@ -115,20 +115,23 @@ class Conversion(Generic[T]):
         self._end("finish")
 
     def fail(self, error: BaseException, *, stopped: bool = False) -> None:
-        """Ends the response of a run that failed: ends what is open, and writes an ``error`` with ``on_error``'s text.
+        """End the response of a failed run: end its open parts and calls, and write an ``error`` with the text of
+        ``on_error``.
 
-        Calls that wait for an answer stay open. ``stopped``: the run did not fail by itself; then they are ended, too.
+        Calls that wait for an answer stay open. ``stopped``: the run was stopped from outside. Then these calls end,
+        too.
         """
-        closes_pending = stopped and self._running  # a run without an event has changed nothing: its calls still wait
+        closes_pending = stopped and self._running  # without an event of this run, its calls still wait
         self._check_running()
         self._events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
-        self._events.steps.finish()  # and adds no empty step: after an error the client's helpers send nothing
+        self._events.steps.finish()  # without an empty step: after an error, the client's helpers do not send
         self._sink.error(self._settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
-        """Ends the response of a run that was stopped: ends what is open and, as ADK does, what waits for an answer."""
-        closes_pending = self._running  # a run without an event has changed nothing: its calls still wait
+        """End the response of a stopped run: end its open parts and calls and, as ADK does, the calls that wait for an
+        answer."""
+        closes_pending = self._running  # without an event of this run, its calls still wait
         self._check_running()
         metadata = self._metadata()
         self._events.responses.forget_failures()
@@ -151,7 +154,7 @@ class Conversion(Generic[T]):
             self._start(None)
 
     def _end(self, outcome: Ending) -> None:
-        # Called last: if a hook raises before this, `fail` can still end the response.
+        # This call comes last. If a hook raises before it, `fail` can still end the response.
         self.outcome = outcome
         self._running = False
 
@@ -165,17 +168,19 @@ class Conversion(Generic[T]):
     # Agents inside tool calls
 
     def show_nested(self, *, shows: bool = True) -> None:
-        """Writes preliminary outputs of agents inside tool calls from now on, or ``shows=False``: none. That is for a
-        response that nobody reads: the final outputs have it all."""
-        self._events.responses.show_nested(shows=shows)
+        """Switch preliminary outputs of agents inside tool calls on, or off with ``shows=False``.
+
+        Switch them off while nobody reads the response. The final outputs are always written.
+        """
+        self._events.responses.inner_agents.show(shows=shows)
 
     @property
     def is_waiting(self) -> bool:
-        """True if a call waits for somebody outside the run."""
+        """True if a call waits for an answer from outside the run."""
         return any(call.is_pending for call in self._events.registry.waiting())
 
     def end_nested(self, pending_text: str) -> None:
-        """Ends the message of a nested agent. ``pending_text``: the error of the calls that wait for somebody."""
+        """End the message of a nested agent. ``pending_text``: the error of the calls that wait for an answer."""
         self._check_running()
         self._events.end_parts(NO_RESULT_TEXT)
         self._events.responses.end_calls(pending_text, closes_pending=True)
@@ -187,23 +192,23 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """From now on, keeps all that is streamed until a complete event confirms it: see ``unconfirmed``."""
-        self._events.keep_unconfirmed()
+        """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
+        self._events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has confirmed, in the order in which they began."""
-        return self._events.unconfirmed
+        """The streamed parts that no complete event has confirmed, oldest first."""
+        return self._events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of the complete events, in their order, from when streams are kept."""
-        return self._events.complete_ids
+        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
+        return self._events.authors.complete_ids
 
     # Events
 
     def items(self, event: "EventOrDict") -> list[T]:
-        """Return the items that this event adds to the stream, after all items that were not taken before."""
+        """Return the items that this event adds to the stream, after items that were not taken before."""
         item = None if self._sink.queue else self.text_delta(event)
         if item is not None:
             return [item]
@@ -211,13 +216,13 @@ class Conversion(Generic[T]):
         return self.take()
 
     def feed(self, event: "EventOrDict") -> None:
-        """Writes what this event adds to the stream. A dictionary is read as an event."""
-        said = read_next(event, self.warn)
+        """Write the chunks that this event adds to the stream. The event may be a dictionary."""
+        facts = read_next(event, self.warn)
         if not self._running:
-            self._start(said.invocation_id)
-        self._events.add(said)
+            self._start(facts.invocation_id)
+        self._events.add(facts)
 
 
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
-    """Begins the conversion of an agent that runs inside the call with this client id."""
+    """Return a new conversion for an agent inside a call. ``call_id``: the client's id of the call."""
     return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)

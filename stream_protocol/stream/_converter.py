@@ -1,4 +1,4 @@
-"""The public converter, one instance for each response, and how a ``Conversion`` is made."""
+"""The public converter, and the functions that create a ``Conversion``."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar, Unpack
@@ -22,24 +22,25 @@ T = TypeVar("T")
 
 
 class StreamProtocolConverter:
-    """Turns the ADK events of one response into UI message chunks.
+    """Converter from the ADK events of one response to UI message chunks.
 
-    Feed it the events of one run in order, and send the chunks that ``convert`` returns at once. End it with exactly
-    one of ``finish``, ``fail`` and ``abort``. The first event brings ``start``: its ``messageId`` is ``message_id`` or
-    else the event's invocation id. Events are only read, by attribute. An event may also be a dictionary, as the JSON
-    of an Agent Engine or of ADK's API server. Then ADK is loaded, and fields that it does not know are left out.
+    Pass the events of one run to ``convert`` in order, and send the chunks that it returns at once. End the response
+    with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds ``start``. Its ``messageId`` is
+    ``message_id``, or else the event's invocation id. Events are not changed. An event may also be a dictionary, such
+    as the JSON of an Agent Engine or of ADK's API server. Then ADK is imported, and unknown fields are left out.
 
-    ``past`` are the earlier events of the same message, for a response that continues one (an approval was answered, a
-    client tool gave its output). Calls, ids, sources and usage go on from there, and nothing of ``past`` is sent again.
+    ``past``: the earlier events of the same message, for a response that continues it after an approval or a client
+    tool's output. Calls, ids, sources and usage continue from there, and nothing of ``past`` is sent again.
 
-    ``taken_ids`` are the ids of the tool calls in the chat's earlier messages. The client takes the first call with an
-    id. So a call gets the id ``<id>.2``, ``<id>.3``, … if its own is among them, or was used before in this message. A
-    call for which ADK has no id is ``call_0``, ``call_1``, …
+    ``taken_ids``: the ids of the tool calls in the chat's earlier messages. The client takes the first call with an id.
+    So a call whose id is taken, or was used before in this message, gets the id ``<id>.2``, ``<id>.3``, … A call
+    without an id in ADK gets ``call_0``, ``call_1``, …
 
-    It sees one event at a time, so it cannot know which calls are delegations to a task-mode agent: see
+    The converter sees one event at a time, so it cannot recognize calls that delegate to a task-mode agent: see
     ``hidden_tools``.
 
-    Raises ``StreamProtocolError`` for contradictory options and for any call after the end; nothing is changed then.
+    Raises ``StreamProtocolError`` for contradictory options and for any call after the end. Such a call changes
+    nothing.
     """
 
     __slots__ = ("_conversion", "_items", "_take")
@@ -57,44 +58,49 @@ class StreamProtocolConverter:
         self._take = self._conversion.take
 
     def convert(self, event: EventOrDict) -> list[AnyChunk]:
-        """The chunks that this event adds; often one, sometimes none. Raises ``StreamProtocolError`` for no event."""
+        """Return the chunks that this event adds: often one, sometimes none. Raises ``StreamProtocolError`` for invalid
+        events."""
         return self._items(event)
 
     def finish(self) -> list[AnyChunk]:
-        """Ends the response of a run that is over: by ``finish``, unless the events report an error or an abort."""
+        """End the response of a completed run with ``finish``, or with the error or the abort that the events
+        report."""
         self._conversion.finish()
         return self._take()
 
     def fail(self, error: BaseException) -> list[AnyChunk]:
-        """Ends the response of a run that raised ``error``: open parts and calls, then the one ``error`` chunk with the
-        text of ``on_error``. ADK's own event about the same failure is not reported twice."""
+        """End the response of a run that raised ``error``: its open parts and calls, then the ``error`` chunk.
+
+        The text of the chunk is that of ``on_error``. If ADK reported the same failure as an event, it is not sent
+        twice.
+        """
         check_instance("error", error, BaseException, "an exception")
         self._conversion.fail(error)
         return self._take()
 
     def abort(self, reason: str | None = None) -> list[AnyChunk]:
-        """Ends the response of a run that was stopped: open parts and calls, then ``abort``."""
+        """End the response of a stopped run: its open parts and calls, then the ``abort`` chunk."""
         check_text("reason", reason, or_none=True)
         self._conversion.abort(reason)
         return self._take()
 
 
 def call_ids(taken_ids: Collection[str]) -> CallIds:
-    """The ids of earlier calls. Raises ``StreamProtocolError`` for anything but a collection of texts."""
+    """Return the ids of earlier calls. Raises ``StreamProtocolError`` for anything but a collection of texts."""
     return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
 
 
 def chunk_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[AnyChunk]:
-    """A conversion to dictionaries. ``call_ids``: those of the chat's earlier messages."""
+    """Return a conversion to dictionaries. ``call_ids``: the ids of the calls in the chat's earlier messages."""
     return _conversion(ChunkSink(), past, message_id, settings, call_ids)
 
 
 def sse_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[bytes]:
-    """A conversion to SSE events. ``call_ids``: those of the chat's earlier messages."""
+    """Return a conversion to SSE events. ``call_ids``: the ids of the calls in the chat's earlier messages."""
     return _conversion(SseSink(), past, message_id, settings, call_ids)
 
 
@@ -111,5 +117,5 @@ def _conversion(
     transformed = TransformedSink(sink)
     conversion = Conversion(transformed, settings, message_id, call_ids)
     conversion.replay(past)
-    transformed.transform = transform  # only now: the hook saw the past when it was written
+    transformed.transform = transform  # not before, because the hook has seen the chunks of `past` already
     return conversion

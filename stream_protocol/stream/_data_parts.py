@@ -1,4 +1,4 @@
-"""ADK's side effects -> ``data-*`` parts: agents, artifacts, state, widgets, and an app's own data."""
+"""Write ``data-*`` parts for agents, artifacts, state, widgets, and data of the app."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
@@ -18,18 +18,20 @@ from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
 
 DATA_WIDGET_PROVIDER = "adk_ui_stream"
-"""``provider`` of the UI widgets that carry an app's own data: the one channel that ADK streams, stores and merges."""
+"""The ``provider`` of UI widgets with data of the app. ADK streams, stores and merges only widgets."""
 
 PROGRESS_PART = "adk-progress"
-"""The part with the progress of a call. Its id is that of the call."""
+"""The name of the part with the progress of a call. Its id is the call's id."""
 
 _INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
-"""Prefixes of state keys that are never sent: ``temp:`` is not even stored, the others are ADK's bookkeeping. A
-workflow that waits for a sign-in keeps the PKCE verifier in ``adk_oauth_credential:…``."""
+"""Prefixes of state keys that are never sent. ``temp:`` is not stored, and the others are internal to ADK.
+
+A workflow that waits for a sign-in stores the PKCE verifier in ``adk_oauth_credential:…``.
+"""
 
 
 def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Settings) -> None:
-    """Writes the artifacts that were saved: name -> version."""
+    """Write the saved artifacts. ``saved``: name -> version."""
     for filename, version in saved.items():
         url = (
             settings.options["artifact_url"](filename, version)
@@ -41,10 +43,10 @@ def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Setting
 
 
 class EventActions:
-    """Writes what events did: a transfer to an agent, widgets, and state if it is sent.
+    """Writer for the actions of events: transfers to agents, widgets, and state if the options send state.
 
-    A tool's data may be posted while the tool runs, and come again with the tool's event. It is written once: by the
-    widget's id, it is known again. If the event has other data under that id, the newest is written.
+    A tool's data may be posted while the tool runs, and come again with the tool's event. It is written once: the
+    widget's id identifies it. If the event has different data under that id, the newest data is written.
     """
 
     __slots__ = ("_posted", "_registry", "_settings", "_sink")
@@ -54,35 +56,37 @@ class EventActions:
         self._settings = settings
         self._registry = registry
         self._posted: dict[str, dict[str, Any]] = {}
-        """Widget id -> the payload that was posted last, until the stored event comes."""
+        """Widget id -> the newest posted payload, until the stored event comes."""
 
-    def write_posted(self, said: EventFacts) -> None:
-        """Writes what a posted event has."""
-        for report in said.reports:
+    def write_posted(self, facts: EventFacts) -> None:
+        """Write the widgets of a posted event."""
+        for report in facts.reports:
             if isinstance(report, Widget) and self._write_widget(report):
                 self._posted[report.id] = report.payload
 
-    def write(self, said: EventFacts) -> None:
-        """Writes what a complete event did.
+    def write(self, facts: EventFacts) -> None:
+        """Write the actions of a complete event.
 
-        Not for fragments: they share their ``actions`` object with the later complete event, which changes it.
+        Do not call this method for fragments: they share their ``actions`` with the later complete event, which changes
+        them.
         """
-        newest = self._newest_of_posted(said) if self._posted else {}
-        for report in said.reports:
+        newest = self._newest_of_posted(facts) if self._posted else {}
+        for report in facts.reports:
             match report:
                 case Transfer(agent):
-                    self._sink.data("adk-agent", _without_none({"agent": agent, "from": said.speaker[0]}))
+                    self._sink.data("adk-agent", _without_none({"agent": agent, "from": facts.speaker[0]}))
                 case Widget() if report.id not in newest or report is newest[report.id]:
                     _ = self._write_widget(report)
                 case StateChange(delta) if keys := self._settings.options["send_state"]:
                     _write_state(self._sink, delta, keys)
 
-    def _newest_of_posted(self, said: EventFacts) -> dict[str, Widget | None]:
-        """The ids of this event's widgets that were posted -> the widget to write; ``None`` if nothing has changed.
+    def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
+        """Return the posted widgets of this event: id -> the widget to write; ``None`` for a widget that was written
+        before.
 
-        Parallel calls may post under one id in another order than that of the event, which is the one that is kept.
+        Parallel calls may post data with one id in a different order than the event has. The event's order counts.
         """
-        found = {report.id: report for report in said.reports if isinstance(report, Widget)}
+        found = {report.id: report for report in facts.reports if isinstance(report, Widget)}
         return {
             widget_id: None if self._posted.pop(widget_id) == widget.payload else widget
             for widget_id, widget in found.items()
@@ -90,7 +94,7 @@ class EventActions:
         }
 
     def _write_widget(self, widget: Widget) -> bool:
-        """Writes the part of a widget. Return True if there is one that stays in the message."""
+        """Write the part of a widget. Return True if the part stays in the message."""
         payload = widget.payload
         match payload:
             case {"name": str(name), "data": value} if widget.provider == DATA_WIDGET_PROVIDER:
@@ -107,8 +111,7 @@ class EventActions:
                 return True
 
     def _write_progress(self, adk_id: Any, value: Any) -> bool:
-        """Writes the progress of a call under the client's id of the call. Returns False if the client has no such
-        call."""
+        """Write the progress of a call under its id in the client. Return False if the client has no such call."""
         call = self._registry.find(adk_id) if isinstance(adk_id, str) else None
         if call is None or not call.is_shown or not isinstance(value, dict):
             return False
@@ -117,7 +120,7 @@ class EventActions:
 
 
 def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] | Collection[str]) -> None:
-    """``keys``: those that are sent, or ``True`` for all."""
+    """Write changed state. ``keys``: the keys to send, or ``True`` for all."""
     sent = {
         key: value
         for key, value in delta.items()
@@ -128,47 +131,49 @@ def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] 
 
 
 def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
-    """Writes the hint of a tool that asks for approval by itself, and the payload that it wants back.
+    """Write the hint of a tool that asks for approval by itself, and the payload that it expects back.
 
-    Not for a gate in front of a tool: ADK's hint there tells programmers how to answer.
+    Do not call this function for a confirmation that ADK asks for: its hint tells programmers how to answer.
     """
-    said = _without_none({"hint": asked.hint or None, "payload": asked.payload})
-    if said:
-        sink.data("adk-confirmation", json_value({"toolCallId": call_id, **said}, lossy=True), data_id=call_id)
+    facts = _without_none({"hint": asked.hint or None, "payload": asked.payload})
+    if facts:
+        sink.data("adk-confirmation", json_value({"toolCallId": call_id, **facts}, lossy=True), data_id=call_id)
 
 
 def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: Settings) -> None:
-    """Writes what a tool says about its approval, for clients whose ``tool-approval-request`` has no place for it."""
+    """Write a tool's reason and descriptor for an approval, if the client's ``tool-approval-request`` has no keys for
+    them."""
     knows = settings.client.knows
     if not knows("tool-approval-request", "reason") or not knows("tool-approval-request", "approvalDescriptor"):
-        told = note.to_json()
-        if told:
-            sink.data("adk-approval", {"toolCallId": call_id, **json_value(told, lossy=True)}, data_id=call_id)
+        declared = note.to_json()
+        if declared:
+            sink.data("adk-approval", {"toolCallId": call_id, **json_value(declared, lossy=True)}, data_id=call_id)
 
 
 def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
-    """Writes what a tool returned although its call was denied."""
+    """Write the output of a tool whose call was denied."""
     sink.data("adk-denial", {"toolCallId": call_id, "output": json_value(response, lossy=True)}, data_id=call_id)
 
 
 def write_compaction(sink: Sink[Any], compaction: Compaction) -> None:
-    """Writes that ADK has summarized earlier events for the model. The summary itself may tell of hidden tools."""
+    """Write that ADK has summarized earlier events for the model. The summary is not sent: it may contain hidden
+    tools."""
     sink.data("adk-compaction", {"startTimestamp": compaction.start, "endTimestamp": compaction.end})
 
 
 def write_retry(sink: Sink[Any], speaker: SpeakerKey) -> None:
-    """Writes that a node whose attempt failed tries again. The failure stays with the server."""
+    """Write that a failed node tries again. The error is not sent."""
     author, _, path = speaker
     sink.data("adk-retry", {"author": author, "node": path})
 
 
-def write_output(sink: Sink[Any], said: EventFacts, output: Any) -> None:
-    """Writes a workflow node's output that is in no content: ``None`` if it has no JSON form or is too large."""
+def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
+    """Write the output of a workflow node that is not content: ``None`` if it has no JSON form or is too large."""
     try:
         value = None if is_too_large(output) else json_value(output)
     except UnrepresentableValueError:
         value = None
-    author, _, path = said.speaker
+    author, _, path = facts.speaker
     sink.data("adk-output", _without_none({"author": author, "node": path or None}) | {"output": value})
 
 

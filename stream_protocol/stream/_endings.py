@@ -1,4 +1,4 @@
-"""The ends of responses: finish reasons, token usage, and failures that ADK reports as events."""
+"""The ending of a response: finish reasons, token usage, and failures that ADK reports as events."""
 
 from dataclasses import dataclass, field
 from operator import add
@@ -8,14 +8,13 @@ from stream_protocol.adk import ABORTED, FINISH_REASONS, EventFacts, Failure, Li
 from stream_protocol.wire import FinishReason
 
 DEFAULT_ERROR_TEXT = "An error occurred."
-"""The text that the client sees of a failure unless the app supplies ``on_error``; the same as the official
-server's."""
+"""The error text for the client, unless the app has ``on_error``. The official server has the same text."""
 
 
 class AgentRunError(Exception):
-    """A failure that ADK reported as an event (``error_code``, ``error_message``) rather than by raising.
+    """A failure that ADK reported as an event (``error_code``, ``error_message``) and did not raise.
 
-    It has a code, a message or both: a remote agent that cannot be reached gives no code.
+    It has a code, a message or both: the failure of an unreachable remote agent has no code.
     """
 
     def __init__(self, code: str | None, message: str | None) -> None:
@@ -25,14 +24,14 @@ class AgentRunError(Exception):
 
 
 class RunLimitError(Exception):
-    """A run was ended because it came to a limit of the server's: of time, of size, of model calls.
+    """The run was ended by a limit of the server: of time, of size, or of model calls.
 
-    ``str(error)`` is one plain sentence that the client may see: without ``on_error`` it does.
+    ``str(error)`` is one plain sentence, which the client sees if the app has no ``on_error``.
     """
 
 
 class Usage:
-    """Tokens of a message: the sum over its model responses, under the AI SDK's names (``LanguageModelUsage``)."""
+    """Token counts of a message: the sum over its model responses, with the AI SDK's names (``LanguageModelUsage``)."""
 
     __slots__ = ("_sum",)
 
@@ -40,11 +39,11 @@ class Usage:
         self._sum: TokenUsage | None = None
 
     def add(self, usage: TokenUsage) -> None:
-        """Counts one model response. Fragments must not be counted: theirs is cumulative."""
+        """Add the tokens of one model response. Do not add those of fragments, which are cumulative."""
         self._sum = usage if self._sum is None else TokenUsage(*map(add, self._sum, usage))
 
     def as_metadata(self) -> dict[str, Any] | None:
-        """The message's ``usage`` as plain JSON; ``None`` if no response reported its usage."""
+        """Return the message's ``usage`` as plain JSON; ``None`` if no response reported its usage."""
         if self._sum is None:
             return None
         return {
@@ -58,40 +57,40 @@ class Usage:
 
 @dataclass(slots=True, eq=False)
 class RunSummary:
-    """The usage, the model and the ending of a run, collected from its events."""
+    """The usage, the model and the ending of a run, read from its events."""
 
     usage: Usage = field(default_factory=Usage)
     model_id: str | None = None
     _interrupted: bool = False
-    """True if the agent was interrupted and has said nothing since. Of live runs."""
+    """True if the agent of a live run was interrupted, and no content has followed."""
     aborted: bool = False
-    """True if the events say that the run was stopped, and report no failure after that."""
+    """True if the events report a stopped run, and no failure after that."""
     _reason: str | None = None
     """google-genai's finish reason of the newest model response."""
     _failures: list[tuple[str | None, AgentRunError]] = field(default_factory=list)
-    """The failures from which no branch has recovered since, each with its branch."""
+    """The branch and the error of each failure from which the run has not recovered."""
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure from which the run has not recovered."""
+        """The first failure from which the run has not recovered; ``None`` if there is none."""
         return self._failures[0][1] if self._failures else None
 
     def add_finish_reason(self, reason: str, model_version: str | None) -> None:
-        """Takes what an event or a fragment says. Up to ADK 2.0 only fragments name the model."""
+        """Process the finish reason of an event or fragment. Up to ADK 2.0, only fragments name the model."""
         self._reason = reason
         self.model_id = model_version or self.model_id
 
-    def add(self, said: EventFacts, *, has_content: bool, any_shown: bool) -> None:
-        """Takes a complete event. ``has_content``: whether it has parts. ``any_shown``: whether the response has shown
-        something already."""
-        branch = said.speaker[1]
-        if said.model:
-            self.model_id = said.model
+    def add(self, facts: EventFacts, *, has_content: bool, any_shown: bool) -> None:
+        """Process a complete event. ``has_content``: it has parts. ``any_shown``: the response has shown something
+        before."""
+        branch = facts.speaker[1]
+        if facts.model:
+            self.model_id = facts.model
         if has_content:
             self._interrupted = False
             if self._failures:
                 self._failures = [failure for failure in self._failures if not _recovers(branch, failure[0])]
-        for report in said.reports:
+        for report in facts.reports:
             match report:
                 case TokenUsage():
                     self.usage.add(report)
@@ -101,7 +100,8 @@ class RunSummary:
                     self._interrupted = self._interrupted or interrupted
 
     def add_error(self, failure: Failure, branch: str | None, *, any_shown: bool) -> None:
-        """Takes the failure that an event or a fragment of this branch reports. ``any_shown``: as for ``add``."""
+        """Process the failure of an event or fragment. ``branch``: the event's branch. ``any_shown``: as for
+        ``add``."""
         if failure.code == ABORTED:
             self.aborted = True
             self._failures.clear()  # tools may fail because they are stopped
@@ -112,8 +112,10 @@ class RunSummary:
             self._failures.append((branch, AgentRunError(failure.code, failure.message)))
 
     def finish_reason(self, *, any_pending: bool, any_shown: bool) -> FinishReason:
-        """The finish reason of the response. ``any_pending``: whether a tool call waits for somebody outside the run.
-        ``any_shown``: as for ``add``."""
+        """Return the finish reason of the response.
+
+        ``any_pending``: a tool call waits for an answer from outside the run. ``any_shown``: as for ``add``.
+        """
         if any_pending:
             return "tool-calls"
         if self._interrupted:
@@ -123,13 +125,13 @@ class RunSummary:
         return FINISH_REASONS.get(self._reason, "other")
 
     def end_response(self) -> None:
-        """Ends a response of the past: keeps only what counts for the whole message."""
+        """End an earlier response of the message: keep only the values of the whole message."""
         self._reason = None
         self._interrupted = self.aborted = False
         self._failures.clear()
 
 
 def _recovers(branch: str | None, failed: str | None) -> bool:
-    """Return True if content in ``branch`` shows a recovery from a failure in ``failed``: the same branch, or one below
-    it."""
+    """Return True if content in ``branch`` shows a recovery from a failure in ``failed``, which is that branch or
+    inside it."""
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

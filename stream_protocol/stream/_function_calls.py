@@ -1,8 +1,8 @@
-"""Function calls of the model, and those by which ADK asks for approval -> tool calls of the message.
+"""Convert function calls of the model, and ADK's requests for approval, to tool calls of the message.
 
-The question is to which call a fragment or a complete call belongs. Ids decide wherever they can be trusted. Ids that
-ADK made up itself (``adk-…``, for models that give none) can change with every event. So a fragment with a new id of
-this form may continue the newest call that is still open. A model's own ids never change, so a new id is a new call.
+This module finds the tool call to which a fragment or a complete call belongs. It uses ids where they are reliable. ADK
+makes ids (``adk-…``) for models without ids, and they can change with every event. So a fragment with a new id of this
+form may continue the newest call that is still open. A model's ids never change, so a new id is a new call.
 """
 
 from collections.abc import Collection
@@ -33,14 +33,15 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 TOO_LARGE_INPUT = "The arguments are too large to be shown."
-"""In place of arguments that would hold up all other chats of the server (see ``is_too_large``). The tool has them."""
+"""The text in place of arguments that would block all chats of the server (see ``is_too_large``). The tool gets them.
+"""
 
 _ADK_ID = "adk-"
-"""Prefix of the ids that ADK makes up for calls without one."""
+"""The prefix of ids that ADK makes for calls without an id."""
 
 
 class FunctionCalls:
-    """Finds or adds the tool call for a function call, and gives it its input."""
+    """Finds or adds the tool call for a function call, and sets its input."""
 
     __slots__ = ("_event", "_mentioned", "_registry", "_settings", "_sink", "_steps")
 
@@ -52,10 +53,10 @@ class FunctionCalls:
         self._event: Event | None = None
         """The newest event with fragments of calls."""
         self._mentioned: list[ToolCall] = []
-        """The calls that had a fragment in this event so far."""
+        """The calls with a fragment in this event so far."""
 
     def add_fragment(self, event: "Event", speaker: AuthorStream, fragment: CallPiece) -> None:
-        """Takes a streamed piece of a call."""
+        """Process a streamed piece of a call."""
         if event is not self._event:
             self._event, self._mentioned = event, []
         adk_id = fragment.id
@@ -81,22 +82,25 @@ class FunctionCalls:
 
     def add_complete(
         self,
-        said: EventFacts,
+        facts: EventFacts,
         speaker: AuthorStream,
         complete: Call,
         ids: Collection[str | None],
         *,
         is_nested: bool = False,
     ) -> None:
-        """Takes a complete call; a repeated one changes nothing. ``ids``: of all complete calls of this event.
-        ``is_nested``: another call shows it, unless somebody is asked."""
-        event, adk_id, name, args, kind = said.event, complete.id, complete.name, complete.args, complete.kind
+        """Process a complete call. A repeated call changes nothing.
+
+        ``ids``: the ids of all complete calls of this event. ``is_nested``: the agent runs inside a call, which shows
+        its calls. Then the message shows only calls that wait for the user or the client.
+        """
+        event, adk_id, name, args, kind = facts.event, complete.id, complete.name, complete.args, complete.kind
         call = _completed(speaker, complete, ids)
         if kind is not None:
-            self._hold_outer_calls(said)
+            self._hold_outer_calls(facts)
         if kind is CallKind.APPROVAL:
             if call is not None and call.name == REQUEST_CONFIRMATION:
-                call.end_silently()  # it was streamed, as ADK itself never does
+                call.end_silently()  # an adapter streamed the request, as ADK never does
                 speaker.remove_call(call)
             self._request_approval(event, speaker, adk_id or "", args)
             return
@@ -120,16 +124,16 @@ class FunctionCalls:
             call.await_client()
 
     def add_provider_call(self, speaker: AuthorStream, provider_call: ProviderCall) -> None:
-        """Takes a call of a tool that the model's provider runs, such as code execution. It comes complete."""
+        """Process a complete call of a tool that the model's provider runs, such as code execution."""
         call = self._registry.new(provider_call.id, speaker.key, provider_call.name, provider_executed=True)
         call.sign(speaker.provider, None)
         self._announce(None, speaker, call, provider_call.name)
         self._complete_input(call, provider_call.input)
 
     def _request_approval(self, event: "Event", speaker: AuthorStream, approval_id: str, args: dict[str, Any]) -> None:
-        """Takes ADK's ``adk_request_confirmation``: asks for approval of the call that it gates, and shows that first.
+        """Process ADK's ``adk_request_confirmation``: show the call that needs confirmation, and ask for its approval.
 
-        A confirmation is never shown as a call of its own, neither its fragments nor one that the model made up.
+        A confirmation is never shown as a separate call, even if it is streamed or the model invented it.
         """
         original = confirmed_call(args)
         call = self._registry.shown(self._registry.known.resolve_confirmation(speaker.key, original))
@@ -146,20 +150,22 @@ class FunctionCalls:
         self._registry.request_approval(approval_id, call, note if self._settings.client.major == 7 else NO_NOTE)
         write_approval(self._sink, call.id, note, self._settings)
 
-    def _hold_outer_calls(self, said: EventFacts) -> None:
-        """Makes the calls wait in whose place a node acts that asks somebody now: they have not ended.
+    def _hold_outer_calls(self, facts: EventFacts) -> None:
+        """Let the outer calls wait while a node inside them asks the user: they have not ended.
 
-        Its branch names them: ``<tool>@<call id>``, in each other. A call that delegates to a task-mode agent is not
-        held: its result may come turns later. An agent that has spoken has given its call an interim output already.
+        The node's branch names them: ``<tool>@<call id>``, from the outermost to the innermost. A call that delegates
+        to a task-mode agent does not wait: its result may come turns later. Its agent's first event gave it an interim
+        output.
         """
-        for link in (said.speaker[1] or "").split("."):
+        for link in (facts.speaker[1] or "").split("."):
             call_id = link.partition("@")[2]
-            call = self._registry.find(call_id) if call_id != said.scope else None
+            call = self._registry.find(call_id) if call_id != facts.scope else None
             if call is not None and call.state is CallState.RUNNING:
                 call.await_credential()
 
     def _await_credential(self, args: dict[str, Any]) -> None:
-        """Takes ``adk_request_credential``: the call that needs the credential waits for it, no more for its tool."""
+        """Process ``adk_request_credential``: the call that needs the credential now waits for it, and not for its
+        tool."""
         call = self._registry.find(credential_input(args).get("functionCallId"))
         if call is not None and call.is_open:
             call.await_credential()
@@ -189,8 +195,8 @@ class FunctionCalls:
         call.complete_input(arguments, by_client=by_client)
 
     def _credential_input(self, args: Any) -> dict[str, Any]:
-        """The part of a credential request that a browser may see, with the client's id of the call that needs the
-        credential."""
+        """Return the fields of a credential request that a browser may see, with the client's id of the call that needs
+        it."""
         visible = credential_input(args if isinstance(args, dict) else {})
         match visible:
             case {"functionCallId": str(adk_id)} if (call := self._registry.find(adk_id)) is not None:
@@ -199,7 +205,7 @@ class FunctionCalls:
 
 
 def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: list[ToolCall]) -> ToolCall | None:
-    """The call that a fragment with an unknown id continues; ``None`` if it begins a call."""
+    """Return the call that a fragment with an unknown id continues; ``None`` if the fragment begins a call."""
     if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
         return None
     newest = speaker.streaming_calls[-1]
@@ -209,7 +215,7 @@ def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: list[ToolC
 
 
 def _completed(speaker: AuthorStream, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
-    """The call of which fragments came and this is the whole; ``None`` if there is none."""
+    """Return the streamed call that this complete call belongs to; ``None`` if it was not streamed."""
     calls = speaker.streaming_calls + speaker.unfinished_calls
     streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
     if not streamed:

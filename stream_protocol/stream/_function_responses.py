@@ -1,10 +1,11 @@
-"""Function responses -> outputs of tool calls: from tools, from clients, from agents that act in a call's place."""
+"""Convert function responses to outputs of tool calls: of tools, clients, and agents that run in a call."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.adk import (
     ABORTED,
+    POSTED_WIDGETS,
     REQUEST_CREDENTIAL,
     USER,
     Artifacts,
@@ -14,6 +15,7 @@ from stream_protocol.adk import (
     NestedEvent,
     NestedEvents,
     Output,
+    Posted,
     ProviderResult,
     Result,
     SpeakerKey,
@@ -28,8 +30,9 @@ from stream_protocol.adk import (
     unrepresentable_text,
 )
 from stream_protocol.stream._data_parts import EventActions, write_artifacts, write_confirmation, write_denial
+from stream_protocol.stream._inner_agents import InnerAgents
 from stream_protocol.stream._media import write_media
-from stream_protocol.stream._nested_messages import NestedConversion, NestedMessage
+from stream_protocol.stream._nested_messages import NestedConversion
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
@@ -39,32 +42,28 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 TOOL_FAILED_TEXT = "The tool failed."
-"""The error of a call whose tool raised. The exception itself is for ``on_error`` alone, and never part of the
-message."""
+"""The error of a call whose tool raised. Only ``on_error`` gets the exception, which is never part of the message."""
 
 NODE_TIMEOUT = "NodeTimeoutError"
-"""``error_code`` of a workflow's node that took too long: its tools were cancelled, and none of them raised."""
+"""``error_code`` of a workflow node that took too long. Its tools were cancelled, and did not raise."""
 
 TOO_LARGE_TEXT = "The tool's result is too large to be shown."
-"""In place of a result that would hold up all other chats of the server (see ``is_too_large``). The model has it."""
+"""The text in place of a result that would block all chats of the server (see ``is_too_large``). The model gets it."""
 
 
 class FunctionResponses:
-    """Finds the tool call that a response belongs to, and changes the call as the response says."""
+    """Finds the tool call that a function response belongs to, and changes the call's state and output."""
 
     __slots__ = (
         "_actions",
-        "_begin_nested",
-        "_inner",
-        "_nested",
         "_raised",
         "_registry",
         "_settings",
-        "_shows_nested",
         "_sink",
         "_steps",
         "_warn",
         "failed",
+        "inner_agents",
     )
 
     def __init__(
@@ -76,9 +75,9 @@ class FunctionResponses:
         steps: Steps,
         actions: EventActions,
         warn: WarnOnce,
-        begin_nested: Callable[[str], NestedConversion],
+        begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: begins the conversion of an agent that runs inside the call with this client id."""
+        """``begin_nested``: as for ``InnerAgents``."""
         self._sink = sink
         self._settings = settings
         self._registry = registry
@@ -86,55 +85,50 @@ class FunctionResponses:
         self._actions = actions
         self._warn = warn
         self._raised: dict[ToolCall, None] = {}
-        """The calls whose tools raised, as far as the events tell."""
+        """The calls whose tools raised, if the events report that."""
         self.failed: dict[str, None] = {}
         """The client's ids of the calls that ended without a result because their tools raised."""
-        self._begin_nested = begin_nested
-        self._nested: dict[ToolCall, NestedMessage] = {}
-        """The messages of the agents that run inside calls now."""
-        self._inner: dict[ToolCall, list[Event]] = {}
-        """The complete events of the agents that run inside calls and in the same session."""
-        self._shows_nested = True
-        """False while nobody reads the response: then no preliminary output is written of them."""
+        self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
 
-    def add_user_event(self, said: EventFacts) -> None:
-        """Takes the responses in a user event: they answer calls of any speaker. The user's own text is not written."""
-        if said.by_user:
+    def add_user_event(self, facts: EventFacts) -> None:
+        """Process the function responses in a user event. They answer calls of any agent. The user's text is not
+        written."""
+        if facts.by_user:
             self._registry.known.begin_run()
-        for result in said.results:
+        for result in facts.results:
             call = self._registry.shown(self._registry.known.resolve_approval(result.id))
             if call is None:
-                self.add_response(said, result, None)
+                self.add_response(facts, result, None)
                 continue
-            if said.by_user:
+            if facts.by_user:
                 self._registry.known.decide(call.known)
             if call.state is CallState.APPROVAL_REQUESTED:
                 approved = is_confirmed(result.value)
                 if approved is not None:
                     call.answer_approval(approved=approved, write_response=self._settings.client.major == 7)
 
-    def add_response(self, said: EventFacts, result: Result, speaker: SpeakerKey | None) -> None:
-        """Takes a function response: a result, or a placeholder for one. ``speaker``: ``None`` for the user."""
+    def add_response(self, facts: EventFacts, result: Result, speaker: SpeakerKey | None) -> None:
+        """Process a function response: a result or a placeholder. ``speaker``: its author; ``None`` for the user."""
         known, waits = self._registry.known.resolve_response(
-            said.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
+            facts.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
         )
         call = self._registry.shown(known)
-        if said.failure is not None and said.failure.code == ABORTED:
-            # ADK closed the call with its run. The end of the response writes its error, as for every other call.
+        if facts.failure is not None and facts.failure.code == ABORTED:
+            # ADK closed the call because the run was stopped. The end of the response writes the error of all calls.
             call = self._registry.shown(self._registry.known.resolve_approval(result.id)) or call
             if call is not None and call.is_open:
                 call.stop_waiting()
         elif call is not None:
-            self._add_to_call(said, call, result, waits=waits)
-        elif not said.in_users_name and not self._settings.hides(result.name):
-            # The client dies of an output whose call is in another message; history shows it where the call is. An
-            # answer or a task agent's result, which come in the user's name, may well be late.
+            self._add_to_call(facts, call, result, waits=waits)
+        elif not facts.in_users_name and not self._settings.hides(result.name):
+            # The client fails on an output whose call is in an earlier message. The history shows such an output with
+            # its call. No warning for events with the user as author: answers and results of task agents may be late.
             self._warn(f"Skipped a response of `{result.name}` to the call {result.id}, which is not in this message.")
 
-    def _add_to_call(self, said: EventFacts, call: ToolCall, result: Result, *, waits: bool) -> None:
+    def _add_to_call(self, facts: EventFacts, call: ToolCall, result: Result, *, waits: bool) -> None:
         failed = failure_text(result.value) is not None
         if waits and result.waits_for is CallKind.APPROVAL:
-            # A placeholder: the tool has not run (a gate asks, with an error) or has asked in the middle of its run.
+            # A placeholder. With an error, ADK asks and the tool has not run. Without one, the tool itself asks.
             if not failed:
                 write_confirmation(self._sink, call.id, result)
             if call.is_open:
@@ -144,142 +138,79 @@ class FunctionResponses:
                 call.await_credential(lacking=True)
         elif failed and call.gated and call.approved is False:
             self._deny(call)
-        else:  # also of a tool whose credential ADK does not ask for: again, or after an approval
-            self._add_result(said, call, result, failed=failed)
+        else:  # also placeholders of a tool for whose credential ADK does not ask again, or not after an approval
+            self._add_result(facts, call, result, failed=failed)
 
-    def _add_result(self, said: EventFacts, call: ToolCall, result: Result, *, failed: bool) -> None:
+    def _add_result(self, facts: EventFacts, call: ToolCall, result: Result, *, failed: bool) -> None:
         if call.name == REQUEST_CREDENTIAL and not failed:
-            self._add_output(call, {"provided": True})  # the response itself holds the credential
-        elif call.state is CallState.AWAITING_CLIENT and not said.in_users_name and not failed:
-            # A long-running tool's first response; its last one comes from outside, in a later event.
+            self._add_output(call, {"provided": True})  # the response has the credential, which is not shown
+        elif call.state is CallState.AWAITING_CLIENT and not facts.in_users_name and not failed:
+            # The first response of a long-running tool. Its last response comes from outside, in a later event.
             self._add_interim(call, result.value)
-        elif call.long_running and said.in_users_name:
+        elif call.long_running and facts.in_users_name:
             self._add_output(call, client_output(result.value))
         else:
             self._add_output(call, result.value, preliminary=result.will_continue, nested=result.nested)
             for file in () if call.hidden else result.files:
                 write_media(self._sink, file, self._settings)
 
-    def add_provider_result(self, said: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
-        """Takes the result of a tool that the model's provider ran. ``said``: ``None`` for a fragment."""
-        event = said.event if said is not None else None
+    def add_provider_result(self, facts: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
+        """Process the result of a tool that the model's provider ran. ``facts``: the complete event; ``None`` for a
+        fragment."""
+        event = facts.event if facts is not None else None
         known, _ = self._registry.known.resolve_response(event, speaker, result.id, result.name)
         call = self._registry.shown(known)
         if call is not None:
             self._add_output(call, result.output)
 
-    def add_progress(self, said: EventFacts) -> bool:
-        """Shows an event of a running tool as a preliminary output of its call. Returns whether the event is one.
+    def add_progress(self, facts: EventFacts) -> bool:
+        """Write an event of a running tool as a preliminary output of its call. Return False for any other event.
 
         The branch of such an event ends in ``<tool>@<call id>``.
         """
-        author, branch, _ = said.speaker
-        if branch is None or said.failure is not None or said.role not in (None, USER):
+        author, branch, _ = facts.speaker
+        if branch is None or facts.failure is not None or facts.role not in (None, USER):
             return False
-        if said.calls or said.results:
+        if facts.calls or facts.results:
             return False  # an agent that runs in the tool's place uses tools of its own
         head, _, call_id = branch.rpartition("@")
         call = self._registry.find(call_id, author)
         if call is None or not call.is_open or not call.name == author == head.rpartition(".")[2]:
             return False
-        if (artifacts := said.report(Artifacts)) is not None:
+        if (artifacts := facts.report(Artifacts)) is not None:
             write_artifacts(self._sink, artifacts.saved, self._settings)
-        self._actions.write(said)
-        if text := "".join(part.text for part in said.parts if isinstance(part, Text)):
+        self._actions.write(facts)
+        if text := "".join(part.text for part in facts.parts if isinstance(part, Text)):
             self._add_output(call, text, preliminary=True)
-        elif (output := said.report(Output)) is not None:
+        elif (output := facts.report(Output)) is not None:
             self._add_output(call, output.value, preliminary=True)
-        for part in () if call.hidden else said.parts:
+        for part in () if call.hidden else facts.parts:
             if isinstance(part, File):
                 write_media(self._sink, part, self._settings)
         return True
 
-    def add_nested(self, nested: NestedEvent) -> None:
-        """Takes an event of an agent that runs inside a call, and shows the agent's message in that call."""
-        call = self._registry.find(nested.call_id)
-        if call is None or not call.is_shown or call.state is not CallState.RUNNING:
-            return
-        if not self._settings.nests(call.name):
-            return
-        if call not in self._nested:
-            self._nested[call] = self._begin_message(call)
-        self._nested[call].add(nested.event)
-        self._show_nested(call)
-
-    def nesting_call(self, said: EventFacts) -> ToolCall | None:
-        """Return the call in which the event happened, though it is of the same session: its branch names the call.
-
-        Events of a task-mode agent are not in a call: it talks to the user, in messages after the call's. A workflow
-        that is a tool is not an agent; its path names the call, too.
-        """
-        author, branch, path = said.speaker
-        if branch is None or "@" not in branch or said.scope is not None:
-            return None
-        says_something = said.role not in (None, USER) or said.calls or said.results or said.failure is not None
-        for link in branch.split("."):
-            name, _, call_id = link.rpartition("@")
-            if link in path.split("/"):
-                continue
-            call = self._registry.find(call_id, name)
-            if call is None or call.name != name or not call.is_shown or self._settings.nested_agents(name) == "flat":
-                continue
-            if call in self._nested or (says_something and author != USER):
-                return call if call.is_open or call.state is CallState.INTERIM else None
-        return None
-
-    def add_inner(self, call: ToolCall, said: EventFacts, *, asks: bool) -> None:
-        """Takes an event that happened in this call. ``asks``: somebody is asked now, so the call has to wait."""
-        if not self._settings.nests(call.name):
-            if asks:
-                self._add_interim(call, {"agent": call.name})
-            return
-        if call not in self._nested:
-            self._nested[call] = self._begin_message(call, answerable=True)
-        self._nested[call].add(said.event)
-        inner = self._inner.setdefault(call, [])
-        if not said.is_fragment:
-            inner.append(said.event)
-        if asks:
-            self._add_interim(call, self._nested[call].so_far())
+    def add_posted(self, facts: EventFacts, posted: Posted) -> None:
+        """Write a posted event, which a tool sends while it runs. It is not content of an agent."""
+        nested = facts.report(NestedEvent)
+        if nested is not None:
+            self.inner_agents.add_nested(nested)
+        elif posted.kind == POSTED_WIDGETS:
+            self._actions.write_posted(facts)
         else:
-            self._show_nested(call)
+            self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
-    def show_nested(self, *, shows: bool) -> None:
-        """Writes preliminary outputs of nested agents from now on, or none. What has come before is written then."""
-        began, self._shows_nested = shows and not self._shows_nested, shows
-        for call in self._nested if began else ():
-            self._show_nested(call)
-
-    def _show_nested(self, call: ToolCall) -> None:
-        if not self._shows_nested:
-            return
-        if (message := self._nested[call].next_preliminary()) is not None:
-            call.write_preliminary(message)
-        for chunk in self._nested[call].take_transient():
-            self._sink.data(chunk["type"].removeprefix("data-"), chunk["data"], data_id=chunk.get("id"), transient=True)
-
-    def _begin_message(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
-        conversion = self._begin_nested(call.id)
-        return NestedMessage(conversion, call.id, self._settings.client.major, answerable=answerable)
-
-    def _with_nested(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
-        """The output of a call, with the message of the agent that ran inside it. ``kept``: what a history has of it,
-        from which the final message is made in a live response, too."""
-        message, inner = self._nested.pop(call, None), self._inner.pop(call, None)
-        if inner is not None:
-            message, kept = None, NestedEvents(inner, 0) if inner else None
-        if kept is None or not self._settings.nests(call.name):
-            return output if message is None else message.final(output)
-        message = self._begin_message(call)
-        for event in kept.events:
-            message.add(event)
-        return message.final(output, omitted=kept.omitted)
+    def add_inner(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> None:
+        """Process an event that happened inside this call. ``asks``: the event asks the user, so the call has to
+        wait."""
+        if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
+            self._add_interim(call, interim)
 
     def add_delegation(self, event: "Event") -> None:
-        """Gives a call an interim output if the event is of an agent that acts in its place. It delays no step then.
+        """Write an interim output for a call if the event is of an agent that works for it. Then the call delays no
+        step.
 
         The result comes when that agent is done. That can be in a later response: a task agent may need several
-        messages, and any agent may ask something first.
+        messages, and any agent may ask the user first.
         """
         author, scope, agents_call = acting_for(event)
         call = self._registry.find(scope, author) or self._registry.find(agents_call, author)
@@ -287,29 +218,29 @@ class FunctionResponses:
             self._add_interim(call, {"agent": author})
 
     def finalize_interim_outputs(self) -> None:
-        """Makes interim outputs final, so that the client can answer what is pending in this step.
+        """Write interim outputs again as final outputs, so that the client can send the answers to the pending calls.
 
-        The client's helpers send only when every output after the last ``start-step`` is final. An interim output
-        would become final in the next response, but that begins only when the answers are sent. So it is sent again, as
-        final.
+        The client's helpers send only when every output after the last ``start-step`` is final. Otherwise the interim
+        output would become final in the next response, which begins only after the answers are sent.
         """
         if any(call.is_pending for call in self._steps.calls):
             for call in self._steps.calls:
                 if call.state is CallState.INTERIM:
                     self._add_output(call, call.interim)
 
-    def add_failure(self, said: EventFacts, speaker: SpeakerKey) -> None:
-        """Notes the call whose tool raised, if that is what this event without content reports, and of which call."""
-        failure = said.failure
+    def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
+        """Store the call whose tool raised, if this event without content reports that and shows which call it is."""
+        failure = facts.failure
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
             return
         if (call := self._registry.raising(speaker)) is not None:
             self._raised[call] = None
 
     def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
-        """Ends the calls without a result; those that wait for somebody outside the run only if ``closes_pending``.
+        """End the calls without a result. With ``closes_pending``, also the calls that wait for an answer from outside
+        the run.
 
-        ``error``: what the run raised. The calls in which it was raised end in any case.
+        ``error``: the exception of the run. The calls in which it was raised end in any case.
         """
         raised = {self._registry.find(call_id) for call_id in raising_calls(error)} if error is not None else set()
         for call in self._registry.unsettled():
@@ -324,11 +255,11 @@ class FunctionResponses:
                 call.end_silently()
 
     def forget_failures(self) -> None:
-        """Forgets which calls failed: the run was stopped, and tools may fail because of that."""
+        """Forget the failed calls, because the run was stopped and tools may have failed for that reason."""
         self._raised.clear()
 
     def _add_interim(self, call: ToolCall, value: Any) -> None:
-        """Writes a first output; nothing more is expected of the call in this response."""
+        """Write a preliminary output of a call whose final output is not expected in this response."""
         self._add_output(call, value, preliminary=True)
         if call.is_open:
             call.accept_interim(value)
@@ -336,8 +267,8 @@ class FunctionResponses:
     def _add_output(
         self, call: ToolCall, response: Any, *, preliminary: bool = False, nested: NestedEvents | None = None
     ) -> None:
-        """Writes what a tool or a client returned, which may be a failure. ``nested``: what is kept of the agent that
-        ran inside the call."""
+        """Write the output or the failure of a tool or a client. ``nested``: the stored events of the agent inside the
+        call."""
         if not call.is_shown:
             if not preliminary:
                 call.end_silently()
@@ -348,7 +279,7 @@ class FunctionResponses:
             self._fail(call, TOO_LARGE_TEXT)
             return
         if call.approved is False:
-            # The tool has run after all, or asked by itself. To the client a denied call has no output.
+            # The tool ran in spite of the denial, or asked for approval by itself. A denied call has no output chunk.
             write_denial(self._sink, call.id, response)
             if not preliminary:
                 self._deny(call)
@@ -365,10 +296,10 @@ class FunctionResponses:
         if preliminary:
             call.write_preliminary(output)
         else:
-            call.answer(self._with_nested(call, output, nested))
+            call.answer(self.inner_agents.output(call, output, nested))
 
     def _fail(self, call: ToolCall, error_text: str) -> None:
-        if call.approved is False:  # its run ended before it said so
+        if call.approved is False:  # the run ended before the denial was written
             self._deny(call)
             return
         self._steps.add_output(call)

@@ -1,4 +1,4 @@
-"""Files that a browser can load: bytes, references and links -> chunks."""
+"""Write files, as bytes or links, so that a browser can load them."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -11,28 +11,28 @@ if TYPE_CHECKING:
     from stream_protocol.stream._options import Settings
 
 ArtifactUrl = Callable[[str, int], str | None]
-"""Name and version of an artifact -> where the page can load it."""
+"""Function: name and version of an artifact -> its URL for the browser; ``None`` if there is none."""
 
 UNKNOWN_MEDIA_TYPE = "application/octet-stream"
 
 ENCODED_PIECE: Final = 48 * 1024
-"""Bytes of a file that are encoded at once, a multiple of 3."""
+"""The number of bytes of a file that are encoded at once, a multiple of 3."""
 
 
 class DataUrl:
-    """A file as a data URL. ``str`` encodes the whole, ``pieces`` one piece after the other."""
+    """A file as a data URL. ``str`` returns the whole URL, and ``pieces`` encodes it piece by piece."""
 
     def __init__(self, media_type: str | None, data: bytes) -> None:
         self.head: Final = f"data:{media_type or UNKNOWN_MEDIA_TYPE};base64,"
         self._data = data
 
     def pieces(self) -> Iterator[bytes]:
-        """Yields what comes after the head."""
+        """Yield the Base64 text after the head, in pieces."""
         for begin in range(0, len(self._data), ENCODED_PIECE):
             yield b64encode(self._data[begin : begin + ENCODED_PIECE])
 
     def __str__(self) -> str:
-        # From the bytes: ADK's own JSON has base64url, which no browser takes in a data URL.
+        # Not from ADK's JSON, which has base64url: browsers do not accept it in a data URL.
         return self.head + b64encode(self._data).decode()
 
 
@@ -53,13 +53,16 @@ def is_web_url(uri: str) -> bool:
 
 
 def document_type(name: str) -> str:
-    """The media type for a document's name, as the AI SDK's Google provider has it."""
+    """Return the media type for the name of a document, as the AI SDK's Google provider does."""
     return _DOCUMENT_TYPES.get(name.lower().rpartition(".")[2], UNKNOWN_MEDIA_TYPE)
 
 
 def write_media(sink: Sink[Any], file: File, settings: "Settings") -> None:
-    """Writes a file. A link that is not http(s), such as ``gs://``, becomes ``data-adk-file``, and a data part of an
-    agent behind A2A ``data-adk-data``. A file that was saved can be a link to its artifact."""
+    """Write a file as a ``file`` chunk.
+
+    A link that is not http(s), such as ``gs://``, becomes ``data-adk-file``. A data part of an agent behind A2A becomes
+    ``data-adk-data``. A file that was saved as an artifact can become a link to the artifact.
+    """
     match file.content:
         case RelayedData(value):
             sink.data("adk-data", value)
@@ -75,5 +78,5 @@ def _write_reference(sink: Sink[Any], reference: Reference) -> None:
     if is_web_url(reference.uri):
         sink.file(reference.uri, reference.media_type or UNKNOWN_MEDIA_TYPE)
     else:
-        said = {"uri": reference.uri, "mediaType": reference.media_type, "filename": reference.name}
-        sink.data("adk-file", {key: value for key, value in said.items() if value is not None})
+        value = {"uri": reference.uri, "mediaType": reference.media_type, "filename": reference.name}
+        sink.data("adk-file", {key: item for key, item in value.items() if item is not None})

@@ -1,15 +1,15 @@
 """The message of an agent that runs inside a tool call.
 
-Its events go through a converter and a client's reducer of their own. The message is the output of the call, as the AI
-SDK does it for sub-agents: preliminary outputs while the agent runs, each the whole message so far, and then the final
-one with the tool's result beside it.
+A separate converter and a separate client reducer process the agent's events. The message is the output of the call, as
+for sub-agents of the AI SDK. While the agent runs, preliminary outputs have the message so far. The final output has
+the whole message and the tool's result.
 """
 
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from stream_protocol.adk import NotAnEventError
+from stream_protocol.adk import EventFacts, NotAnEventError
 from stream_protocol.wire import DELTA_KEYS, AiSdkVersion, AnyChunk, ClientStreamError, encode_sse, json_value
 from stream_protocol.wire.client import MessageReducer
 
@@ -17,24 +17,25 @@ if TYPE_CHECKING:
     from stream_protocol.adk import EventOrDict
 
 UNANSWERABLE_TEXT: Final = "This needs an answer from you, and an agent that runs as a tool cannot wait for one."
-"""The error of a nested call that asks somebody: ``AgentTool`` discards the session in which it could go on."""
+"""The error of a nested call that asks the user. ``AgentTool`` discards the session in which the agent could continue.
+"""
 
 FREE_BYTES: Final = 2**20
-"""The bytes that the preliminary outputs of a call may have in any case."""
+"""The bytes that the preliminary outputs of a call may have without new content."""
 
 BYTES_PER_NEW_BYTE: Final = 6
-"""The bytes that they may have besides, for each byte that is new in the message."""
+"""The additional bytes of preliminary outputs for each new byte of the message."""
 
 RESERVE: Final = 2**18
-"""The bytes that text leaves for other parts, while it is sent often."""
+"""The bytes that are reserved for parts other than text while text is sent often."""
 
 OFTEN, SELDOM = 64, 4
-"""Text alone is sent when it makes the message longer by this part of its size: a 64th, or when few bytes are left a
-fourth."""
+"""Divisors for text. The message is sent again when its new text is a 64th of its size, or a fourth if few bytes are
+left."""
 
 
 class NestedConversion(Protocol):
-    """The converter of a nested agent's events."""
+    """The converter for a nested agent's events."""
 
     @property
     def is_waiting(self) -> bool: ...
@@ -44,43 +45,62 @@ class NestedConversion(Protocol):
 
 
 class NestedMessage:
-    """The message of a nested agent so far."""
+    """The message of a nested agent, which grows with the agent's events."""
 
-    __slots__ = ("_answerable", "_conversion", "_has_begun_part", "_reducer", "_sending", "_transient", "_unread")
+    __slots__ = (
+        "_answerable",
+        "_conversion",
+        "_has_begun_part",
+        "_reducer",
+        "_sending",
+        "_transient",
+        "_unread",
+        "stored",
+    )
 
     def __init__(
         self, conversion: NestedConversion, call_id: str, ai_sdk: AiSdkVersion, *, answerable: bool = False
     ) -> None:
-        """``call_id``: the client's id of the call, which is also the id of the message. ``answerable``: the agent runs
-        in the outer session, where it can wait for answers."""
+        """``call_id``: the client's id of the call, and the id of the message.
+
+        ``answerable``: the agent runs in the outer session, where it can wait for answers.
+        """
         self._answerable = answerable
         self._conversion = conversion
         self._reducer = MessageReducer(ai_sdk=ai_sdk, message_id=call_id)
         self._sending = _Sending()
         self._unread: list[EventOrDict] = []
         self._has_begun_part = False
-        """True if more than text has come since the newest preliminary output."""
+        """True if parts other than text have come since the newest preliminary output."""
         self._transient: list[Any] = []
-        """Data that is no part of the message."""
+        """Transient data parts, which are not in the message."""
+        self.stored: list[Any] | None = None
+        """The complete events of an agent that runs in the same session; ``None`` for other agents."""
 
     def add(self, event: "EventOrDict") -> None:
-        """Takes the agent's next event. Nothing is computed before the message is needed."""
+        """Add the agent's next event. It is processed when the message is read."""
         self._unread.append(event)
 
+    def add_stored(self, facts: EventFacts) -> None:
+        """Store the event of an agent that runs in the same session, unless it is a fragment."""
+        self.stored = self.stored or []
+        if not facts.is_fragment:
+            self.stored.append(facts.event)
+
     def next_preliminary(self) -> Any:
-        """Return the message if it is time to send it again; else ``None``."""
+        """Return the message if it should be sent again now; else ``None``."""
         self._read()
         if not self._answerable and self._conversion.is_waiting:
-            return None  # a question is not shown that nobody can answer
+            return None  # the user could not answer the agent's question
         return self._sent() if self._sending.is_due(is_text=not self._has_begun_part) else None
 
     def so_far(self) -> Any:
-        """Return the message as it is."""
+        """Return the current message, which the caller sends."""
         self._read()
         return self._sent()
 
     def take_transient(self) -> list[Any]:
-        """Return and remove the data that is sent to the page and is no part of the message."""
+        """Return and remove the transient data parts, which are sent to the page outside the message."""
         taken, self._transient = self._transient, []
         return taken
 
@@ -90,7 +110,8 @@ class NestedMessage:
         return json_value(self._reducer.message)
 
     def final(self, result: Any, *, omitted: int = 0) -> Any:
-        """End the message, and return it with the tool's result. ``omitted``: the number of events that it lacks."""
+        """End the message, and return it with the tool's result. ``omitted``: the number of events that were not
+        stored."""
         self._read()
         self._conversion.end_nested(UNANSWERABLE_TEXT)
         self._apply(self._conversion.take())
@@ -101,7 +122,7 @@ class NestedMessage:
     def _read(self) -> None:
         unread, self._unread = self._unread, []
         for event in unread:
-            with suppress(NotAnEventError):  # of a session or a recording that somebody else wrote
+            with suppress(NotAnEventError):  # a session or a recording of different software may have such items
                 self._conversion.feed(event)
                 self._apply(self._conversion.take())
 
@@ -112,14 +133,14 @@ class NestedMessage:
                 continue
             self._sending.count(chunk)
             self._has_begun_part = self._has_begun_part or chunk["type"] not in DELTA_KEYS
-            with suppress(ClientStreamError):  # an `error` chunk: the tool's result says what failed
+            with suppress(ClientStreamError):  # an `error` chunk: the tool's result has the error
                 self._reducer.apply_checked(chunk)
 
 
 class _Sending:
-    """Decides when a growing message is sent again, so that all bytes sent grow with the message, and not faster.
+    """Decides when a growing message is sent again, so that the total of sent bytes grows linearly with the message.
 
-    Without a clock: the same events give the same stream.
+    It uses no clock, so the same events give the same stream.
     """
 
     __slots__ = ("_credit", "_outputs", "_size", "_unsent")
@@ -129,10 +150,10 @@ class _Sending:
         self._size = 0
         self._unsent = 0
         self._outputs: dict[str, int] = {}
-        """Id of a nested call -> the bytes of its newest output: each output replaces the one before."""
+        """Id of a nested call -> size of its newest output, which replaces the output before."""
 
     def count(self, chunk: AnyChunk) -> None:
-        """Takes a chunk that becomes a part of the message."""
+        """Count a chunk that becomes part of the message."""
         added = _size(chunk)
         match chunk:
             case {"type": "tool-output-available", "toolCallId": str(call_id)}:
@@ -147,19 +168,19 @@ class _Sending:
         self._credit += new * BYTES_PER_NEW_BYTE
 
     def is_due(self, *, is_text: bool) -> bool:
-        """Return True if the message is to be sent now. ``is_text``: only more text has come."""
+        """Return True if the message should be sent now. ``is_text``: only text is new."""
         if not self._unsent or self._credit < self._size:
             return False
         part = OFTEN if self._credit >= self._size + RESERVE else SELDOM
         return not is_text or self._unsent * part >= self._size
 
     def note_sent(self) -> None:
-        """The message is sent."""
+        """Count the message as sent."""
         self._credit -= self._size
         self._unsent = 0
 
 
 def _size(chunk: AnyChunk) -> int:
-    """The bytes, about, that the chunk adds to its message."""
+    """Return the approximate number of bytes that the chunk adds to its message."""
     keys = DELTA_KEYS.get(chunk["type"])
     return len(encode_sse(chunk)) if keys is None else len(str(chunk.get(keys[1], "")))

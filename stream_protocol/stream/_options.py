@@ -1,4 +1,4 @@
-"""The converter's options: what each does and its default, how they are checked, and their form in a recording."""
+"""The converter's options: their meaning, defaults and checks, and their form in a recording."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping
@@ -24,15 +24,15 @@ from stream_protocol.wire import (
 logger = logging.getLogger(__name__)
 
 NestedAgents = Literal["nested", "flat", "hidden"]
-"""The display of an agent that is called as a tool: see ``ConverterOptions.nested_agents``."""
+"""The ways to show an agent that is called as a tool: see ``ConverterOptions.nested_agents``."""
 
 ToolSelection = Collection[str] | Callable[[str], bool] | Literal["all"]
-"""Tools by name, by a predicate over the name, or all of them."""
+"""A selection of tools: their names, a function that takes a name, or all tools."""
 
 NESTED_AGENTS: Final = get_args(NestedAgents)
 
 CONTROL_TOOLS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop", "finish_task"})
-"""ADK's own tools, which steer agents and say nothing to the user: never shown."""
+"""ADK's control tools, which are never shown: they control agents and mean nothing to users."""
 
 
 class ConverterOptions(TypedDict, total=False):
@@ -40,53 +40,54 @@ class ConverterOptions(TypedDict, total=False):
 
     ai_sdk: AiSdkOption
     """Version of the client's ``ai`` package: 6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also
-    accepts a stream for 6. 7 adds chunks on which a v6 client fails, such as the answer to an approval request. 7
-    stands for 7.0.32: what only later clients know needs a full version."""
+    accepts a stream for 6. A v6 client fails on some chunks of 7. 7 stands for 7.0.32: chunks and keys that later
+    clients added need a full version."""
     send_reasoning: bool
-    """Send the model's thoughts as ``reasoning-*``. True by default: Gemini sends none unless the agent asks."""
+    """Send the model's thoughts as ``reasoning-*``. True by default. Gemini sends thoughts only if the agent asks for
+    them."""
     send_sources: bool
-    """Send sources as ``source-*``, citations, and Google's search suggestions. True by default: users can check an
-    answer, and Google's terms for Grounding with Google Search require the suggestions."""
+    """Send sources as ``source-*``, citations, and Google's search suggestions. True by default, because Google's terms
+    for Grounding with Google Search require the suggestions."""
     send_state: bool | Collection[str]
-    """Send session state changes as ``data-adk-state``: all, or those of the named keys. False by default: state is the
-    app's, not the browser's."""
+    """Send changes of the session state as ``data-adk-state``: all changes, or those of the named keys. False by
+    default."""
     hidden_tools: ToolSelection
-    """Tools whose calls are not shown, besides ADK's control tools. None by default. An approval request of a hidden
-    tool is still shown, with its call.
+    """Tools whose calls are not sent. None by default. ADK's control tools are always hidden. An approval request of a
+    hidden tool is sent, with its call.
 
-    ``ChatService``, histories and recordings also hide calls that delegate to a task-mode agent. A converter of a live
-    run recognizes such a call too late. So name these tools: ``stream_protocol.serving.task_agent_tools(agent)`` finds
-    them. Otherwise such a call is shown with the preliminary output ``{"agent": NAME}``."""
+    Calls that delegate to a task-mode agent are hidden by ``ChatService``, in histories and in recordings. For your own
+    converter, name them here: ``stream_protocol.serving.task_agent_tools(agent)`` returns them. Otherwise each is sent
+    with the preliminary output ``{"agent": NAME}``."""
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
-    """Shows the work of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the
-    message (``"flat"``), or not at all (``"hidden"``). A mapping says it for tools by name; the others are nested.
+    """Display of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the message
+    (``"flat"``), or not at all (``"hidden"``). A mapping sets this by tool name; other tools are nested.
 
     The output of a nested call is a message: ``{"id", "role": "assistant", "parts", "metadata"}``. Preliminary outputs
-    have the message so far. The final one has what the model reads as the tool's result in ``metadata.result``."""
+    contain the message so far. The final output has the tool's result, as the model reads it, in
+    ``metadata.result``."""
     dynamic_tools: ToolSelection
-    """Tools sent as ``dynamic-tool`` parts. None by default: typed clients expect static ones (``tool-NAME``).
-    For tools whose names the frontend can't know, such as those of an MCP server."""
+    """Tools sent as ``dynamic-tool`` parts, for names that the frontend does not know, such as those of an MCP server.
+    None by default: typed clients expect static parts (``tool-NAME``)."""
     tool_titles: Mapping[str, str]
-    """Tool name -> the title that is displayed. Empty by default. A tool that is not named here has the title that
-    ``for_users`` or its MCP server gives it, if a ``ChatService`` runs it."""
+    """Tool name -> its displayed title. Empty by default. With a ``ChatService``, a tool without an entry has the title
+    of ``for_users`` or of its MCP server."""
     tool_schemas: Mapping[str, Any]
-    """Tool name -> JSON schema of its parameters. Empty by default. Only used to name a streamed call whose first
-    fragments come without a name, if their paths fit exactly one tool."""
+    """Tool name -> JSON schema of its parameters. Empty by default. The converter uses the schemas only for a streamed
+    call whose first fragments have no name: it finds the one tool whose parameters fit."""
     artifact_url: ArtifactUrl | None
-    """Name and version of an artifact -> the URL from which a browser loads it. The chat routes set it. A file that was
-    saved as an artifact is then sent as that URL, not as Base64, and ``data-adk-artifact`` has a ``url``. A streamed
-    file, and all that follows it, waits for the complete event, which says what was saved."""
+    """Name and version of an artifact -> its URL for browsers. The chat routes set this option. With it, a file that is
+    saved as an artifact is sent as the URL instead of Base64, and ``data-adk-artifact`` has a ``url``. A streamed file,
+    and everything after it, then waits for the complete event."""
     transform: Transform | None
-    """Called with every chunk on its way out; returns the chunk, several, or ``None`` to drop it. It
-    slows the ``*_sse`` functions down: each chunk is then built as a dictionary first."""
+    """Function that gets each chunk before it is sent. It returns the chunk, several chunks, or ``None`` to drop the
+    chunk. It slows down the ``*_sse`` functions, which must then build each chunk as a dictionary."""
     on_error: Callable[[BaseException], str]
-    """Error -> the text that the client sees. By default "An error occurred.", because messages of providers and tools
-    contain keys, URLs and prompts. Only a ``RunLimitError`` is explained. ``explain_error`` of
-    ``stream_protocol.serving`` returns the cause, for developers. A failure that an event reported is an
-    ``AgentRunError`` with its ``code``. A call whose tool raised always says "The tool failed."."""
+    """Error -> the text that the client gets. The default text is "An error occurred.", because texts of providers and
+    tools can contain keys, URLs and prompts. By default, only a ``RunLimitError`` is explained. For development, use
+    ``explain_error`` of ``stream_protocol.serving``. A failure reported by an event is an ``AgentRunError`` with its
+    ``code``. A call whose tool raised always has the text "The tool failed."."""
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
-    """Default metadata of the message (``usage``, ``modelId``) -> what is sent on ``finish``. By default it is sent as
-    it is."""
+    """Metadata of the message (``usage``, ``modelId``) -> the metadata to send on ``finish``. Unchanged by default."""
 
 
 def _mask(error: BaseException) -> str:
@@ -115,11 +116,11 @@ DEFAULTS: Final[ConverterOptions] = {
 
 
 class Settings:
-    """The options of a conversion, checked, with the defaults filled in.
+    """The options of a conversion, checked and with defaults.
 
-    ``task_agents``: tools that are known to delegate to a task-mode agent. They are hidden, too.
+    ``task_agents``: tools that delegate to a task-mode agent, which are hidden, too.
 
-    Raises ``StreamProtocolError`` for a value that is not allowed, ``TypeError`` for an option that does not exist.
+    Raises ``StreamProtocolError`` for an invalid value, and ``TypeError`` for an unknown option.
     """
 
     __slots__ = ("_task_agents", "client", "options")
@@ -131,7 +132,7 @@ class Settings:
             _CHECKS[name](name, value)
         self._task_agents = task_agents
         self.options: Final[ConverterOptions] = {**DEFAULTS, **options} if options else DEFAULTS
-        """Every option has a value here."""
+        """All options, with a value for each."""
         self.client: Final = client_version(self.options["ai_sdk"])
         """The version of the client."""
 
@@ -140,7 +141,7 @@ class Settings:
         return tool in CONTROL_TOOLS or _selects(hidden, tool) or _selects(self._task_agents, tool)
 
     def nested_agents(self, tool: str) -> NestedAgents:
-        """Return the value of ``nested_agents`` for this tool."""
+        """Return the option ``nested_agents`` for this tool."""
         chosen = self.options["nested_agents"]
         return chosen if isinstance(chosen, str) else chosen.get(tool, "nested")
 
@@ -150,7 +151,8 @@ class Settings:
 
     @property
     def nested(self) -> "Settings":
-        """The settings for agents inside tool calls. ``transform`` sees their messages as outputs of the calls."""
+        """The settings for agents inside tool calls, without ``transform``, which gets their messages as outputs of
+        calls."""
         if self.options["transform"] is None:
             return self
         return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
@@ -159,14 +161,14 @@ class Settings:
         return _selects(self.options["dynamic_tools"], tool)
 
     def file_url(self, file: Blob) -> str:
-        """The URL of a file that is not an artifact."""
+        """Return the URL of a file that is not an artifact."""
         return str(DataUrl(file.media_type, file.data))
 
     def error_text(self, error: BaseException) -> str:
         """Return the error text for the client: the text of ``on_error``, or the default if that raises."""
         try:
             text = self.options["on_error"](error)
-            return to_well_formed(str.__str__(text))  # raises for what is no text
+            return to_well_formed(str.__str__(text))  # raises for anything but text
         except Exception:
             logger.exception("`on_error` raised")
             return DEFAULT_ERROR_TEXT
@@ -212,7 +214,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "on_error": partial(check_callable, arguments=("error",), plain=True),
     "message_metadata": partial(check_callable, arguments=("metadata",), plain=True),
 }
-"""The check of each option."""
+"""Name of an option -> its check."""
 
 
 def _selects(selection: ToolSelection, tool: str) -> bool:
@@ -222,7 +224,8 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_tools(tools: frozenset[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
-    """The options, with these tools added to their hidden ones. Raises ``StreamProtocolError`` as ``Settings``."""
+    """Return the options with these tools added to the hidden tools. Raises ``StreamProtocolError`` for invalid hidden
+    tools."""
     hidden = options.get("hidden_tools", ())
     _check_tools("hidden_tools", hidden)
     return {**options, "hidden_tools": _add_tools(tools, hidden)} if tools else options
@@ -243,11 +246,11 @@ _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {
     dict: (dict,),
     str: (str, dict),
 }
-"""Type of an option's default -> its types in JSON. Options whose default is of another type are not data."""
+"""Type of an option's default -> its types in JSON. Options with defaults of other types are not stored."""
 
 
 def options_to_json(options: ConverterOptions) -> dict[str, Any]:
-    """The options that shape the stream and are data. Functions are left out: only the chunks show what they did."""
+    """Return the options as JSON, without functions, whose effects only the chunks show."""
     plain: dict[str, Any] = {}
     for name, value in options.items():
         match value:
@@ -261,7 +264,7 @@ def options_to_json(options: ConverterOptions) -> dict[str, Any]:
 
 
 def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
-    """The options that ``options_to_json`` returned. Unknown names and values of a wrong type are left out."""
+    """Return the options from JSON of ``options_to_json``. Unknown names and values of a wrong type are left out."""
     types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()} | {"ai_sdk": (int, str)}
     return cast(
         "ConverterOptions", {name: recorded[name] for name in types if isinstance(recorded.get(name), types[name])}

@@ -1,7 +1,7 @@
-"""Sources, the places in a text that rest on them, and Google's search suggestions -> chunks.
+"""Write sources, citations and Google's search suggestions.
 
-Clients since 7.0.138 read citations on ``text-end``. All others get ``data-adk-citations``, and these do, too, for a
-text that has ended before its citations came.
+Clients since 7.0.138 read citations on ``text-end``. All other clients get ``data-adk-citations``. Citations that come
+after the end of their text are sent in this way to all clients.
 """
 
 from bisect import bisect_right
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream
 
 MAX_LENGTH: Final = 1_000_000
-"""Characters of the citations of one event. Each of them repeats its source, so a few bytes could become many."""
+"""The most characters in the citations of one event. Each citation repeats its source, so they grow fast."""
 
 _OF_MAP: Final[ProviderMetadata] = {"adk": {"grounding": "maps"}}
-"""Marks a place on Google Maps: apps must name Google Maps beside it."""
+"""Metadata of a source on Google Maps, because apps must show the name Google Maps with it."""
 
 
 class Sources:
-    """Writes the sources and searches that the message does not have yet. Ids are ordinals in the message."""
+    """Writer for the sources and searches that the message does not have yet. Their ids are numbered within the
+    message."""
 
     __slots__ = ("_client", "_searches", "_sink", "_sources")
 
@@ -33,18 +34,19 @@ class Sources:
         self._sink = sink
         self._client = client
         self._sources: dict[str, UrlSource | DocumentSource] = {}
-        """Address of a source -> the source as a citation has it."""
+        """URI of a source -> the source in the form for citations."""
         self._searches: set[SearchSuggestions] = set()
 
-    def add(self, said: EventFacts, speaker: "AuthorStream", *, as_streamed: bool) -> None:
-        """Writes what is new in an event. ``as_streamed``: whether the client has the texts of this event."""
-        for report in said.reports:
+    def add(self, facts: EventFacts, speaker: "AuthorStream", *, as_streamed: bool) -> None:
+        """Write the new sources, citations and searches of an event. ``as_streamed``: the client has the event's texts
+        unchanged."""
+        for report in facts.reports:
             if isinstance(report, Source) and report.uri not in self._sources:
                 self._write(report)
-        citations = [report for report in said.reports if isinstance(report, Citation)]
+        citations = [report for report in facts.reports if isinstance(report, Citation)]
         if citations and as_streamed:
-            self._cite(citations, said.text, speaker)
-        for report in said.reports:
+            self._cite(citations, facts.text, speaker)
+        for report in facts.reports:
             if isinstance(report, SearchSuggestions) and report not in self._searches:
                 self._searches.add(report)
                 self._write_search(report)
@@ -97,21 +99,22 @@ class Sources:
     def _written(self, cited: Iterable[Citation]) -> list[TextCitation]:
         written: list[TextCitation] = []
         for citation in cited:
-            one: TextCitation = {
+            item: TextCitation = {
                 "source": self._sources[citation.source.uri],
                 "startIndex": citation.start,
                 "endIndex": citation.end,
             }
             if citation.quote is not None:
-                one["citedText"] = citation.quote
-            written.append(one)
+                item["citedText"] = citation.quote
+            written.append(item)
         return written
 
 
 def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) -> Mapping[int, list[Citation]]:
-    """Block of the text -> its citations, with their places in UTF-16 units of the block. A place in two blocks is cut.
+    """Return the citations of each text part, with indexes in UTF-16 units of the part.
 
-    A place that rests twice on a source counts once.
+    ``lengths``: the lengths of the parts of ``text``. A citation across two parts is divided. Citations of one source
+    and one range are written once.
     """
     begins = [0, *accumulate(lengths)]
     cut: dict[int, dict[tuple[str, int, int], Citation]] = defaultdict(dict)
@@ -135,7 +138,7 @@ def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) 
 
 
 def _utf16_units(text: str, places: Iterable[int]) -> dict[int, int]:
-    """Place in a text, counted in characters -> the same place in UTF-16 units."""
+    """Return a mapping from indexes in characters of the text to indexes in UTF-16 units."""
     units: dict[int, int] = {}
     counted = before = 0
     for place in sorted(places):

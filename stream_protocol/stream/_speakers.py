@@ -1,70 +1,83 @@
-"""Speakers, and the open part of each.
+"""Authors of a stream, and the open part of each.
 
-Agents that run in parallel interleave their fragments, so each (author, branch, node path) is a speaker with at most
-one open part. The event id is not a key: it changes with every fragment before ADK 2.6, and again in turns with a code
-executor.
+Agents that run in parallel send interleaved fragments. So each author, with its branch and node path, has at most one
+open part. The event id does not identify the author: it changes with every fragment before ADK 2.6, and also in later
+versions with a code executor.
 
-Texts that a speaker streamed since its last complete event are remembered: the complete event repeats them, and only
-the difference may be shown.
+The texts since the author's last complete event are stored. The next complete event repeats them, and only the
+difference is written.
 """
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Generic, NoReturn, TypeVar
 
-from stream_protocol.adk import OpenText, Part, SpeakerKey, open_text
+from stream_protocol.adk import (
+    AgentSpeech,
+    EventFacts,
+    File,
+    OpenText,
+    OtherPart,
+    Part,
+    ProviderPart,
+    SpeakerKey,
+    open_text,
+)
+from stream_protocol.stream._aggregates import Repetition, is_aggregate
 from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts
-from stream_protocol.stream._unconfirmed import PartKind
+from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
 from stream_protocol.stream.calls import ToolCall
 from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, TextCitation
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
 class AuthorStream:
-    """One speaker's open part, and what it has streamed of its current response."""
+    """An author's open part, and the streamed parts of its current response."""
 
     key: SpeakerKey
     _sink: Sink[Any]
     provider: ProviderMetadata = field(init=False)
-    """Provider metadata that names the speaker, for each of the speaker's parts."""
+    """Provider metadata with the author, for each of the author's parts."""
     write: DeltaWriter[Any] = field(init=False)
-    """Writes a delta of the open part."""
+    """Writer for the deltas of the open part."""
     _part_id: str = ""
     _signature: bytes | None = None
     kind: PartKind | None = None
-    """The kind of the open part."""
+    """The kind of the open part; ``None`` if no part is open."""
     opened: OpenText | None = None
-    """The open part, while a fragment may only continue it and becomes one item then."""
+    """The open part, if fragments may continue it and each becomes one item; else ``None``."""
     streamed: StreamedTexts = field(default_factory=StreamedTexts)
-    """The texts and thoughts of the current response."""
+    """The streamed texts and thoughts of the current response."""
     citations: list[TextCitation] | None = None
-    """The citations of the open text, for its end."""
+    """The citations that are written at the end of the open text."""
     _closed_texts: list[tuple[str, int]] = field(default_factory=list)
-    """The ids and lengths of the texts of the current response that have ended."""
+    """The ids and lengths of the ended texts of the current response."""
     model: str | None = None
-    """The model that has streamed them, if the fragments name it."""
+    """The model of the current response, if the fragments name it."""
     finish_reason: str | None = None
     """The finish reason in the fragments of the current response."""
     speech: PrefixHash | None = None
-    """The text that is being said in a live run."""
+    """The speech of the current utterance in a live run."""
     streamed_others: dict[str, int] = field(default_factory=dict)
-    """The number of parts of other kinds that were streamed in that response, by kind."""
+    """Fields of a part that is neither text nor a call -> number of such parts in the current response."""
     deferred_parts: list[Part] = field(default_factory=list)
-    """Fragments that wait for the complete event: a file that may have been saved by then, and all after it."""
+    """Parts of fragments that wait for the complete event: a file that may have been saved, and all parts after it."""
     saved_artifacts: list[Mapping[str, int]] = field(default_factory=list)
-    """Artifacts that were saved by events without content: that from which they were saved is still to come."""
+    """Saved artifacts in events without content. They are written after the content from which they were saved."""
     calls_by_id: dict[str, ToolCall] = field(default_factory=dict)
-    """The newest calls of this speaker, by the ids that fragments have for them."""
+    """Id in a fragment -> newest call of this author with that id."""
     streaming_calls: list[ToolCall] = field(default_factory=list)
-    """Calls of the current response whose complete event is still to come."""
+    """The calls of the current response whose complete event is still to come."""
     unfinished_calls: list[ToolCall] = field(default_factory=list)
-    """Such calls of an earlier response, whose complete event came without them."""
+    """The calls of an earlier response whose complete event came without them."""
     in_response: bool = False
-    """True if content of the current response has been shown."""
-
+    """True if content of the current response was written."""
     has_failed: bool = False
-    """True after a node failed, until it does something again."""
+    """True after a failure of a node, until the node continues."""
 
     def __post_init__(self) -> None:
         author, branch, _ = self.key
@@ -74,28 +87,28 @@ class AuthorStream:
 
     @property
     def is_busy(self) -> bool:
-        """True if a step can't end now: a part or an input is open."""
+        """True if a part or the input of a call is open, so that the step cannot end."""
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
 
     @property
     def open_text(self) -> str | None:
-        """The id of the open part, if that is a text."""
+        """The id of the open part if it is a text; else ``None``."""
         return self._part_id if self.kind is PartKind.TEXT else None
 
     @property
     def text_blocks(self) -> list[tuple[str, int]]:
-        """The ids of the texts of the current response, and the number of their characters."""
+        """The ids and lengths of the texts of the current response, including the open text."""
         if self.kind is not PartKind.TEXT:
             return self._closed_texts
         return [*self._closed_texts, (self._part_id, self.streamed.part_length)]
 
     def write_whole(self, text: str) -> None:
-        """Writes a text, or the rest of it, that was not streamed: to the open part."""
+        """Write a text, or the rest of a text, that was not streamed. A part must be open."""
         self.write(text)
         self.streamed.add_unstreamed(text)
 
     def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:
-        """Opens a part. No part may be open. ``model``: the one that streams the part."""
+        """Open a part. No part may be open. ``model``: the model that streams the part."""
         is_text = kind is PartKind.TEXT
         self.write = (self._sink.text_start if is_text else self._sink.reasoning_start)(part_id, self.provider)
         if self._sink.makes_items:
@@ -106,21 +119,21 @@ class AuthorStream:
         self.model = model
 
     def defer(self, part: Part) -> None:
-        """Keeps a fragment until the complete event comes."""
+        """Store a part of a fragment until the complete event comes."""
         self.deferred_parts.append(part)
         self.streamed.keep(part)
         self.opened = None
 
     def sign(self, signature: bytes) -> None:
-        """Keeps the thought signature for the end of the open part."""
+        """Store the thought signature for the end of the open part."""
         if self.kind is not None:
             self._signature = signature
 
     def close(self) -> None:
-        """Ends the open part, if there is one."""
+        """End the open part, if there is one."""
         if self.kind is None:
             return
-        # A part's end replaces its metadata, so the speaker is named again beside the signature.
+        # The metadata at a part's end replaces the metadata at its start, so it contains the author again.
         provider = None if self._signature is None else self.provider | signature_metadata(self._signature)
         if self.kind is PartKind.TEXT:
             self._closed_texts.append((self._part_id, self.streamed.part_length))
@@ -133,13 +146,41 @@ class AuthorStream:
         self._signature = None
 
     def remove_call(self, call: ToolCall) -> None:
-        """Removes a call that is complete from the lists of incomplete ones."""
+        """Remove a complete call from the lists of incomplete calls."""
         for calls in (self.streaming_calls, self.unfinished_calls):
             if call in calls:
                 calls.remove(call)
 
+    def new_speech(self, speech: AgentSpeech) -> str:
+        """Return the text of a live run's speech that was not written before.
+
+        Finished speech is a whole utterance, which repeats its pieces.
+        """
+        pieces, text = self.speech, speech.text
+        if not speech.finished:
+            self.speech = pieces or PrefixHash()
+            self.speech.add(text)
+            return text
+        self.speech = None
+        if pieces is None:
+            return text
+        return text[pieces.length :] if pieces.begins(text) else ""
+
+    def is_aggregate(self, facts: EventFacts) -> bool:
+        """Return True if a complete event that differs from the author's stream is the stream's changed aggregate."""
+        call_ids = [call_id for call_id, call in self.calls_by_id.items() if call in self.streaming_calls]
+        return is_aggregate(facts, model=self.model, finish_reason=self.finish_reason, call_ids=call_ids)
+
+    def leaves_out(self, parts: Iterable[Part]) -> bool:
+        """Return True if the author streamed files, or other parts than text and calls, that are not among these."""
+        if not self.streamed_others and not self.deferred_parts:
+            return False
+        streamed = Counter(self.streamed_others)
+        streamed.update(_fields(self.deferred_parts))
+        return any(fields for fields in streamed - Counter(_fields(parts)))
+
     def end_response(self) -> None:
-        """Ends the current response: the next fragment begins another one."""
+        """End the current response. The next fragment begins a new response."""
         self.close()
         self._closed_texts.clear()
         self.streamed.clear()
@@ -151,8 +192,74 @@ class AuthorStream:
         self.in_response = False
 
 
+class Authors(Generic[T]):
+    """The authors of a response, and their streams that no complete event has confirmed."""
+
+    __slots__ = ("_by_key", "_sink", "_unconfirmed", "complete_ids")
+
+    def __init__(self, sink: Sink[T]) -> None:
+        self._sink = sink
+        self._by_key: dict[SpeakerKey, AuthorStream] = {}
+        self._unconfirmed: list[UnconfirmedStream] | None = None
+        """The streams that ended without confirmation by a complete event; ``None`` if streams are not stored."""
+        self.complete_ids: list[str] = []
+        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
+
+    def __iter__(self) -> Iterator[AuthorStream]:
+        return iter(self._by_key.values())
+
+    def get(self, key: SpeakerKey) -> AuthorStream:
+        """Return the author, which is added if it is new."""
+        author = self._by_key.get(key)
+        if author is None:
+            author = self._by_key[key] = AuthorStream(key, self._sink)
+            if self._unconfirmed is not None:
+                author.streamed.kept = UnconfirmedStream()
+        return author
+
+    def keep_unconfirmed(self) -> None:
+        """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
+        self._unconfirmed = []
+        for author in self:
+            author.streamed.kept = UnconfirmedStream()
+
+    @property
+    def unconfirmed(self) -> list[UnconfirmedStream]:
+        """The streamed parts that no complete event has confirmed, oldest first."""
+        streams = [*(self._unconfirmed or ()), *(author.streamed.whole for author in self)]
+        unconfirmed = (stream for stream in streams if stream is not None and stream.parts)
+        return sorted(unconfirmed, key=lambda stream: stream.begin)
+
+    def note_complete(self, event_id: str) -> None:
+        """Store the id of a complete event, if streams are stored."""
+        if self._unconfirmed is not None:
+            self.complete_ids.append(event_id)
+
+    def end_stream(self, author: AuthorStream) -> None:
+        """End the author's stream without a complete event. It stays unconfirmed."""
+        if self._unconfirmed is not None and (stream := author.streamed.take_kept()) is not None:
+            self._unconfirmed.append(stream)
+
+    def replace_stream(self, facts: EventFacts, author: AuthorStream, repetition: Repetition) -> None:
+        """End the author's stream with a complete event. It stays unconfirmed if the event is a separate response."""
+        stream = author.streamed.take_kept()
+        if self._unconfirmed is None or stream is None:
+            return
+        if not repetition.unrepeated and stream.is_confirmed_by(facts.parts):
+            return
+        is_failure = not facts.parts and facts.failure is not None
+        if is_failure or not author.is_aggregate(facts):
+            stream.ended = True
+            stream.repeated = [kind for kind in PartKind if kind not in repetition.unrepeated]
+            self._unconfirmed.append(stream)
+
+
+def _fields(parts: Iterable[Part]) -> list[str]:
+    return [part.fields for part in parts if isinstance(part, File | ProviderPart | OtherPart)]
+
+
 def signature_metadata(signature: bytes) -> ProviderMetadata:
-    """Gemini's thought signature where the AI SDK's Google provider keeps it."""
+    """Return provider metadata with Gemini's thought signature, in the form of the AI SDK's Google provider."""
     return {"google": {"thoughtSignature": b64encode(signature).decode()}}
 
 

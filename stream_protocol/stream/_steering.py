@@ -1,4 +1,4 @@
-"""A steering message -> its part: ``steering-message``, or ``data-adk-steering`` for clients that do not know that."""
+"""Write a steering message, as ``steering-message`` or, for clients that do not accept it, as ``data-adk-steering``."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -12,7 +12,7 @@ STEERING_MESSAGE: Final = "steering-message"
 
 
 def write_steering_message(sink: Sink[Any], message_id: str, parts: Iterable[Part], settings: Settings) -> None:
-    """Writes the texts and files of a steering message."""
+    """Write the texts and files of a steering message."""
     ui_parts = [*_ui_parts(parts)]
     if settings.client.accepts(STEERING_MESSAGE):
         sink.steering_message(message_id, ui_parts)
@@ -21,7 +21,7 @@ def write_steering_message(sink: Sink[Any], message_id: str, parts: Iterable[Par
 
 
 def _ui_parts(parts: Iterable[Part]) -> Iterator[dict[str, Any]]:
-    """The parts as those of a user's message. A file with bytes is a data URL."""
+    """Yield the parts in the form of a user message. A file with bytes is a data URL."""
     for part in parts:
         match part:
             case Text(text=text) if text:

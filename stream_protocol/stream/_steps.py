@@ -1,17 +1,17 @@
-"""Begins and ends the steps of a message.
+"""Begin and end the steps of a message.
 
-A ``start-step`` chunk adds a ``step-start`` part to the message. The AI SDK's auto-send helpers look only at the parts
+A ``start-step`` chunk adds a ``step-start`` part to the message. The AI SDK's auto-send helpers check only the parts
 after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessageIsCompleteWithToolCalls``,
 ``…WithApprovalResponses``). Three rules follow.
 
-* A step begins with each model response, and with whatever follows a tool's output.
-* No step begins while a call of this message waits for its result. The call must stay after the last ``step-start``, or
-  an answer given in the browser would never be sent.
-* A response must not end in a step whose calls all have their outputs: the helper would send again, for ever. An empty
-  step follows then.
+* A step begins with each model response, and with the content after a tool's output.
+* No step begins while a call of this message waits for its result. The call must stay after the last ``step-start``.
+  Otherwise the client would never send an answer that the user gives in the browser.
+* A response must not end in a step whose calls all have outputs. Otherwise the helper would send again, for ever. So an
+  empty step follows.
 
-A step ends only when no speaker has an open part. ``finish-step`` makes a v6 client forget all open text parts. A tool
-input that continues after a ``start-step`` would become a second part. So agents in parallel share steps.
+A step ends only when no author has an open part. ``finish-step`` makes a v6 client close all open text parts, and a
+tool input that continues after a ``start-step`` would become a second part. So parallel agents share steps.
 """
 
 from dataclasses import dataclass, field
@@ -32,25 +32,26 @@ class Steps:
     _sink: Sink[Any]
     _registry: CallRegistry
     _busy: dict[AuthorStream, None] = field(default_factory=dict)
-    """Speakers that may be busy, in the order in which they were added."""
+    """Authors that may have open parts, in the order in which they were added."""
     response_has_content: bool = False
-    """True if something of this response was shown."""
+    """True if this response has written any content."""
     _step_is_open: bool = False
     _step_has_content: bool = False
-    """True if something is in the open step."""
+    """True if the open step has content."""
     _step_has_output: bool = False
-    """True if a tool's output is in the open step."""
+    """True if the open step has a tool's output."""
     calls: list[ToolCall] = field(default_factory=list)
-    """The calls after the last ``start-step``, also of an earlier response of this message. Calls that the model's
-    provider runs are not among them: the helpers ignore these."""
+    """The calls after the last ``start-step``, including those of an earlier response of this message.
+
+    Calls that the model's provider runs are not included, because the helpers ignore them.
+    """
 
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
-        """Ends the speaker's open part, and starts a new step if the next content needs one.
+        """End the author's open part, and start a new step if the next content needs one.
 
-        A running call delays a new step, since it may yet turn out to need approval. It does not delay a request for a
-        credential. The call that needs the credential must not be in the same step as the request, or the answer would
-        not be sent. A call whose input still streams delays such a request, too: the rest of the input would become a
-        second part.
+        A running call delays a new step, because it may still need approval. It does not delay a request for a
+        credential: in the same step as the request, the call would keep the client from sending the answer. A call
+        whose input still streams delays such a request, because the rest of the input would become a second part.
         """
         speaker.close()
         if not speaker.in_response:
@@ -68,7 +69,7 @@ class Steps:
         self._step_has_content = self.response_has_content = True
 
     def end_unfinished_calls(self, speaker: AuthorStream) -> None:
-        """Ends the calls of the speaker's earlier responses whose complete event never came."""
+        """End the calls of the author's earlier responses whose complete event never came."""
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:
                 if call.is_shown:
@@ -85,7 +86,7 @@ class Steps:
         return False
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
-        """Return True if an unanswered call must stay in the current step, so that no new one may start."""
+        """Return True if a call without a result must stay in the current step, so that no new step may start."""
         return any(
             call.state is not CallState.AWAITING_CREDENTIAL
             and not (requests_credential and call.state is CallState.RUNNING)
@@ -99,33 +100,33 @@ class Steps:
         self.calls.clear()
 
     def add_call(self, call: ToolCall) -> None:
-        """Notes that the call's part is in the open step."""
+        """Add the call to the open step."""
         if not call.provider_executed:
             self.calls.append(call)
 
     def add_output(self, call: ToolCall) -> None:
-        """Notes that the call's result is in the open step."""
+        """Count the call's result as content of the open step."""
         self.response_has_content = True
         self._step_has_output = self._step_has_output or not call.provider_executed
 
     def end_before_message(self) -> None:
-        """Ends the open step before a message of the user's, so that the next content begins a new step.
+        """End the open step before a steering message, so that the next content begins a new step.
 
-        The step stays open while a speaker has an open part, or a call must stay in it.
+        The step stays open while an author has an open part, or a call must stay in it.
         """
         if not self._any_busy() and not self._call_stays(requests_credential=False):
             self.finish()
 
     def finish(self) -> None:
-        """Ends the open step, if there is one."""
+        """End the open step, if there is one."""
         if self._step_is_open:
             self._sink.finish_step()
             self._step_is_open = False
 
     def finish_last(self) -> bool:
-        """Ends the last step of a response. Returns whether an empty step had to be added after it.
+        """End the last step of a response. Return True if an empty step was added.
 
-        The client stores an empty step only with the next change of the message: metadata must follow.
+        The client stores an empty step only with the next change of the message. So the caller must write metadata.
         """
         self.finish()
         if not self.calls or not all(call.is_settled for call in self.calls):

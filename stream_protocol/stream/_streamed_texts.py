@@ -1,8 +1,7 @@
-"""The texts that a speaker has streamed since its last complete event, kept for a comparison with the next one.
+"""The texts that an author has streamed since its last complete event, for a comparison with the next one.
 
-A stream may be long, and there may be thousands of streams. So a text is kept whole only while it is short. The
-beginning of a longer text is kept as a hash. The hash tells whether a complete event repeats the text, as nearly every
-one does.
+A stream may be long, and there may be thousands of streams. So only a short text is stored whole. Of a longer text, the
+beginning is stored as a hash. The hash shows whether a complete event repeats the text, as nearly all do.
 """
 
 from collections.abc import Iterable
@@ -12,48 +11,48 @@ from stream_protocol.adk import Part
 from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
 
 BLOCK: Final = 512
-"""Characters that become one step of the hash."""
+"""The number of characters in one step of the hash."""
 
 END: Final = 4096
-"""Characters at the end of a text that are never hashed."""
+"""The number of characters at the end of a text that are never hashed."""
 
 MAX_KNOWN: Final = 2 * END
-"""The most characters of a stream that is known as it was."""
+"""The most characters of a stream that is stored whole."""
 
 MAX_RECENT: Final = 1024
-"""The most characters that wait to be added to a beginning which is kept as a hash."""
+"""The most characters that wait to be added to a hashed beginning."""
 
 MAX_PIECES: Final = 64
-"""The most pieces in which these are kept."""
+"""The most texts in which these characters are stored."""
 
 GATHERED: Final = 64
-"""Fragments that become one piece."""
+"""The number of fragments that are joined to one text."""
 
 
 class PrefixHash:
-    """A text that only grows: the hash of its first blocks, and what follows them: ``END`` or more."""
+    """A growing text, stored as a hash of its first blocks and at least ``END`` characters after them."""
 
     __slots__ = ("_blocks", "_hash", "_rest")
 
     def __init__(self, rest: str = "") -> None:
         self._blocks = 0
-        """The number of blocks in the hash."""
+        """The number of hashed blocks."""
         self._hash = 0
         self._rest = rest
 
     @property
     def length(self) -> int:
-        """The number of its characters."""
+        """The length of the text in characters."""
         return self._blocks * BLOCK + len(self._rest)
 
     def plus(self, text: str) -> "PrefixHash":
-        """The two texts as one, for a comparison: nothing of the other is put into the hash."""
+        """Return this text followed by another text, for a comparison. The other text is not hashed."""
         longer = PrefixHash(self._rest + text)
         longer._blocks, longer._hash = self._blocks, self._hash
         return longer
 
     def add(self, text: str) -> None:
-        """Appends to it, and puts all full blocks before its end into the hash."""
+        """Append to the text, and hash all full blocks before its last ``END`` characters."""
         text = self._rest + text
         full = max(0, len(text) - END) // BLOCK
         self._hash = _hash(self._hash, text, full)
@@ -61,11 +60,11 @@ class PrefixHash:
         self._rest = text[full * BLOCK :]
 
     def begins(self, whole: str) -> bool:
-        """Return True if the other text begins with this one."""
+        """Return True if ``whole`` begins with this text."""
         return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
 
     def holds(self, piece: str) -> bool:
-        """Return True if this text contains the other one. Searches the beginning, and the rest that is not hashed."""
+        """Return True if this text contains ``piece``, at its beginning or in the part that is not hashed."""
         rest = piece[self._blocks * BLOCK :]
         return piece in self._rest or (self._begins_alike(piece) and self._rest.startswith(rest))
 
@@ -80,79 +79,79 @@ def _hash(before: int, text: str, blocks: int) -> int:
 
 
 class StreamedTexts:
-    """The texts and thoughts of a stream. The memory that this object needs does not grow with them."""
+    """The texts and thoughts of a stream, in constant memory."""
 
     __slots__ = ("_earlier", "_kind", "_known", "_length", "_part_length", "fragments", "kept")
 
     def __init__(self, known: Iterable[tuple[PartKind, str]] = ()) -> None:
-        """``known``: texts that are kept as they are."""
+        """``known``: texts that are stored as they are."""
         self._earlier: list[PrefixHash] | None = None
-        """The beginning of the stream, by kind, once it is kept as a hash."""
+        """For each kind, the hashed beginning of the stream; ``None`` while nothing is hashed."""
         self._known = list(known)
-        """The texts after that, in their order."""
+        """The texts after the hashed beginning, in their order."""
         self._length = 0
-        """The characters of what is known."""
+        """The number of characters in these texts."""
         self._kind = PartKind.TEXT
-        """The kind of the newest part."""
+        """The kind of the newest part of the stream."""
         self._part_length = 0
-        """The characters of that part, without its newest fragments."""
+        """The number of characters in that part, without ``fragments``."""
         self.fragments: list[str] = []
-        """The newest fragments of that part: they came after what is known."""
+        """The newest fragments of that part, which are not in the stored texts yet."""
         self.kept: UnconfirmedStream | None = None
-        """The whole stream, for a response that must know it when its run ends."""
+        """The whole stream, if the response needs it when the run ends; else ``None``."""
 
     def __bool__(self) -> bool:
-        """Return True if anything was streamed."""
+        """Return True if any text was streamed."""
         return bool(self.fragments or self._known or self._earlier)
 
     def begin(self, kind: PartKind) -> None:
-        """Begins a part."""
+        """Begin a new part."""
         self.gather()
         self._kind = kind
         self._part_length = 0
 
     @property
     def part_length(self) -> int:
-        """The number of characters of the newest part."""
+        """The number of characters in the newest part."""
         self.gather()
         return self._part_length
 
     def add_unstreamed(self, text: str) -> None:
-        """Counts a text that was written to the newest part and never streamed: nothing repeats it."""
+        """Count a text of the newest part that was not streamed, and that no complete event repeats."""
         self._part_length += len(text)
 
     def add(self, fragment: str) -> None:
-        """Appends to the newest part."""
+        """Append a fragment to the newest part."""
         self.fragments.append(fragment)
         if len(self.fragments) == GATHERED:
             self.gather()
 
     def keep(self, part: Part) -> None:
-        """Takes a part that is not compared as text, if the whole stream is kept."""
+        """Add a part that is not text to the whole stream, if that is stored."""
         if self.kept is not None:
             self.gather()
             self.kept.add(part)
 
     def sign(self, signature: bytes) -> None:
-        """Takes the signature of the newest thought, if the whole stream is kept."""
+        """Add the signature of the newest thought to the whole stream, if that is stored."""
         if self.kept is not None:
             self.gather()
             self.kept.sign(signature)
 
     @property
     def whole(self) -> UnconfirmedStream | None:
-        """The whole stream, if that is kept."""
+        """The whole stream, if it is stored; else ``None``."""
         self.gather()
         return self.kept
 
     def take_kept(self) -> UnconfirmedStream | None:
-        """The whole stream, if that is kept: another one begins."""
+        """Return the whole stream, if it is stored, and begin a new one."""
         if (kept := self.whole) is not None:
             self.kept = UnconfirmedStream()
         return kept
 
     def clear(self) -> None:
-        """Forgets the stream, but for what is kept."""
+        """Forget the texts of the stream. The whole stream stays."""
         self.gather()
         self._earlier = None
         self._known.clear()
@@ -160,18 +159,18 @@ class StreamedTexts:
 
     @property
     def all_known(self) -> list[tuple[PartKind, str]] | None:
-        """The whole stream in its order; ``None`` if its beginning is only known as a hash."""
+        """The texts of the stream in their order; ``None`` if their beginning is stored as a hash."""
         self.gather()
         return self._known if self._earlier is None else None
 
     def of(self, kind: PartKind) -> PrefixHash:
-        """All of the stream that is of this kind."""
+        """Return the text of the stream that is of this kind."""
         self.gather()
         known = texts_by_kind(self._known)[kind]
         return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)
 
     def gather(self) -> None:
-        """Joins the newest fragments: later ones can follow in a list that stays short."""
+        """Join the newest fragments, so that the list of fragments stays short."""
         if not self.fragments:
             return
         text = "".join(self.fragments)
@@ -187,14 +186,14 @@ class StreamedTexts:
     def _forget(self) -> None:
         if self._earlier is None:
             self._earlier = [PrefixHash() for _ in PartKind]
-        for told, text in zip(self._earlier, texts_by_kind(self._known), strict=True):
-            told.add(text)
+        for beginning, text in zip(self._earlier, texts_by_kind(self._known), strict=True):
+            beginning.add(text)
         self._known.clear()
         self._length = 0
 
 
 def texts_by_kind(texts: Iterable[tuple[PartKind, str]]) -> list[str]:
-    """The texts of each kind as one."""
+    """Return the joined texts of each kind."""
     joined: list[list[str]] = [[] for _ in PartKind]
     for kind, text in texts:
         joined[kind].append(text)

@@ -1,7 +1,8 @@
-"""A whole run as a stream, from its first event to the end. An exception of the run becomes an ``error`` chunk.
+"""Convert a whole run to a stream, from its first event to the end. An exception of the run becomes an ``error`` chunk.
 
-``stream_*`` take an asynchronous iterable, ``iter_*`` a synchronous one; ``*_chunks`` give dictionaries, ``*_sse``
-bytes, one SSE event an item, ``data: [DONE]`` last. An event may be a dictionary: see ``StreamProtocolConverter``.
+``stream_*`` functions take an asynchronous iterable, ``iter_*`` functions a synchronous iterable. ``*_chunks``
+functions yield dictionaries. ``*_sse`` functions yield bytes with one SSE event each, and ``data: [DONE]`` last. An
+event may be a dictionary: see ``StreamProtocolConverter``.
 """
 
 import logging
@@ -44,11 +45,11 @@ def stream_chunks(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> AsyncIterator[AnyChunk]:
-    """The chunks of a run. All but ``events`` is as for ``StreamProtocolConverter``.
+    """Return the chunks of a run. The keyword arguments are those of ``StreamProtocolConverter``.
 
     An exception that ``events`` raises is logged and becomes the response's ``error`` chunk. If the consumer stops
-    early, ``events`` is closed when this iterator is. Raises ``TypeError`` for ``events`` that are not asynchronous,
-    and at an item that cannot have been meant for an event.
+    early, closing this iterator closes ``events``. Raises ``TypeError`` for ``events`` that are not asynchronous, and
+    for an item that is not data of an event.
     """
     conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
     check_iterable("stream_chunks", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_chunks"))
@@ -63,7 +64,10 @@ def stream_sse(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> AsyncIterator[bytes]:
-    """``stream_chunks`` as bytes, ready for a response with ``SSE_HEADERS``; faster than encoding its chunks."""
+    """Return the chunks of a run as bytes, for a response with ``SSE_HEADERS``. Otherwise as ``stream_chunks``.
+
+    This is faster than encoding the chunks of ``stream_chunks``.
+    """
     conversion = sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
     check_iterable("stream_sse", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_sse"))
     return _stream(conversion, events, [SSE_DONE])
@@ -77,10 +81,9 @@ def iter_chunks(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[AnyChunk]:
-    """``stream_chunks`` over a synchronous iterable.
+    """Return the chunks of a run from a synchronous iterable. Otherwise as ``stream_chunks``.
 
-    A list or tuple counts as a run that is over: it shows which calls are delegations to task-mode agents, and these
-    are hidden.
+    A list or tuple counts as a completed run. It shows which calls delegate to task-mode agents, and these are hidden.
     """
     check_iterable("iter_chunks", events, "events", otherwise=_OF_ASYNC.format("stream_chunks"))
     past, events, settings = _read(past, events, options)
@@ -95,7 +98,10 @@ def iter_sse(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[bytes]:
-    """``stream_sse`` over a synchronous iterable; a list or tuple is taken for a run that is over."""
+    """Return the chunks of a run as bytes from a synchronous iterable. Otherwise as ``stream_sse``.
+
+    A list or tuple counts as a completed run, as for ``iter_chunks``.
+    """
     check_iterable("iter_sse", events, "events", otherwise=_OF_ASYNC.format("stream_sse"))
     past, events, settings = _read(past, events, options)
     return _iterate(sse_conversion(past, message_id, settings, call_ids(taken_ids)), events, [SSE_DONE])
@@ -104,7 +110,7 @@ def iter_sse(
 def _read(
     past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
 ) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
-    """The past, the events and the settings. Dictionaries among what is known beforehand are read beforehand."""
+    """Return the past, the events and the settings. In a list or tuple, dictionaries are converted to events here."""
     warn = WarnOnce()
     check_iterable("past", past, "events")
     known_past = read_events(past, warn)
@@ -116,7 +122,7 @@ def _read(
 
 
 class _TaskAgents:
-    """Tells whether a tool is a task-mode agent. Reads the events when the first tool is called."""
+    """Predicate: the tool is a task-mode agent. It reads the events when the first tool is called."""
 
     __slots__ = ("_events", "_names")
 
@@ -175,9 +181,9 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
 
 
 def fail_response(conversion: Conversion[T], error: BaseException, *, stopped: bool = False) -> None:
-    """Ends the response with its one ``error`` chunk, even if the app's hook raises for that."""
+    """End the response with an ``error`` chunk, even if the app's hook raises for that chunk."""
     try:
         conversion.fail(error, stopped=stopped)
-    except Exception as second:  # the app's hook raised, and is not called again
+    except Exception as second:  # the app's hook raised, and will not be called again
         logger.exception("`transform` raised")
         conversion.fail(second, stopped=stopped)

@@ -1,7 +1,9 @@
-"""The streamed parts of a response that no complete event has confirmed, kept whole.
+"""Collects the streamed parts of a response that no complete event has repeated yet. The fragments of each part are
+joined to one text.
 
-A server stores them when the run ends, so that history and the next prompt have everything that the client was shown.
-The converter alone keeps no more of a stream than it needs for the comparison: see ``StreamedTexts``.
+A server stores them when the run ends, so that the history and the next prompt have everything that the client has
+shown. Without a server, the converter keeps only what it needs to compare the stream with the complete event: see
+``StreamedTexts``.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +13,7 @@ from stream_protocol.adk import CODE_EXECUTION, EventFacts, File, Part, Provider
 
 
 class PartKind(IntEnum):
-    """The kinds of parts that grow; indices, since a member's hash is slow."""
+    """The kinds of parts that grow. The values are indexes of lists, because hashing an enum member is slow."""
 
     TEXT = 0
     REASONING = 1
@@ -19,10 +21,10 @@ class PartKind(IntEnum):
 
 @dataclass(slots=True)
 class StreamedPart:
-    """Neighbouring texts, or thoughts, as one; or a file or code."""
+    """Consecutive texts or thoughts; or one file or one piece of code."""
 
     kind: PartKind | None = None
-    """``None`` for a file and for code."""
+    """The kind of a text; ``None`` for a file and for code."""
     pieces: list[str] = field(default_factory=list)
     signature: bytes | None = None
     whole: File | ProviderPart | None = None
@@ -30,33 +32,32 @@ class StreamedPart:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStream:
-    """The parts that a speaker streamed between two of its complete events. Pieces of calls are useless without the
-    rest."""
+    """The parts that an author streamed between two of its complete events, without pieces of calls."""
 
     begin: int = 0
-    """The number of complete events that the client had been shown before it."""
+    """The number of complete events before the stream."""
     newest: EventFacts | None = None
-    """Its newest fragment that was more than a continued text: for what else that says."""
+    """The newest fragment that was not only continued text, for its other fields."""
     ended: bool = False
-    """True if a complete event of the speaker came after it."""
+    """True if a complete event of the author came after the stream."""
     repeated: list[PartKind] = field(default_factory=list)
-    """The kinds of its texts that this complete event repeats."""
+    """The kinds of text that this complete event repeats."""
     parts: list[StreamedPart] = field(default_factory=list)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
-        """Notes its next fragment. ``begin``: how many complete events the client was shown before that."""
+        """Store the next fragment. ``begin``: the number of complete events before it."""
         if self.newest is None:
             self.begin = begin
         self.newest = fragment
 
     def add_text(self, kind: PartKind, text: str) -> None:
-        """Appends a text or a thought."""
+        """Append a text or a thought."""
         if not self.parts or self.parts[-1].kind is not kind:
             self.parts.append(StreamedPart(kind))
         self.parts[-1].pieces.append(text)
 
     def add(self, part: Part) -> None:
-        """Appends a part of a fragment."""
+        """Append a part of a fragment."""
         match part:
             case Text(text, is_thought) if text:
                 self.add_text(PartKind(is_thought), text)
@@ -70,11 +71,11 @@ class UnconfirmedStream:
                 self.sign(part.signature)
 
     def sign(self, signature: bytes | None) -> None:
-        """Signs its newest text or thought, unless something else came after that."""
+        """Set the signature of the newest part, unless that is a file or code."""
         if signature is not None and self.parts and self.parts[-1].kind is not None:
             self.parts[-1].signature = signature
 
     def is_confirmed_by(self, parts: tuple[Part, ...]) -> bool:
-        """Return True if its files and its code are among these parts."""
-        said = [one.part for one in parts if isinstance(one, File | ProviderPart)]
-        return all(part.whole.part in said for part in self.parts if part.whole is not None)
+        """Return True if the stream's files and code are among these parts."""
+        confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
+        return all(part.whole.part in confirmed for part in self.parts if part.whole is not None)

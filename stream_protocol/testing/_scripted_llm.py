@@ -117,7 +117,6 @@ _STEPS: Final = (
     *(str, Thought, Call, types.Part, Wait, Exception),
     *(types.FinishReason, types.GenerateContentResponseUsageMetadata, types.GroundingMetadata),
 )
-"""The types of all steps."""
 
 Respond: TypeAlias = Callable[[LlmRequest], Turn]
 """A function that returns a response for the request."""

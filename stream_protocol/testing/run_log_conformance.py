@@ -38,7 +38,6 @@ from stream_protocol.testing._fake_runs import (
 from stream_protocol.wire import SSE_DONE
 
 Workers: TypeAlias = tuple[RunLog, RunLog]
-"""The run logs of two workers."""
 
 BUSY: Final = 0.5
 """Seconds for which a test blocks the event loop, like a garbage collection or a large JSON value."""

@@ -1,17 +1,18 @@
-"""The AI SDK's language: chunks, messages, server-sent events, JSON values. Knows nothing of ADK.
+"""The AI SDK's protocol: chunks, messages, server-sent events and JSON values. This package does not depend on ADK.
 
 Where to change what:
 
-- ``_chunks``: the chunks and their keys.
+- ``_chunks``: the chunk types and their keys.
 - ``_sinks``: builds chunks, as dictionaries or bytes.
-- ``_sse``: bytes of server-sent events.
-- ``_json_values``: converts a tool's result to JSON.
+- ``_sse``: encodes chunks as server-sent events.
+- ``_json_values``: converts Python values, such as a tool's result, to JSON.
 - ``_value_size``: decides whether a value is too large.
-- ``_arguments``: checks arguments; its errors name the option. ``tests/test_arguments.py`` tries each parameter.
-- ``_messages``: the form of a request; texts of 400 and 422.
-- ``_sdk_4``: recognises requests of AI SDK 4.
+- ``_arguments``: checks arguments of public functions. ``tests/test_arguments.py`` tries each parameter.
+- ``_ui_messages``: the types of UI messages.
+- ``_messages``: parses requests; the error texts of status 400 and 422.
+- ``_sdk_4``: recognizes requests of AI SDK 4.
 - ``_json_slices``: parses a large body in slices, with limits.
-- ``client``: a copy of the AI SDK's client: its schema, folding, partial JSON, auto-send.
+- ``client``: a copy of the AI SDK's client: its schema, reducer, partial JSON parser and auto-send helpers.
 """
 
 from stream_protocol.wire._arguments import (
@@ -62,20 +63,11 @@ from stream_protocol.wire._json_values import (
 from stream_protocol.wire._messages import (
     HINT,
     ChatRequest,
-    FilePart,
-    TextPart,
-    ToolPart,
-    UIMessage,
-    UIPart,
-    is_nested_message,
-    is_tool_part,
     parse_chat_id,
     parse_chat_request,
     parse_chat_request_in_slices,
     parse_message,
     parse_user_message_in_slices,
-    tool_name,
-    tool_result,
 )
 from stream_protocol.wire._printable import printable
 from stream_protocol.wire._sinks import (
@@ -88,4 +80,15 @@ from stream_protocol.wire._sinks import (
     TransformedSink,
 )
 from stream_protocol.wire._sse import SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, encode_sse
+from stream_protocol.wire._ui_messages import (
+    FilePart,
+    TextPart,
+    ToolPart,
+    UIMessage,
+    UIPart,
+    is_nested_message,
+    is_tool_part,
+    tool_name,
+    tool_result,
+)
 from stream_protocol.wire._value_size import is_too_large

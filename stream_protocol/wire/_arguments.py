@@ -1,8 +1,7 @@
-"""Checks of the arguments that a program gives this library: options, services, callables, names. Each check raises one
-plain sentence. Each raises one plain sentence.
+"""Check arguments of the library's public functions: options, services, callables, names.
 
-Public functions and constructors call them first. So a wrong value raises where it is given, not where it is first
-used. The checks know nothing of ADK or of a server.
+Public functions and constructors call these checks first, so a wrong value raises at the call and not at its first use.
+Each error message is one plain sentence. The checks do not depend on ADK or on a server.
 """
 
 import inspect
@@ -16,18 +15,19 @@ from typing import Any, Final
 from stream_protocol.wire._errors import InvalidArgumentError
 
 MAX_SHOWN: Final = 60
-"""Characters of a wrong text that an error shows."""
+"""The longest part of a wrong text that an error shows, in characters."""
 
 _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
-"""The user of a URL, before its host. A password may be in it."""
+"""Pattern for the user in a URL, which may include a password."""
 
 
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-"""A token of HTTP."""
+"""Pattern for a token of HTTP, such as a header name."""
 
 
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
-    """Returns the error "`name` must be EXPECTED, not VALUE: HINT.", with a hint for a class or a coroutine."""
+    """Return the error "`name` must be EXPECTED, not VALUE: HINT.". For a class or a coroutine, the default hint is a
+    fix."""
     if inspect.iscoroutine(value):
         value.close()  # else Python warns that it was never awaited
     hint = hint or _hint(value)
@@ -41,7 +41,7 @@ def _hint(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """Returns the value as an error shows it: a short text or a number unchanged, anything else by its type."""
+    """Return the value as an error shows it: a short text or a number unchanged, any other value by its type."""
     match value:
         case None | bool() | int() | float():
             return repr(value)[:MAX_SHOWN]
@@ -58,20 +58,20 @@ def shown(value: object) -> str:
 
 
 def check_choice(name: str, value: object, choices: Sequence[str | int]) -> None:
-    """Raises ``InvalidArgumentError`` unless the value is one of these."""
+    """Raise ``InvalidArgumentError`` unless the value is one of ``choices``."""
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         *others, last = map(shown, choices)
         raise argument_error(name, f"{', '.join(others)} or {last}", value)
 
 
 def check_flag(name: str, value: object) -> None:
-    """Raises ``InvalidArgumentError`` unless the value is ``True`` or ``False``."""
+    """Raise ``InvalidArgumentError`` unless the value is ``True`` or ``False``."""
     if not isinstance(value, bool):
         raise argument_error(name, "True or False", value)
 
 
 def check_text(name: str, value: object, *, or_none: bool = False, expected: str = "text", empty: bool = True) -> None:
-    """Raises ``InvalidArgumentError`` unless the value is text. ``empty``: it may be empty."""
+    """Raise ``InvalidArgumentError`` unless the value is text. ``empty``: also accept the empty text."""
     if or_none and value is None:
         return
     if not isinstance(value, str) or not (value or empty):
@@ -79,20 +79,23 @@ def check_text(name: str, value: object, *, or_none: bool = False, expected: str
 
 
 def check_pattern(name: str, value: object, pattern: re.Pattern[str], expected: str) -> None:
-    """Raises ``InvalidArgumentError`` unless the value is a text of this pattern, which ``expected`` describes."""
+    """Raise ``InvalidArgumentError`` unless the value is a text that matches ``pattern``.
+
+    ``expected``: the error's description of the pattern.
+    """
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise argument_error(name, expected, value)
 
 
 def check_header_name(name: str, value: object) -> None:
-    """Raises ``InvalidArgumentError`` unless the value can be the name of a header."""
+    """Raise ``InvalidArgumentError`` unless the value can be the name of a header."""
     check_pattern(name, value, _HEADER, 'the name of a header, such as "X-User"')
 
 
 def check_count(
     name: str, value: object, *, minimum: int = 1, maximum: int | None = None, or_none: bool = False
 ) -> None:
-    """Raises ``InvalidArgumentError`` unless the value is a whole number from ``minimum`` up to ``maximum``."""
+    """Raise ``InvalidArgumentError`` unless the value is a whole number from ``minimum`` to ``maximum``."""
     if or_none and value is None:
         return
     highest = math.inf if maximum is None else maximum
@@ -102,7 +105,7 @@ def check_count(
 
 
 def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool = False) -> None:
-    """Raises ``InvalidArgumentError`` unless the value is a positive and finite number. ``zero``: it may be 0."""
+    """Raise ``InvalidArgumentError`` unless the value is a positive, finite number. ``zero``: also accept 0."""
     if or_none and value is None:
         return
     expected = "0 or more seconds" if zero else "a positive number of seconds"
@@ -115,7 +118,10 @@ def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool
 
 
 def check_number(name: str, value: object, accepts: Callable[[float], bool], expected: str) -> None:
-    """Raises ``InvalidArgumentError`` unless the value is a number that ``accepts``. ``expected`` describes these."""
+    """Raise ``InvalidArgumentError`` unless the value is a number for which ``accepts`` returns True.
+
+    ``expected``: the error's description of accepted numbers.
+    """
     if not isinstance(value, int | float) or isinstance(value, bool) or not accepts(value):
         raise argument_error(name, expected, value)
 
@@ -129,9 +135,10 @@ def check_callable(
     plain: bool = False,
     expected: str = "a function",
 ) -> None:
-    """Raises ``InvalidArgumentError`` unless the value can be called with arguments of these names, by position.
+    """Raise ``InvalidArgumentError`` unless the value can be called with ``arguments`` by position.
 
-    ``plain``: the result is not awaited, so the function must not be an ``async def``.
+    ``arguments``: the names of the arguments, which the error shows. ``plain``: refuse an ``async def``, because the
+    caller does not await the result.
     """
     if or_none and value is None:
         return
@@ -145,12 +152,12 @@ def check_callable(
         inspect.signature(value).bind(*arguments)
     except TypeError:
         raise InvalidArgumentError(f"{call}: {shown(value)} does not take these arguments.") from None
-    except ValueError:  # of a builtin without a signature
+    except ValueError:  # a builtin without a signature
         return
 
 
 def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> Collection[str]:
-    """Returns a list of texts, or another collection of them. Raises ``InvalidArgumentError`` for anything else."""
+    """Return the value if it is a collection of texts. Raises ``InvalidArgumentError`` for anything else."""
     if isinstance(value, str):
         raise argument_error(name, expected, value, f"write [{shown(value)}]")
     if not isinstance(value, Collection) or isinstance(value, bytes | bytearray):
@@ -160,9 +167,9 @@ def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> 
 
 
 def check_mapping(name: str, value: object, *, of_texts: bool = False, or_none: bool = False) -> None:
-    """Raises ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts.
+    """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts.
 
-    ``of_texts``: the values must be texts as well.
+    ``of_texts``: the values must be texts, too.
     """
     if or_none and value is None:
         return
@@ -179,7 +186,7 @@ def _check_items(name: str, items: Iterable[object], expected: str) -> None:
 
 
 def check_path(name: str, value: object) -> None:
-    """Raises ``InvalidArgumentError`` unless the value can be the path of a file: a text or a ``Path``, not empty."""
+    """Raise ``InvalidArgumentError`` unless the value is a path: a ``Path``, or a text that is not empty."""
     path = os.fspath(value) if isinstance(value, os.PathLike) and not isinstance(value, type) else value
     if not isinstance(path, str) or not path:
         raise argument_error(name, "the path of a file or folder", value)
@@ -188,7 +195,10 @@ def check_path(name: str, value: object) -> None:
 def check_instance(
     name: str, value: object, kind: type | tuple[type, ...], expected: str, *, or_none: bool = False, hint: str = ""
 ) -> None:
-    """Raises ``InvalidArgumentError`` unless the value is of one of these types. ``expected`` describes them."""
+    """Raise ``InvalidArgumentError`` unless the value is an instance of ``kind``.
+
+    ``expected``: the error's description of these types.
+    """
     if not isinstance(value, kind) and not (or_none and value is None):
         raise argument_error(name, _or_none(expected, or_none=or_none), value, hint)
 
@@ -196,9 +206,9 @@ def check_instance(
 def check_interface(
     name: str, value: object, interface: type, expected: str, *, or_none: bool = False, hint: str = ""
 ) -> None:
-    """Raises ``InvalidArgumentError`` unless the value has every member that this ``Protocol`` declares.
+    """Raise ``InvalidArgumentError`` unless the value has every public member of the ``Protocol`` ``interface``.
 
-    ``hint``: names the library's own implementations.
+    ``hint``: names the library's implementations of it.
     """
     if or_none and value is None:
         return
@@ -211,10 +221,10 @@ def check_interface(
 
 
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
-    """Raises ``TypeError`` unless ``function`` can iterate over the value.
+    """Raise ``TypeError`` unless the value is an iterable that ``function`` accepts.
 
-    ``items``: describes the expected items. ``is_async``: iterates with ``async for``. ``otherwise``: advice for an
-    iterable of the other kind.
+    ``items``: the error's description of the items. ``is_async``: the function uses ``async for``. ``otherwise``:
+    advice for an iterable of the other kind, synchronous or asynchronous.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return
@@ -231,12 +241,12 @@ def check_iterable(function: str, value: object, items: str, *, is_async: bool =
 
 
 def _is_one_value(value: object) -> bool:
-    """Returns True for a single item that Python can iterate over: a text, a dictionary, a pydantic model."""
+    """Return True for a single item that Python can iterate over: a text, a dictionary or a pydantic model."""
     return isinstance(value, str | bytes | bytearray | Mapping) or hasattr(type(value), "model_fields")
 
 
 def _members(interface: type) -> Iterator[str]:
-    """The public names that a ``Protocol`` declares."""
+    """Yield the public names that a ``Protocol`` declares."""
     for name in {**vars(interface), **inspect.get_annotations(interface)}:
         if not name.startswith("_"):
             yield name

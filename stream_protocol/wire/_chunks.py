@@ -1,27 +1,27 @@
-"""The chunks of a UI message stream: one ``TypedDict`` per type, and the closed union ``Chunk``.
+"""Types of the chunks in a UI message stream: a ``TypedDict`` for each type, and their union ``Chunk``.
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. Keys that only later clients know are left out on purpose, but for ``citations``. Clients before 6.0.231
-and 7.0.32 validate with ``z.strictObject``, and fail on an unknown key. Every v6 client from 6.0.39 on accepts the keys
-that remain.
+``ai@7.0.173``. Except ``citations``, keys that only later clients accept are omitted. Clients before 6.0.231 and 7.0.32
+validate with ``z.strictObject``, and fail on an unknown key. Every v6 client from 6.0.39 on accepts the keys that
+remain.
 
-A key that is ``NotRequired`` must be absent rather than ``None``: the client's schema rejects ``null`` there.
-``input``, ``output``, ``data`` and the ``messageMetadata`` of ``message-metadata`` may be ``null`` but must be present.
+A key that is ``NotRequired`` must be absent, not ``None``: the client's schema refuses ``null`` there. ``input``,
+``output``, ``data`` and the ``messageMetadata`` of ``message-metadata`` may be ``null`` but must be present.
 """
 
 from typing import Any, Final, Literal, NotRequired, TypedDict
 
 AiSdkVersion = Literal[6, 7]
+"""The major version of the ``ai`` package in the browser. The protocol does not negotiate it, so the app states it."""
 
 AI_SDK_VERSIONS: Final[tuple[AiSdkVersion, ...]] = (6, 7)
-"""The major versions of the ``ai`` package whose clients are known."""
-"""The major version of the ``ai`` package in the browser. Nothing on the wire negotiates it, so the app states it."""
+"""The supported major versions of the ``ai`` package."""
 
 FinishReason = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]
-"""The six reasons that every v6 and v7 client accepts; any other string is fatal there."""
+"""The six reasons that every v6 and v7 client accepts. A client fails on any other text."""
 
 ProviderMetadata = dict[str, dict[str, Any]]
-"""Provider name -> its own keys -> any JSON. The two outer levels must be objects."""
+"""Name of a provider -> JSON object with keys of that provider. Both levels must be objects."""
 
 
 class StartChunk(TypedDict):
@@ -92,13 +92,13 @@ class DocumentSource(TypedDict):
 
 
 class TextCitation(TypedDict):
-    """A place in a text that rests on a source. The indexes count UTF-16 units, as JavaScript's strings do."""
+    """A range of a text with its source. The indexes count UTF-16 units, as JavaScript's strings do."""
 
     source: UrlSource | DocumentSource
     startIndex: NotRequired[int]
     endIndex: NotRequired[int]
     citedText: NotRequired[str]
-    """The words of the source."""
+    """The text in the source."""
 
 
 class TextEndChunk(TypedDict):
@@ -224,8 +224,9 @@ class ToolOutputDeniedChunk(TypedDict):
 
 
 class DataChunk(TypedDict):
-    """An app-defined part. ``type`` is ``data-`` and a name, which no ``Literal`` can express, so it has a type of its
-    own.
+    """A part that an app defines. Its ``type`` is ``data-`` and a name.
+
+    No ``Literal`` can express this type, so ``DataChunk`` is not in ``Chunk``.
     """
 
     type: str
@@ -234,7 +235,7 @@ class DataChunk(TypedDict):
     transient: NotRequired[bool]
 
 
-# v7 only: a v6 client fails on each of these
+# Chunks for v7 clients only: a v6 client fails on each of them
 
 
 class ToolApprovalResponseChunk(TypedDict):
@@ -260,13 +261,14 @@ class ReasoningFileChunk(TypedDict):
 
 
 class ResetStepChunk(TypedDict):
-    """Since 7.0.70."""
+    """Remove the parts of the current step. Only clients since 7.0.70 accept this chunk."""
 
     type: Literal["reset-step"]
 
 
 class SteeringMessageChunk(TypedDict):
-    """Since 7.0.163. ``parts``: text and file parts."""
+    """A user message that the run receives while it works. ``parts``: text and file parts. For clients since
+    7.0.163."""
 
     type: Literal["steering-message"]
     id: str
@@ -302,7 +304,8 @@ V6Chunk = (
 V7OnlyChunk = ToolApprovalResponseChunk | CustomChunk | ReasoningFileChunk | ResetStepChunk | SteeringMessageChunk
 
 Chunk = V6Chunk | V7OnlyChunk
-"""Every chunk whose ``type`` is a literal: ``match``/``if chunk["type"] == …`` narrows it, and mypy checks the keys."""
+"""All chunks whose ``type`` is a literal. A comparison of ``chunk["type"]`` narrows the union, and mypy checks the
+keys."""
 
 AnyChunk = Chunk | DataChunk
-"""A protocol chunk, or an app's own ``data-*`` part."""
+"""A chunk of the protocol, or a ``data-*`` part that an app defines."""

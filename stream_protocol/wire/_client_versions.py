@@ -1,8 +1,8 @@
-"""The versions of the ``ai`` package in the browser, and since which of them it accepts each chunk and key.
+"""The versions of the ``ai`` package in the browser, and the first version that accepts each chunk and key.
 
 The protocol does not negotiate the version, so the app states it: a major version, or a full one such as ``"7.0.120"``.
-A client fails on a chunk of a type that it does not know. Clients before 6.0.231 and 7.0.32 also fail on an unknown
-key. Later clients ignore it.
+A client fails on a chunk of an unknown type. Clients before 6.0.231 and 7.0.32 also fail on an unknown key. Later
+clients ignore an unknown key.
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, at its tags and in its changelog.
 """
@@ -22,20 +22,20 @@ _FULL: Final = re.compile(r"([67])\.([0-9]{1,5})\.([0-9]{1,5})")
 
 
 class ClientVersion(NamedTuple):
-    """A version of the client. Versions compare as tuples."""
+    """A version of the client. Versions compare as tuples do."""
 
     major: AiSdkVersion
     minor: int
     patch: int
 
     def accepts(self, kind: str, key: str | None = None) -> bool:
-        """Return True if the client accepts chunks of this type; with ``key``, chunks of this type with this key."""
+        """Return True if the client accepts chunks of type ``kind``, and with ``key`` also this key in them."""
         if not _is_since(self, CHUNK_VERSIONS.get(kind)):
             return False
         return key is None or self >= IGNORING_KEYS[self.major] or _is_since(self, KEY_VERSIONS.get((kind, key)))
 
     def knows(self, kind: str, key: str) -> bool:
-        """Return True if the client reads this key of a chunk, and does not only ignore it."""
+        """Return True if the client uses this key of a chunk. A client may accept a key and ignore it."""
         return _is_since(self, CHUNK_VERSIONS.get(kind)) and _is_since(self, KEY_VERSIONS.get((kind, key)))
 
     def __str__(self) -> str:
@@ -45,15 +45,16 @@ class ClientVersion(NamedTuple):
 OLDEST: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
     {6: ClientVersion(6, 0, 39), 7: ClientVersion(7, 0, 32)}
 )
-"""The version that a major version stands for."""
+"""Major version -> the full version that it stands for."""
 
 IGNORING_KEYS: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
     {6: ClientVersion(6, 0, 231), 7: ClientVersion(7, 0, 32)}
 )
-"""The first version of each major version that ignores unknown keys."""
+"""Major version -> its first version that ignores unknown keys."""
 
 Since: TypeAlias = Mapping[AiSdkVersion, ClientVersion]
-"""Major version -> its first version that accepts something. A major version that never does is missing."""
+"""Major version -> its first version that accepts a chunk or a key. A major version that never accepts it is missing.
+"""
 
 
 def _since(v6: str | None, v7: str | None = "7.0.0") -> Since:
@@ -62,7 +63,7 @@ def _since(v6: str | None, v7: str | None = "7.0.0") -> Since:
 
 
 def client_version(ai_sdk: object) -> ClientVersion:
-    """Return the version that an option names. Raises ``InvalidArgumentError`` for another value."""
+    """Return the client version for the option ``ai_sdk``. Raises ``InvalidArgumentError`` for an invalid value."""
     for version in OLDEST.values():
         if type(ai_sdk) is int and ai_sdk == version.major:
             return version
@@ -80,7 +81,7 @@ CHUNK_VERSIONS: Final[Mapping[str, Since]] = MappingProxyType(
         "steering-message": _since(None, "7.0.163"),
     }
 )
-"""Types of chunks that not all clients accept -> since when. All other types are accepted by all clients."""
+"""Chunk type that not all clients accept -> first versions that accept it. All clients accept the other types."""
 
 KEY_VERSIONS: Final[Mapping[tuple[str, str], Since]] = MappingProxyType(
     {
@@ -102,7 +103,8 @@ KEY_VERSIONS: Final[Mapping[tuple[str, str], Since]] = MappingProxyType(
         ("text-end", "citations"): _since(None, "7.0.138"),
     }
 )
-"""Type of a chunk and key that not all clients know -> since when. All other keys of ``_chunks`` are known to all."""
+"""Chunk type and key that not all clients accept -> first versions that accept it. All clients accept the other keys of
+``_chunks``."""
 
 
 def _is_since(version: ClientVersion, since: Since | None) -> bool:

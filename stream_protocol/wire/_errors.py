@@ -1,4 +1,4 @@
-"""The error classes: for the calling program, for a request from a browser, and for a stream that a client reads."""
+"""Error classes: for the calling program, for a request from a browser, and for a stream that a client reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from stream_protocol.wire._messages import UIMessage
+    from stream_protocol.wire._ui_messages import UIMessage
 
 
 _REASONS: Final[Mapping[int, str]] = MappingProxyType(
@@ -20,24 +20,24 @@ _REASONS: Final[Mapping[int, str]] = MappingProxyType(
         415: "unsupported_type",
     }
 )
-"""The status of a refusal -> its default reason."""
+"""HTTP status of a refused request -> its default reason."""
 
 
 class StreamProtocolError(Exception):
-    """A bug in the program that calls this library. No client and no model can cause it."""
+    """A bug in the program that calls this library. Neither a client nor a model can cause it."""
 
 
 class InvalidArgumentError(StreamProtocolError, ValueError):
-    """A value that a function or constructor of this library does not take. ``str(error)`` is one plain sentence."""
+    """An argument that a function or constructor of this library refuses. ``str(error)`` is one plain sentence."""
 
 
 class ChatRequestError(ValueError):
-    """A request that is refused because of its content.
+    """A request with content that the server refuses.
 
-    ``str(error)`` is one short plain sentence, safe to send back: the client shows the body of a failed request
-    unchanged. ``status``: the HTTP status of the response. ``retry_after``: seconds after which the same request may
-    succeed; ``None`` if unknown. ``reason``: one word for metrics that count refusals; by default the word for the
-    status, otherwise ``invalid``.
+    ``str(error)`` is one short sentence that is safe to send: the client shows the body of a failed request unchanged.
+    ``status``: the HTTP status of the response. ``retry_after``: seconds after which the same request may succeed;
+    ``None`` if unknown. ``reason``: one word for metrics that count refusals. Its default is the word for the status,
+    or ``invalid``.
     """
 
     def __init__(
@@ -50,18 +50,18 @@ class ChatRequestError(ValueError):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of the response that refuses the request: ``Retry-After``, if known."""
+        """The headers of the response to the refused request: ``Retry-After``, if known."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
 class ClientStreamError(Exception):
-    """The error that the client's ``onError`` would receive: the stream was refused, or it carried an ``error`` chunk.
+    """The error that the client's ``onError`` receives for a stream that it refuses, or for an ``error`` chunk.
 
-    ``error_class`` is the JavaScript class (``AI_UIMessageStreamError``, ``AI_TypeValidationError``,
-    ``AI_JSONParseError``; ``Error`` for an ``error`` chunk). ``text`` is the error's message, without the second line:
-    the schema or JSON library writes that line, and changes it in every release. ``chunk_type`` and ``chunk_id`` are
-    set where the client sets them: on ``AI_UIMessageStreamError``. ``message`` is the message as received so far; the
-    client keeps showing it.
+    ``error_class``: the JavaScript class (``AI_UIMessageStreamError``, ``AI_TypeValidationError``,
+    ``AI_JSONParseError``; ``Error`` for an ``error`` chunk). ``text``: the error's message without its second line. The
+    schema or JSON library writes the second line, and changes it in every release. ``chunk_type`` and ``chunk_id``: set
+    for ``AI_UIMessageStreamError`` only, as in the client. ``message``: the message received before the error, which
+    the client still shows.
     """
 
     def __init__(

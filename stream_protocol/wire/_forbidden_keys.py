@@ -1,4 +1,4 @@
-"""The keys that make the client fail: ``__proto__`` anywhere, and ``prototype`` in an object called ``constructor``.
+"""Rename the keys on which the client fails: ``__proto__``, and ``prototype`` in an object called ``constructor``.
 
 The client parses every chunk with ``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``, which throws on both keys at
 any depth. A tool that returns such a key must not end the conversation, so the key is put in brackets.
@@ -13,12 +13,12 @@ FORBIDDEN_IN_CONSTRUCTOR = "prototype"
 
 
 def may_hold_forbidden_key(encoded: bytes) -> bool:
-    """Returns False only if this JSON, written by ``orjson``, certainly has no such key. Cheap."""
+    """Return False if this JSON of ``orjson`` has no forbidden key. Returns True if it may have one. Fast."""
     return b'"__proto__":' in encoded or b'"constructor":' in encoded
 
 
 def has_forbidden_key(value: Any) -> bool:
-    """Returns True if the client's parser refuses this plain JSON value."""
+    """Return True if the client's parser refuses this plain JSON value because of a key."""
     todo = [value]
     while todo:
         node = todo.pop()
@@ -33,7 +33,7 @@ def has_forbidden_key(value: Any) -> bool:
 
 
 def rename_forbidden_keys(value: Any, *, in_constructor: bool = False) -> Any:
-    """The same plain JSON with ``[__proto__]`` for ``__proto__``, likewise ``prototype``. Values are never touched."""
+    """Return the same plain JSON with forbidden keys in brackets, such as ``[__proto__]``. Values do not change."""
     if isinstance(value, list):
         return [rename_forbidden_keys(item) for item in value]
     if not isinstance(value, dict):
@@ -46,12 +46,12 @@ def rename_forbidden_keys(value: Any, *, in_constructor: bool = False) -> Any:
 
 
 def safe_key(key: str, *, in_constructor: bool) -> str:
-    """The key itself, or in brackets where it is forbidden."""
+    """Return the key, in brackets if it is forbidden."""
     return f"[{key}]" if key == FORBIDDEN or (in_constructor and key == FORBIDDEN_IN_CONSTRUCTOR) else key
 
 
 def free_key(key: str, taken: Collection[str]) -> str:
-    """Returns the key, or the key with a number after it if it is taken: no value of a tool's result is lost."""
+    """Return the key, with a number after it if the key is taken. So an object keeps all its values."""
     if key not in taken:
         return key
     number = 2

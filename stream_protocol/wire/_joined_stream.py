@@ -1,12 +1,13 @@
-"""A stream in fewer events: a late reader need not receive every delta and every preliminary output."""
+"""A shorter stream for late readers: it has joined deltas, and only the last preliminary output of each call."""
 
 import re
 from collections.abc import Iterable
 from typing import Final
 
 MAX_JOINED: Final = 2**16
-"""The most bytes of text in one joined delta, unless it was longer before: 64 KiB, one write to a socket. So a joined
-text is not copied again, however long the text becomes.
+"""The most bytes of text in a joined delta: 64 KiB, one write to a socket. A delta that arrives longer stays whole.
+
+The limit bounds the bytes that are copied again when a delta grows.
 """
 
 _DELTA: Final = re.compile(
@@ -14,45 +15,46 @@ _DELTA: Final = re.compile(
     rb',(?:"id"|(?P<call>"toolCallId")):"(?P<id>[^"\\]*(?:\\.[^"\\]*)*)"'
     rb',"(?:delta|inputTextDelta)":")(?P<text>[^"\\]*(?:\\.[^"\\]*)*)"\}\n\n'
 )
-"""A delta as our sinks write it, without metadata of its own: its constant beginning, and its text in JSON form."""
+"""Pattern for a delta without metadata, as our sinks write it: the constant beginning, and the text in JSON form."""
 
 _OUTPUT: Final = re.compile(rb'data: \{"type":"tool-output-available","toolCallId":"[^"\\]*(?:\\.[^"\\]*)*",')
-"""The constant beginning of a call's outputs."""
+"""Pattern for the constant beginning of a call's outputs."""
 
 _PRELIMINARY: Final = (b',"preliminary":true}\n\n', b',"preliminary":true,"dynamic":true}\n\n')
-"""The ends of preliminary outputs, as our sinks write them."""
+"""The last bytes of preliminary outputs, as our sinks write them."""
 
 _INPUT_START: Final = re.compile(rb'data: \{"type":"tool-input-start","toolCallId":"([^"\\]*(?:\\.[^"\\]*)*)"')
 _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """A stream with joined deltas: deltas of one part become one, if only deltas of other parts lie between them. In
-    the same way only the last of a call's preliminary outputs is kept.
+    """A stream that joins the deltas of a part while only deltas of other parts, or preliminary outputs, come between
+    them.
 
-    ``add`` looks at each event once: the time is linear in the bytes. A client folds the result into the same message.
-    Texts are joined in their JSON form, without parsing.
+    In the same way, it keeps only the last of a call's preliminary outputs. A client builds the same message from the
+    joined stream. ``add`` visits each event once, so the time is linear in the bytes. Texts are joined in their JSON
+    form, without parsing.
 
-    The input of a call that began in an earlier step is not joined. For a dynamic tool the client shows the text of a
-    step's first delta only when the second delta comes.
+    The input of a call that began in an earlier step is not joined. For a dynamic tool, the client shows the text of a
+    step's first delta only when the second delta arrives.
     """
 
     def __init__(self) -> None:
         self.complete: list[bytes] = []
-        """The finished events. Later events come after them."""
+        """The finished events. Later events are appended after them."""
         self.size = 0
-        """Bytes of all events."""
+        """The total bytes of all events."""
         self._open: dict[bytes, _Delta | _Output] = {}
-        """The deltas that may still grow, and the outputs that may be replaced, by their constant beginning."""
+        """Constant beginning -> delta that may still grow, or output that may be replaced."""
         self._started_in_step: set[bytes] = set()
 
     @property
     def growing(self) -> list[bytes]:
-        """The events after ``complete``, as they are now."""
+        """The events after ``complete``, in their current state."""
         return [delta.event() for delta in self._open.values()]
 
     def add(self, events: Iterable[bytes]) -> None:
-        """Adds whole SSE events at the end."""
+        """Append whole SSE events."""
         for event in events:
             delta = None if len(event) > MAX_JOINED else _DELTA.fullmatch(event)
             if delta is not None and (delta["call"] is None or delta["id"] in self._started_in_step):
@@ -71,7 +73,7 @@ class JoinedStream:
                 self._started_in_step.add(start[1])
 
     def _add_output(self, front: bytes, event: bytes) -> None:
-        replaced = self._open.pop(front, None)  # the new one comes after what has come in between
+        replaced = self._open.pop(front, None)  # so that the new output comes after the deltas before it
         self.size += len(event) - (len(replaced.event()) if replaced is not None else 0)
         self._open[front] = _Output(event)
 
@@ -107,7 +109,7 @@ class _Delta:
 
 
 class _Output:
-    """A preliminary output that a later one may replace."""
+    """A preliminary output that a later output may replace."""
 
     __slots__ = ("_event",)
 

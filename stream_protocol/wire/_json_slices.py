@@ -1,12 +1,13 @@
-"""Parsing a large JSON text in slices, so that other work of the same thread can go on between them.
+"""Parse a large JSON text in slices, so that the event loop can run between them.
 
 A parser in C blocks the interpreter in every thread until it has read the whole text: seconds for 30 MiB of brackets.
-So this module only finds commas and brackets, and orjson parses the text between them. A list or an object larger than
-``PIECE`` is assembled from pieces, and so is a long string.
+So this module only finds commas and brackets, and orjson parses the text between them. A list, object or string larger
+than ``PIECE`` is assembled from pieces.
 
-Counting the values first and parsing all at once would be simpler, and was measured with texts of 30 MiB within the
-bounds below. ``orjson.loads`` stops the event loop for 0.6 s (400,000 objects under different keys), 0.3 s (such a
-list) or 0.2 s (a million strings). In slices the longest stops are 90, 75 and 57 ms, mostly Python's garbage collector.
+The simpler way is to count the values first and to parse the whole text at once. It was measured with texts of 30 MiB
+within the limits below. ``orjson.loads`` stops the event loop for 0.6 s (400,000 objects under different keys), 0.3 s
+(a list of 400,000 objects) or 0.2 s (a million strings). In slices, the longest stops are 90, 75 and 57 ms. Most of
+that time is Python's garbage collector.
 """
 
 from __future__ import annotations
@@ -19,41 +20,44 @@ from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, FORBIDDEN, rename_
 from stream_protocol.wire._json_parsing import parse_json
 
 PIECE: Final = 64 * 1024
-"""Approximate bytes that are parsed at once. 64 KiB of empty objects, the slowest case, take 2 ms."""
+"""The approximate number of bytes that are parsed at once. 64 KiB of empty objects, the slowest case, take 2 ms."""
 
 SLICE: Final = 256 * 1024
-"""Work between two pauses: bytes, and ``VALUE_COST`` for each value. It takes 2 to 4 ms."""
+"""The work between two pauses: bytes, plus ``VALUE_COST`` for each value. It takes 2 to 4 ms."""
 
 VALUE_COST: Final = 64
-"""Bytes of a long string that take as long to read as one value."""
+"""The number of bytes of a long string that take as long to read as one value."""
 
 MAX_VALUES: Final = 1_000_000
-"""The most values in a text: texts, numbers, lists, objects. 5,000 messages with four tool calls each have 400,000."""
+"""The most values in a text: strings, numbers, lists, objects. 5,000 messages with four tool calls each have 400,000.
+"""
 
 MAX_CONTAINERS: Final = 400_000
-"""The most lists and objects among the values; those 5,000 messages have 175,000. Each takes up to 240 bytes. Python's
-garbage collector visits all of them at once: 30 to 50 ms.
+"""The most lists and objects in a text. 5,000 messages with four tool calls each have 175,000.
+
+A list or object takes up to 240 bytes. Python's garbage collector visits all of them at once, in 30 to 50 ms.
 """
 
 MAX_LEVELS: Final = 254
-"""The most levels of lists and objects: the limit of orjson's writer."""
+"""The most nested levels of lists and objects: the limit of orjson's writer."""
 
 CONTAINER_BYTES: Final = 200
 VALUE_BYTES: Final = 50
-"""Approximate bytes of memory of a list or an object, and of any other value, without its text."""
+"""The approximate memory of a list or object, and of any other value without its text, in bytes."""
 
 _TO_MARK: Final = re.compile(rb'[^"\[\]{},]*+(?:"(?:[^"\\]++|\\.)*+"[^"\[\]{},]*+)*+([\[\]{},])?+', re.DOTALL)
-"""Whole strings, numbers and blanks, and the comma or bracket behind them."""
+"""Pattern for whole strings, numbers and whitespace, and the comma or bracket after them."""
 
 _STRING_END: Final = re.compile(rb'(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 _STRING_PIECE: Final = re.compile(rb'(?:[^"\\]++|\\(?=.{12})(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|.))*+', re.DOTALL)
-"""A part of a string that does not end within an escape. An escape is taken only if there is room behind it for the
-other half of a surrogate pair.
+"""Pattern for a part of a string that does not end within an escape.
+
+An escape matches only if the second half of a surrogate pair would also fit after it.
 """
 
 _TO_LAST_VALUE: Final = re.compile(rb'(?:[^"]*+("(?:[^"\\]++|\\.)*+"))*+[ \t\n\r]*+:[ \t\n\r]*+', re.DOTALL)
-"""Members of an object up to the value of the last; the group is the last key."""
+"""Pattern for the members of an object up to the value of the last member. The group is the last key."""
 
 _COMMA, _LIST, _OBJECT = b",[{"
 _BLANKS: Final = b" \t\n\r"
@@ -61,30 +65,31 @@ _PAIRS: Final = frozenset({b"[]", b"{}"})
 
 
 _PARTS_OF_FORBIDDEN_KEYS: Final = (FORBIDDEN.encode(), CONSTRUCTOR.encode(), b"\\u00")
-"""Each text with a forbidden key contains one of these: literally, or with escapes."""
+"""Texts of which every JSON text with a forbidden key contains one: the key itself, or the beginning of an escape."""
 
 MAX_CONTINUATION_BYTES: Final = 3
-"""Bytes of a UTF-8 character after its first."""
+"""The most bytes of a UTF-8 character after its first byte."""
 
 
 class TooManyValuesError(ValueError):
-    """The text has more than ``MAX_VALUES`` values, or more than ``MAX_CONTAINERS`` lists and objects."""
+    """A JSON text has more than ``MAX_VALUES`` values, or more than ``MAX_CONTAINERS`` lists and objects."""
 
 
 def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
-    """``parse_json``, but pauses after each slice of its work. The generator returns the value. It yields the
-    approximate bytes of memory that the lists, objects and other values of the slice take, without their texts.
+    """Parse a JSON text as ``parse_json`` does, in a generator that pauses after each slice and returns the value.
 
-    Forbidden keys are renamed, as ``rename_forbidden_keys`` does. U+0000 becomes U+FFFD, as lone surrogates do:
-    PostgreSQL refuses JSON that has it. Raises ``ValueError`` for text that ``parse_json`` refuses, for more than
-    ``MAX_LEVELS`` levels, and for too many values (``TooManyValuesError``). In a text of more than ``PIECE`` bytes it
-    also raises for keys, numbers and blanks of that size, and for a string alone.
+    Yields the approximate memory that the values of the slice take, in bytes and without their texts.
+
+    Forbidden keys are renamed, as by ``rename_forbidden_keys``. U+0000 becomes U+FFFD, as lone surrogates do, because
+    PostgreSQL refuses JSON with U+0000. Raises ``ValueError`` for text that ``parse_json`` refuses, for more than
+    ``MAX_LEVELS`` levels, and for too many values (``TooManyValuesError``). A text of more than ``PIECE`` bytes also
+    raises if it is a single string, or has a key, a number or whitespace of that size.
     """
     return (yield from _SlicedParser(text).parse())
 
 
 class _Open:
-    """A list or an object that has begun."""
+    """An open list or object during parsing."""
 
     __slots__ = ("follows_value", "items", "key", "parent", "start", "unparsed")
 
@@ -92,20 +97,19 @@ class _Open:
         self.start = start
         self.parent = parent
         self.unparsed: int | None = start + 1
-        """Position of the first unparsed byte; ``None`` while a large value inside is read."""
+        """The position of the first unparsed byte; ``None`` while a large value inside is read."""
         self.items: list[Any] | dict[str, Any] | None = None
-        """The items parsed so far, if it is parsed in pieces."""
+        """The items parsed so far, if the container is parsed in pieces."""
         self.key = ""
-        """In an object, the key of the large value that is being read."""
+        """The key of the large value that is read now. Empty in a list."""
         self.follows_value = False
-        """True if the unparsed text follows a large value: blanks, then a comma or the end."""
+        """True if the unparsed text follows a large value: whitespace, then a comma or the end."""
 
     @property
     def in_constructor(self) -> bool:
         return self.parent is not None and self.parent.key == CONSTRUCTOR
 
     def add(self, items: list[Any] | dict[str, Any]) -> None:
-        """Adds parsed items."""
         if isinstance(self.items, dict):
             self.items.update(items)
         elif self.items is not None:
@@ -114,7 +118,7 @@ class _Open:
             self.items = items
 
     def put(self, value: Any, end: int) -> None:
-        """Adds the large value, which ends before ``end``."""
+        """Add the large value that ends before ``end``."""
         assert self.items is not None  # the items before the value were added, even if there were none
         if isinstance(self.items, dict):
             self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value
@@ -128,12 +132,12 @@ class _SlicedParser:
         self._text = text
         self._stack: list[_Open] = []
         self._unparsed = 0
-        """Position of the unparsed rest of the text."""
+        """The position of the unparsed rest of the text."""
         self._read = 0
-        """Bytes read since the last pause, and ``VALUE_COST`` for each value."""
+        """The work since the last pause: bytes read, plus ``VALUE_COST`` for each value."""
         self._commas = self._containers = self._counted = 0
         self._results: list[Any] = []
-        """The value of the whole text, once it has been read."""
+        """The value of the whole text, in a list that is empty until the text was read."""
 
     def parse(self) -> Generator[int, None, Any]:
         position = last_mark = 0
@@ -148,7 +152,7 @@ class _SlicedParser:
             if found.lastindex is not None:
                 last_mark = position
                 self._pass_mark(position - 1)
-            elif position == before:  # at a string that does not end within a piece
+            elif position == before:  # a string that is longer than a piece begins here
                 position = last_mark = yield from self._read_long_string(position)
             elif position - last_mark > 4 * PIECE:  # two strings and the text around them may be as long
                 raise ValueError("a number or blanks without an end")
@@ -160,7 +164,7 @@ class _SlicedParser:
         return self._results[0]
 
     def _end_slice(self) -> int:
-        """Returns the approximate bytes of memory that the values of the slice take."""
+        """Begin a new slice. Return the approximate memory that the values of the last slice take, in bytes."""
         before = self._counted
         self._counted = self._containers * CONTAINER_BYTES + self._commas * VALUE_BYTES
         self._read = 0
@@ -230,7 +234,7 @@ class _SlicedParser:
             self._results.append(value)
 
     def _read_long_string(self, start: int) -> Generator[int, None, int]:
-        """Reads the string value at this position. Returns the position of its end."""
+        """Read the long string value at ``start``. Return the position of its end."""
         top = self._top()
         if top.follows_value:
             raise ValueError("a comma is missing")
@@ -255,42 +259,45 @@ class _SlicedParser:
         return self._stack[-1]
 
     def _begin_large_value(self, position: int) -> None:
-        """Parses the text before the value at this position, in all lists and objects around it."""
+        """Parse the text before the value at ``position``, in all containers around the value."""
         self._parse_outer(len(self._stack) - 1)
         self._parse_before_value(self._stack[-1], position)
 
     def _parse_outer(self, count: int) -> None:
-        """Parses the items of the ``count`` outermost lists and objects that come before the open one in each."""
+        """In each of the ``count`` outermost containers, parse the items before the item that is still open."""
         for outer, inner in zip(self._stack[:count], self._stack[1:], strict=False):
             if outer.unparsed is not None:
                 self._parse_before_value(outer, inner.start)
 
-    def _parse_before_value(self, one: _Open, position: int) -> None:
-        """Parses the rest of ``one`` up to its large value at this position."""
-        assert one.unparsed is not None
-        piece = self._between(one.unparsed, position)
-        one.unparsed = None
-        if self._text[one.start] == _LIST:
-            one.add(_parse(b"[%bnull]" % piece)[:-1])
+    def _parse_before_value(self, container: _Open, position: int) -> None:
+        """Parse the unparsed items of the container up to its large value at ``position``."""
+        assert container.unparsed is not None
+        piece = self._between(container.unparsed, position)
+        container.unparsed = None
+        if self._text[container.start] == _LIST:
+            container.add(_parse(b"[%bnull]" % piece)[:-1])
             return
         before = _TO_LAST_VALUE.fullmatch(piece)
         if before is None:
             raise ValueError("a key is missing")
-        one.add(_parse(b"{%bnull}" % piece, in_constructor=one.in_constructor))
-        one.key = parse_json(before[1])
+        container.add(_parse(b"{%bnull}" % piece, in_constructor=container.in_constructor))
+        container.key = parse_json(before[1])
 
-    def _parse_rest(self, one: _Open, position: int) -> None:
-        """Parses the rest of ``one``, one item or more, up to the comma or the end at this position."""
-        assert one.unparsed is not None
-        piece = self._between(one.unparsed, position)
-        wrapped = b"[%b]" % piece if self._text[one.start] == _LIST else b"{%b}" % piece
-        items = _parse(wrapped, in_constructor=one.in_constructor)
+    def _parse_rest(self, container: _Open, position: int) -> None:
+        """Parse the unparsed items of the container, at least container, up to the comma or the end at ``position``."""
+        assert container.unparsed is not None
+        piece = self._between(container.unparsed, position)
+        wrapped = b"[%b]" % piece if self._text[container.start] == _LIST else b"{%b}" % piece
+        items = _parse(wrapped, in_constructor=container.in_constructor)
         if not items:
             raise ValueError("a value is missing")
-        one.add(items)
+        container.add(items)
 
     def _cut_string(self, position: int) -> int:
-        """Returns the position between two characters where a piece of the string ends that begins at ``position``."""
+        """Return the end of the next piece of a long string. ``position``: the piece's beginning.
+
+        The piece ends between two characters.
+        """
         found = _STRING_PIECE.match(self._text, position, position + PIECE)
         assert found is not None  # it matches the empty text, too
         end = found.end()
@@ -310,12 +317,13 @@ class _SlicedParser:
 
 
 def _without_nul(piece: bytes) -> bytes:
-    """Returns the piece with U+FFFD for U+0000, which JSON can only escape. A piece with an unescaped U+0000 is not
-    JSON.
+    """Return the piece with U+FFFD for each escaped U+0000.
+
+    JSON allows U+0000 only as an escape. A piece with a raw U+0000 is returned unchanged: the parser refuses it.
     """
     if b"\\u0000" not in piece or b"\0" in piece:
         return piece
-    # Escaped backslashes are removed meanwhile: the characters after one are text.
+    # Escaped backslashes are replaced meanwhile: `\\u0000` is a backslash and the text `u0000`.
     return piece.replace(rb"\\", b"\0\0").replace(rb"\u0000", rb"\ufffd").replace(b"\0\0", rb"\\")
 
 

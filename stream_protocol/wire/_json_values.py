@@ -1,12 +1,12 @@
-"""Any Python value -> plain JSON: ``dict`` with ``str`` keys, ``list``, ``str``, a number, ``bool``, ``None``.
+"""Convert any Python value to plain JSON: ``dict`` with ``str`` keys, ``list``, ``str``, number, ``bool``, ``None``.
 
-A value is converted once, before it enters a chunk. After that neither our encoder nor the client's parser can fail on
-it. The result is a copy: a tool may change its own dictionary later.
+A value is converted once, before it enters a chunk. After that, neither our encoder nor the client's parser can fail on
+the value. The result is a copy, because a tool may change its dictionary later.
 
-Nearly all values are plain JSON already. ``orjson`` writes and reads those at C speed, and hands every other type to
-``_Walk``. It refuses keys that are not strings, lone surrogates, integers beyond 64 bits, and too many levels.
-``_Walk`` then converts the whole value. The options disable the types that ``orjson`` would write differently from
-``_Walk``.
+Nearly all values are plain JSON already. ``orjson`` writes and reads these values at C speed, and passes every other
+type to ``_Walk``. ``orjson`` refuses keys that are not strings, lone surrogates, integers beyond 64 bits, and too many
+levels. In these cases ``_Walk`` converts the whole value. The options disable the types that ``orjson`` would write
+differently from ``_Walk``.
 """
 
 import base64
@@ -27,39 +27,42 @@ from stream_protocol.wire._forbidden_keys import free_key, may_hold_forbidden_ke
 from stream_protocol.wire._printable import printable
 
 MAX_DEPTH: Final = 246
-"""Levels of arrays and objects in one value. ``orjson`` stops at 254. Eight are left for the levels around a value: a
-body, ``messages``, a message, ``parts``, a part and its output are six.
+"""The most nested levels of arrays and objects in one value.
+
+``orjson`` stops at 254. Eight levels are left for the objects around a value: a body, ``messages``, a message,
+``parts``, a part and its output are six.
 """
 
 JSON_OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
-"""``orjson`` would skip dataclass fields that begin with ``_``, and format datetimes in another way."""
+"""Options for ``orjson``, which otherwise skips dataclass fields that begin with ``_`` and formats datetimes
+differently."""
 
 _INT_RANGE: Final = range(-(2**63), 2**64)
 _PATH_SHOWN: Final = 80
 
 
 class UnrepresentableValueError(ValueError):
-    """The value has no JSON form: it contains itself, is too deep, or is of an unknown type.
+    """A value without a JSON form: it contains itself, is nested too deeply, or is of an unknown type.
 
     ``str(error)`` is one line with the type and the path of the offending value.
     """
 
 
 def json_value(value: Any, *, lossy: bool = False) -> Any:
-    """Returns a copy of the value as plain JSON.
+    """Return a copy of the value as plain JSON.
 
     - not a number and infinities -> ``None``; integers beyond 64 bits and ``Decimal`` -> their digits as text
     - bytes -> standard base64; date and time -> ISO 8601; ``timedelta`` -> seconds; UUID, path -> text; enum -> its
       value
-    - sets -> sorted lists; any ``Mapping`` -> object; any ``Sequence`` (a named tuple, too) and dict view -> list
+    - sets -> sorted lists; any ``Mapping`` -> object; any ``Sequence`` (also a named tuple) and dict view -> list
     - dataclass -> object of its fields; pydantic model -> ``model_dump(by_alias=True)``, as ADK stores it; numpy ->
       ``tolist``
     - URLs, IP addresses, patterns and other types that ``pydantic_core`` can write -> as it writes them
-    - keys -> what JSON makes of them (``True`` -> ``"true"``), others by ``str``; keys that become equal are numbered
+    - keys -> as JSON writes them (``True`` -> ``"true"``), other keys by ``str``; keys that become equal are numbered
     - texts -> ``to_well_formed``; keys that clients refuse, such as ``__proto__`` -> in brackets: ``[__proto__]``
 
-    Iterators and generators are refused: reading one would use it up. Raises ``UnrepresentableValueError``; with
-    ``lossy`` it never raises, and an unrepresentable value becomes ``None``.
+    Iterators and generators are refused, because reading them would use them up. Raises ``UnrepresentableValueError``.
+    With ``lossy`` it never raises, and an unrepresentable value becomes ``None``.
     """
     try:
         wrapped = orjson.dumps([[[[[[[[value]]]]]]]], default=_json_of_foreign_type, option=JSON_OPTIONS)
@@ -71,9 +74,9 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
 
 
 def to_well_formed(text: str) -> str:
-    """The text with surrogate pairs joined and lone surrogates replaced by U+FFFD: UTF-8 has no bytes for surrogates.
+    """Return the text as valid Unicode: surrogate pairs become characters, lone surrogates become U+FFFD.
 
-    Like JavaScript's ``toWellFormed``, where the pairs are joined already.
+    UTF-8 cannot encode surrogates. JavaScript's ``toWellFormed`` does the same.
     """
     if text.isascii():
         return text
@@ -85,11 +88,11 @@ def to_well_formed(text: str) -> str:
 
 
 SHORT_JSON_LENGTH: Final = 60
-"""Characters of an id or a value that an error message shows. Ids of frameworks are shorter."""
+"""The longest id or value that an error message shows, in characters. Ids of frameworks are shorter."""
 
 
 def short_json(value: object) -> str:
-    """The value as JSON text for an error message: safe to print, in ASCII, and short."""
+    """Return the value as short JSON text for an error message, in printable ASCII."""
     text = printable(orjson.dumps(json_value(value, lossy=True)).decode()).encode("ascii", "backslashreplace").decode()
     return text if len(text) <= SHORT_JSON_LENGTH else f"{whole_words(text, SHORT_JSON_LENGTH)}..."
 
@@ -97,7 +100,7 @@ def short_json(value: object) -> str:
 def whole_words(text: str, limit: int) -> str:
     """Return the beginning of the text, at most ``limit`` characters, without cutting a word in two.
 
-    A word that alone fills more than half of the limit is cut: Japanese has no spaces, and a key may have any length.
+    A word that fills more than half of the limit is cut: Japanese has no spaces, and a key may have any length.
     """
     if len(text) <= limit:
         return text
@@ -110,15 +113,16 @@ def _json_of_foreign_type(value: Any) -> Any:
 
 
 class _Walk:
-    """Converts one value to JSON. It takes two Python frames a level, so that ``MAX_DEPTH`` levels fit the default
-    stack.
+    """Conversion of one value to JSON by a walk over its members.
+
+    It takes two Python frames for each level, so that ``MAX_DEPTH`` levels fit the default stack.
     """
 
     def __init__(self, *, lossy: bool) -> None:
         self._lossy = lossy
         self._path: list[str] = []
         self._ancestors: set[int] = set()
-        """The ``id`` of each container around the current value."""
+        """The ``id()`` of each container around the current value."""
 
     def visit(self, value: Any) -> Any:
         try:
@@ -180,8 +184,10 @@ def _key(key: Any) -> str:
 
 
 def _shape(value: Any) -> Any:
-    """Returns a plain scalar, an enum member, or a ``dict``, ``list`` or ``frozenset`` of raw members. Raises for
-    anything else.
+    """Return the value as a plain scalar, an enum member, or a ``dict``, ``list`` or ``frozenset`` of unconverted
+    members.
+
+    Raises for any other type.
     """
     match value:
         case Enum() | None | bool():
@@ -216,10 +222,10 @@ def _shape(value: Any) -> Any:
 
 
 def _shape_of_library_type(value: Any) -> Any:
-    """The shape of a value of a library's type.
+    """Return the shape of a value whose type a library defines.
 
-    No pydantic model, path or numpy value exists before its module is loaded, so those modules are never imported
-    here. ``pydantic_core`` also writes types of the standard library: the first value that needs it loads it.
+    A pydantic model, path or numpy value cannot exist before its module is loaded. So those modules are never imported
+    here. ``pydantic_core`` also writes types of the standard library, and is imported for the first such value.
     """
     if is_instance(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))
@@ -235,15 +241,16 @@ def _shape_of_library_type(value: Any) -> Any:
 
 
 def is_instance(value: Any, module: str, *classes: str) -> bool:
-    """Returns True if the value is an instance of one of these classes. Imports nothing: a module that is not loaded
-    has no instances.
+    """Return True if the value is an instance of one of ``classes`` of a module.
+
+    The module is not imported: a class of a module that is not loaded has no instances.
     """
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))
 
 
 def _sort_key(item: Any) -> tuple[int, float, str]:
-    """The sort key of a JSON value: nulls, booleans, numbers, texts, then arrays and objects by their JSON."""
+    """Return the sort key of a JSON value: nulls, booleans, numbers, texts, then arrays and objects by their JSON."""
     match item:
         case None:
             return (0, 0, "")

@@ -1,9 +1,9 @@
-"""UI messages, and the request with them: parsed leniently, and refused in one plain sentence.
+"""Parse the requests of a chat client and the UI messages in them.
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
 ``ai@7.0.173``. A client adds keys, parts and states with every release, and sends the whole history back. So unknown
 keys stay unchanged, and ``null`` counts as absent. The parser checks the chat id, and the types of the few keys that
-the server reads. Nothing in a message is trusted: a browser sent it.
+the server reads. No content of a message is trusted, because a browser sent it. Each error is one plain sentence.
 """
 
 import json
@@ -11,207 +11,67 @@ import re
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Literal, NotRequired, TypedDict, TypeGuard, cast
+from typing import Any, Final, Literal, cast
 
 from stream_protocol.wire._arguments import check_instance
-from stream_protocol.wire._chunks import ProviderMetadata
 from stream_protocol.wire._errors import ChatRequestError
 from stream_protocol.wire._json_slices import TooManyValuesError, parse_json_in_slices
 from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._sdk_4 import SDK_4_REQUEST, is_of_sdk_4
+from stream_protocol.wire._ui_messages import UIMessage
 
 MAX_CHAT_ID_LENGTH: Final = 128
-"""Characters in a chat id. It becomes the id of an ADK session, and ADK's database column has 128."""
+"""The longest chat id, in characters. It becomes the id of an ADK session, whose database column has 128."""
 
 MAX_MESSAGES: Final = 20_000
-"""Messages in a request: some years of a busy chat."""
+"""The most messages in a request: some years of a busy chat."""
 
 MAX_PARTS: Final = 5_000
-"""Parts of one message: an agent that calls a thousand tools, with a thought and a text around each."""
+"""The most parts of a message: an agent that calls a thousand tools, with a thought and a text around each."""
 
 MAX_KEYS: Final = 1_000
-"""Keys of the body, of a message and of a part, which this server copies. They have about ten."""
+"""The most keys of the body, of a message and of a part, which this server copies. Usually they have about ten."""
 
 PARTS_PER_SLICE: Final = 1_000
-"""Parts and messages that are checked between two pauses: about 2 ms."""
+"""The number of parts and messages that are checked between two pauses: about 2 ms."""
 
 HINT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
-"""For a body that is too large: clients send the whole chat again, with all of its files. See the README."""
+"""The advice in errors about a body that is too large. By default, clients send the whole chat with all of its files.
+"""
 
 Trigger = Literal["submit-message", "regenerate-message"]
-
-ToolState = Literal[
-    "input-streaming",
-    "input-available",
-    "approval-requested",
-    "approval-responded",
-    "output-available",
-    "output-error",
-    "output-denied",
-]
-
-
-class TextPart(TypedDict):
-    type: Literal["text"]
-    text: str
-    state: NotRequired[Literal["streaming", "done"]]
-    providerMetadata: NotRequired[ProviderMetadata]
-
-
-class ReasoningPart(TypedDict):
-    type: Literal["reasoning"]
-    text: str
-    id: NotRequired[str]
-    state: NotRequired[Literal["streaming", "done"]]
-    providerMetadata: NotRequired[ProviderMetadata]
-
-
-class FilePart(TypedDict):
-    type: Literal["file"]
-    mediaType: str
-    url: str
-    filename: NotRequired[str]
-    providerMetadata: NotRequired[ProviderMetadata]
-
-
-class SourceUrlPart(TypedDict):
-    type: Literal["source-url"]
-    sourceId: str
-    url: str
-    title: NotRequired[str]
-    providerMetadata: NotRequired[ProviderMetadata]
-
-
-class SourceDocumentPart(TypedDict):
-    type: Literal["source-document"]
-    sourceId: str
-    mediaType: str
-    title: str
-    filename: NotRequired[str]
-    providerMetadata: NotRequired[ProviderMetadata]
-
-
-class StepStartPart(TypedDict):
-    type: Literal["step-start"]
-
-
-class ReasoningFilePart(TypedDict):
-    """v7 only."""
-
-    type: Literal["reasoning-file"]
-    mediaType: str
-    url: str
-    providerMetadata: NotRequired[ProviderMetadata]
-
-
-class CustomPart(TypedDict):
-    """v7 only."""
-
-    type: Literal["custom"]
-    kind: str
-    providerMetadata: NotRequired[ProviderMetadata]
-
-
-class SteeringMessagePart(TypedDict):
-    """v7 only."""
-
-    type: Literal["steering-message"]
-    id: str
-    parts: list[dict[str, Any]]
-
-
-class Approval(TypedDict):
-    """``approved`` is absent until the user has answered. The client returns further keys as it received them."""
-
-    id: str
-    approved: NotRequired[bool]
-    reason: NotRequired[str]
-    requestReason: NotRequired[str]
-    descriptor: NotRequired[Any]
-
-
-class ToolPart(TypedDict):
-    """A tool call and its state. ``type`` is ``tool-`` and the tool's name, or ``dynamic-tool``."""
-
-    type: str
-    toolCallId: str
-    state: ToolState
-    toolName: NotRequired[str]
-    input: NotRequired[Any]
-    rawInput: NotRequired[Any]
-    output: NotRequired[Any]
-    errorText: NotRequired[str]
-    preliminary: NotRequired[bool]
-    approval: NotRequired[Approval]
-    title: NotRequired[str]
-    providerExecuted: NotRequired[bool]
-    callProviderMetadata: NotRequired[ProviderMetadata]
-    resultProviderMetadata: NotRequired[ProviderMetadata]
-
-
-class DataPart(TypedDict):
-    """An app's own part. ``type`` is ``data-`` and a name."""
-
-    type: str
-    data: Any
-    id: NotRequired[str]
-
-
-UIPart = (
-    TextPart
-    | ReasoningPart
-    | FilePart
-    | SourceUrlPart
-    | SourceDocumentPart
-    | StepStartPart
-    | ReasoningFilePart
-    | CustomPart
-    | SteeringMessagePart
-    | ToolPart
-    | DataPart
-)
-
-
-class UIMessage(TypedDict):
-    """One message of a chat. ``role`` is ``system``, ``user`` or ``assistant``; parts of types unknown here may
-    occur."""
-
-    id: str
-    role: str
-    parts: list[UIPart]
-    metadata: NotRequired[Any]
-
 
 _OWN_KEYS: Final = frozenset({"id", "messages", "message", "trigger", "messageId"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatRequest:
-    """The request of a chat client."""
+    """A parsed request of a chat client."""
 
     id: str
-    """The chat's id, fit to be a session id and a path segment."""
+    """The chat id, which is valid as a session id and as a path segment."""
     messages: tuple[UIMessage, ...]
-    """The history as the client has it, or the last message alone; at least one. A message without an id has ``""``."""
+    """The client's history, or the last message alone; at least one message. A message without an id has the id ``""``.
+    """
     has_history: bool = True
-    """True if the client sent ``messages``. A transport that sends a single ``message`` does not tell which messages it
-    has.
+    """True if the client sent ``messages``. A transport that sends one ``message`` does not send the client's history.
     """
     trigger: Trigger = "submit-message"
     has_trigger: bool = False
-    """True if the client named the trigger. Some transports leave it out, and ``trigger`` is a guess."""
+    """True if the client sent a trigger. Some transports omit it, and ``trigger`` is a guess."""
     message_id: str | None = None
-    """The message that the request is about: the assistant's to continue, the user's to replace, or the one to
-    regenerate."""
+    """The id of the message to continue or to regenerate (of the assistant), or to replace (of the user)."""
     body: Mapping[str, Any] = field(default_factory=dict)
-    """The other keys of the body, from the app's own client code."""
+    """The other keys of the body, which the app's client code adds."""
     size: int = field(default=0, compare=False)
-    """The bytes of the body; 0 for a request that was not parsed from bytes."""
+    """The size of the body in bytes; 0 for a request that was not parsed from bytes."""
 
     @property
     def messages_to_target(self) -> tuple[UIMessage, ...]:
-        """The messages up to the target, which is the last one. The target is the assistant's message that
-        ``message_id`` names, or the newest message. Later messages are not read.
+        """The messages up to the target of the request, which is the last of them.
+
+        The target is the assistant's message that ``message_id`` names, or else the newest message. Later messages are
+        not read.
         """
         for index, message in enumerate(self.messages if self.trigger == "submit-message" else ()):
             if message["id"] and message["id"] == self.message_id and message["role"] == "assistant":
@@ -220,28 +80,31 @@ class ChatRequest:
 
     @property
     def target(self) -> UIMessage:
-        """The message that the request is about: the last of ``messages_to_target``."""
+        """The message to which the request applies: the last of ``messages_to_target``."""
         return self.messages_to_target[-1]
 
     @property
     def says_new_words(self) -> bool:
-        """True for a new user message: no ``message_id`` (an edit has one), and no other trigger, such as one for
-        another answer. Clients set it once for each message.
+        """True if the request submits a new user message.
+
+        An edited message has a ``message_id``, and a request to regenerate has another trigger. Clients submit a new
+        message once.
         """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 
     @property
     def message_before_words(self) -> UIMessage | None:
-        """The last assistant message before the target: the one that a new user message follows."""
+        """The last assistant message before the target, which a new user message follows."""
         *earlier, _target = self.messages_to_target
         return next((message for message in reversed(earlier) if message["role"] == "assistant"), None)
 
 
 def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> ChatRequest:
-    """Returns the request in a body. A mapping is a body that a framework has parsed already.
+    """Parse the body of a chat request. A mapping is a body that a framework has parsed already.
 
-    Raises ``ChatRequestError``. 400: the body is not JSON, or has no usable chat id. 413: it has more values or parts
-    than a chat has. 422: the messages are not a list of messages. The server must bound the size before it reads.
+    Raises ``ChatRequestError``. 400: the body is not JSON, or has no valid chat id. 413: it has more values or parts
+    than a chat has. 422: ``messages`` is not a list of messages. The server must limit the body's size before it reads
+    the body.
     """
     parsing = parse_chat_request_in_slices(body)
     while True:
@@ -255,8 +118,11 @@ def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> Cha
 def parse_chat_request_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, ChatRequest]:
-    """``parse_chat_request``, but pauses after each slice of some milliseconds. The generator returns the request. It
-    yields the approximate bytes of memory that the slice has taken, without texts.
+    """Parse a chat request as ``parse_chat_request`` does, in a generator that pauses after each slice of some
+    milliseconds.
+
+    The generator returns the request. It yields the approximate memory that the slice takes, in bytes and without
+    texts.
     """
     size, parsed = yield from _parse_json_object(body)
     fields = _object(parsed, "The request body")
@@ -280,9 +146,10 @@ def parse_chat_request_in_slices(
 def parse_user_message_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
 ) -> Generator[int, None, ChatRequest]:
-    """``parse_chat_request_in_slices`` for a body that is one message of the user's. ``chat_id``: of its chat.
+    """Parse a body that is a single user message, as ``parse_chat_request_in_slices`` does. ``chat_id``: the message's
+    chat.
 
-    ``ChatRequestError`` (422) also for a message without an id, and for one that is not the user's.
+    Also raises ``ChatRequestError`` (422) for a message without an id or of another role.
     """
     size, parsed = yield from _parse_json_object(body)
     (message,) = yield from _messages([{"role": "user", **_object(parsed, "The message")}])
@@ -294,68 +161,37 @@ def parse_user_message_in_slices(
 
 
 def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
-    """Raises ``ChatRequestError`` (422) for a request of AI SDK 4: its newest message shows it, before all else."""
+    """Raise ``ChatRequestError`` (422) for a request of AI SDK 4, which its newest message shows."""
     messages = fields.get("messages")
     newest = messages[-1] if isinstance(messages, list) and messages else fields.get("message")
-    # With `sendExtraMessageFields` it has an id. Later versions have a trigger, and no time in their messages.
+    # With `sendExtraMessageFields`, a message of version 4 has an id and a time. Later versions send a trigger.
     is_dated = isinstance(newest, dict) and {"content", "createdAt"} <= newest.keys() and "trigger" not in fields
     if is_dated or is_of_sdk_4(newest):
         raise ChatRequestError(SDK_4_REQUEST, status=422)
 
 
 def parse_chat_id(value: object) -> str:
-    """Returns the chat id, if it can be a session id and a part of a path. Otherwise raises ``ChatRequestError``
-    (400).
-    """
+    """Return the chat id. Raises ``ChatRequestError`` (400) unless it can be a session id and a segment of a path."""
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):
         raise ChatRequestError("The chat id must be a string.")
     if not value.strip():
         raise ChatRequestError("The chat id is empty.")
-    if value != value.strip():  # ADK strips it: two chats here would be one session there
+    if value != value.strip():  # ADK strips ids: two chats would share one session
         raise ChatRequestError("The chat id must not begin or end with a space.")
     if len(value) > MAX_CHAT_ID_LENGTH:
         raise ChatRequestError(f"The chat id is longer than {MAX_CHAT_ID_LENGTH} characters.")
-    # U+FFFD replaces bytes that are not text, and U+0000: many names would share one chat.
+    # U+FFFD replaces invalid bytes and U+0000, so different ids could name one chat.
     if value in (".", "..") or re.search(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufffd\ud800-\udfff]", value):
         raise ChatRequestError("The chat id must not be a path or hold control characters.")
     return value
 
 
-def is_tool_part(part: UIPart) -> TypeGuard[ToolPart]:
-    """Returns True for a tool call, static or dynamic."""
-    return part["type"].startswith("tool-") or part["type"] == "dynamic-tool"
-
-
-def is_nested_message(output: Any, call_id: Any) -> bool:
-    """Returns True if the output of this call is the message of an agent that ran inside: it has the call's id."""
-    match output:
-        case {"id": str(message_id), "role": "assistant", "parts": list()}:
-            return bool(message_id == call_id)
-    return False
-
-
-def tool_result(part: ToolPart) -> Any:
-    """Returns the output of a call as the model reads it: without the message of an agent that runs inside."""
-    output = part.get("output")
-    if not is_nested_message(output, part["toolCallId"]):
-        return output
-    match output:
-        case {"metadata": {"result": result}}:
-            return result
-    return {"agent": tool_name(part)}  # it has not ended
-
-
-def tool_name(part: ToolPart) -> str:
-    """Returns the name of the tool that the part calls."""
-    return part.get("toolName", "") if part["type"] == "dynamic-tool" else part["type"].removeprefix("tool-")
-
-
 def _parse_json_object(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, tuple[int, dict[str, Any]]]:
-    """Returns the bytes of the body, and its JSON object."""
+    """Return the size of the body in bytes, and its JSON object."""
     _check_body(body)
     try:
         if isinstance(body, Mapping):
@@ -372,10 +208,10 @@ def _parse_json_object(
 
 
 def _check_body(body: object) -> None:
-    """Raises ``InvalidArgumentError`` for an argument that is not a body: a request object, or a coroutine that returns
-    the body.
+    """Check the type of a body.
 
-    Raises ``ChatRequestError`` (400) for JSON that a framework has parsed and that is not an object.
+    Raises ``InvalidArgumentError`` for a request object, a coroutine or another value that cannot be a body. Raises
+    ``ChatRequestError`` (400) for JSON that a framework has parsed and that is not an object.
     """
     if isinstance(body, list | int | float | None):
         raise ChatRequestError("The request body must be a JSON object.")
@@ -410,7 +246,7 @@ def _messages(value: object) -> Generator[int, None, tuple[UIMessage, ...]]:
 
 
 def parse_message(value: object, name: str = "The message") -> UIMessage:
-    """Returns the message in a JSON value, and leaves the value unchanged. ``name``: the message's name in a refusal.
+    """Return the UI message in a JSON value, which is not changed. ``name``: the message's name in errors.
 
     Raises ``ChatRequestError``: 422 for a value that is not a message, 413 for more than ``MAX_PARTS`` parts.
     """
@@ -437,7 +273,7 @@ _REQUIRED_STRINGS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "tool-": ("toolCallId", "state"),
     }
 )
-"""Type of a part -> the strings that it must have, because the server reads them. Other types are not checked."""
+"""Type of a part -> the keys that must be strings, because the server reads them. Other types are not checked."""
 
 
 def _part(value: object, name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Text that is safe to print on a terminal, also if a stranger wrote it."""
+"""Make text safe to print on a terminal, whoever wrote it."""
 
 import re
 from typing import Final
@@ -7,14 +7,16 @@ _CONTROLS: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Characters that control a terminal, change the direction of a text, break a line, or are invisible. Lone surrogates,
-which no file accepts, are among them. Joiners stay: letters and emoji need them.
+"""Pattern for characters that control a terminal, change the direction of text, break a line, or are invisible.
+
+Lone surrogates, which cannot be written to a file, are among them. Joiners are not: letters and emoji need them.
 """
 
 
 def printable(text: str) -> str:
-    r"""Returns the text with such characters as JSON escapes, such as ``\u202e``. The value of JSON on one line does
-    not change.
+    r"""Return the text with control characters and invisible characters as JSON escapes, such as ``\u202e``.
+
+    If the text is JSON on one line, the result is JSON with the same value.
     """
     return _CONTROLS.sub(_escape, text)
 

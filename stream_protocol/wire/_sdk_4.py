@@ -1,7 +1,7 @@
-"""Recognises the messages of AI SDK 4, so that the error names the wrong version instead of a detail.
+"""Recognize messages of AI SDK 4, so that the error names the wrong version.
 
 Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at ``ai@4.3.19``. There a message
-has its text as ``content``. From 4.2 on it has ``parts``, too, and the hook sends neither its id nor a trigger.
+has its text in ``content``. From 4.2 on, it also has ``parts``, and the hook sends neither its id nor a trigger.
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ _KEYS_OF_PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "file": ("mimeType", "mediaType"),
     "source": ("source", "sourceId"),
 }
-"""Type of a part -> its key in AI SDK 4, and the key that replaces it in later versions."""
+"""Type of a part -> a key that it has in AI SDK 4, and the key that replaces it in later versions."""
 
 
 def is_of_sdk_4(message: object) -> bool:
-    """Returns True for a message in a form that no later version sends."""
+    """Return True for a message in a form that no version after 4 sends."""
     if not isinstance(message, dict):
         return False
     if not _KEYS.isdisjoint(message):

@@ -1,11 +1,11 @@
-"""Sinks, to which the converter writes. Chunks are built only here.
+"""Sinks: the objects to which the converter writes. Only this module builds chunks.
 
-A ``Sink`` has one method per chunk type. Each method builds the chunk, with the keys that ``_chunks`` types, and passes
-it to ``emit``. ``ChunkSink`` stores dictionaries, and ``SseSink`` bytes. ``TransformedSink`` passes each chunk to a
-hook first. All values given to a sink are plain JSON already.
+A ``Sink`` has one method for each chunk type. The method builds the chunk, with the keys that ``_chunks`` defines, and
+passes it to ``emit``. ``ChunkSink`` stores dictionaries, and ``SseSink`` stores bytes. ``TransformedSink`` passes each
+chunk to a hook first. All values that a sink receives are plain JSON already.
 
-Nearly all chunks of a stream are deltas, so ``text_start``, ``reasoning_start`` and ``tool_input_start`` return a
-``DeltaWriter`` for those of their part. ``SseSink`` encodes the constant front of such a chunk once, when the part
+Nearly all chunks of a stream are deltas. So ``text_start``, ``reasoning_start`` and ``tool_input_start`` return a
+``DeltaWriter`` for the part's deltas. ``SseSink`` encodes the constant beginning of these deltas once, when the part
 starts. A property test checks that ``SseSink`` gives the bytes of ``encode_sse`` over ``ChunkSink``.
 """
 
@@ -23,7 +23,7 @@ from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._sse import encode_sse
 
 Transform = Callable[[AnyChunk], AnyChunk | Iterable[AnyChunk] | None]
-"""A hook over chunks: returns the chunk, several in its place, or ``None`` to drop it."""
+"""A hook over chunks. It returns the chunk, several chunks in its place, or ``None`` to drop it."""
 
 DeltaType = Literal["text-delta", "reasoning-delta", "tool-input-delta"]
 
@@ -39,17 +39,17 @@ DELTA_KEYS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 T = TypeVar("T")
 
 MakeDelta: TypeAlias = Callable[[str], T]
-"""Returns one delta of a part, and writes nothing. The text must not be empty."""
+"""A function that returns one delta of a part, and writes nothing. The text must not be empty."""
 
 
 class DeltaWriter(Generic[T]):
-    """Writes the deltas of one part. The texts must not be empty."""
+    """Writer for the deltas of one part. The texts must not be empty."""
 
     __slots__ = ("_put", "make")
 
     def __init__(self, make: MakeDelta[T], put: Callable[[T], None]) -> None:
         self.make = make
-        """Makes a delta instead: an item, if ``Sink.makes_items``."""
+        """Returns a delta without writing it. The delta is an item if ``Sink.makes_items``."""
         self._put = put
 
     def __call__(self, delta: str) -> None:
@@ -57,33 +57,36 @@ class DeltaWriter(Generic[T]):
 
 
 class Sink(ABC, Generic[T]):
-    """Builds chunks. ``None`` means that an optional key is left out; ``input``, ``output`` and ``data`` stay."""
+    """Base class of the objects that build chunks.
+
+    ``None`` omits an optional key. ``input``, ``output`` and ``data`` are always written.
+    """
 
     __slots__ = ("queue",)
 
     makes_items: ClassVar[bool] = True
-    """True if each delta becomes one item, which a ``DeltaWriter`` may make without writing it."""
+    """True if each delta becomes one item. A ``DeltaWriter`` can then make the item without writing it."""
 
     def __init__(self, queue: list[T] | None = None) -> None:
         self.queue: list[T] = [] if queue is None else queue
-        """Items that were written and not taken yet, oldest first."""
+        """The items that were written and not taken yet, oldest first."""
 
     @abstractmethod
     def emit(self, chunk: AnyChunk) -> None:
-        """Takes one finished chunk."""
+        """Write one finished chunk."""
 
     def take(self) -> list[T]:
-        """Empties the queue. Returns what was in it, oldest first."""
+        """Return and remove the items in the queue, oldest first."""
         taken = self.queue[:]
         self.queue.clear()
         return taken
 
     @abstractmethod
     def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[Any]:
-        """Returns the writer of this part's deltas."""
+        """Return the writer for the part's deltas."""
 
     def _write(self, chunk: dict[str, Any], **optional: Any) -> None:
-        """Emits a chunk, with the optional keys whose values are not ``None``."""
+        """Write a chunk, with the optional keys whose values are not ``None``."""
         for key, value in optional.items():
             if value is not None:
                 chunk[key] = value  # noqa: PERF403 - a second dictionary costs more
@@ -192,7 +195,7 @@ class Sink(ABC, Generic[T]):
     def tool_approval_request(
         self, approval_id: str, call_id: str, *, reason: str | None = None, descriptor: Any = None
     ) -> None:
-        """``reason`` and ``descriptor`` only for clients that accept them."""
+        """Ask for approval. Pass ``reason`` and ``descriptor`` only for clients that accept these keys."""
         self._write(
             {"type": "tool-approval-request", "approvalId": approval_id, "toolCallId": call_id},
             reason=reason,
@@ -200,7 +203,7 @@ class Sink(ABC, Generic[T]):
         )
 
     def tool_approval_response(self, approval_id: str, *, approved: bool, reason: str | None = None) -> None:
-        """v7 only."""
+        """Write the user's answer to an approval request, for v7 clients."""
         self._write({"type": "tool-approval-response", "approvalId": approval_id, "approved": approved}, reason=reason)
 
     def tool_output_available(
@@ -246,24 +249,24 @@ class Sink(ABC, Generic[T]):
         self._write({"type": "file", "url": url, "mediaType": media_type}, providerMetadata=provider)
 
     def reasoning_file(self, url: str, media_type: str, provider: ProviderMetadata | None = None) -> None:
-        """v7 only."""
+        """Write a file of the model's reasoning, for v7 clients."""
         self._write({"type": "reasoning-file", "url": url, "mediaType": media_type}, providerMetadata=provider)
 
     def custom(self, kind: str, provider: ProviderMetadata | None = None) -> None:
-        """v7 only."""
+        """Write an app-defined part, for v7 clients."""
         self._write({"type": "custom", "kind": kind}, providerMetadata=provider)
 
     def steering_message(self, message_id: str, parts: list[dict[str, Any]]) -> None:
-        """v7 only, since 7.0.163."""
+        """Write a steering message, for clients since 7.0.163."""
         self.emit({"type": "steering-message", "id": message_id, "parts": parts})
 
     def data(self, name: str, value: Any, *, data_id: str | None = None, transient: bool = False) -> None:
-        """An app-defined part ``data-<name>``; the same name and id again replace the value."""
+        """Write a part ``data-<name>``. A later part with the same name and id replaces its value."""
         self._write({"type": f"data-{name}", "data": value}, id=data_id, transient=transient or None)
 
 
 class ChunkSink(Sink[AnyChunk]):
-    """Keeps chunks as dictionaries."""
+    """Sink that stores chunks as dictionaries."""
 
     __slots__ = ()
 
@@ -275,7 +278,7 @@ class ChunkSink(Sink[AnyChunk]):
 
 
 class SseSink(Sink[bytes]):
-    """Keeps each chunk as the bytes of one SSE event."""
+    """Sink that stores each chunk as the bytes of one SSE event."""
 
     __slots__ = ()
 
@@ -297,7 +300,7 @@ class SseSink(Sink[bytes]):
 
 
 class TransformedSink(Sink[T]):
-    """Passes every chunk through an app's hook on its way to another sink.
+    """Sink that passes every chunk through an app's hook on its way to another sink.
 
     If the hook raises, the converter's caller gets the error, and the hook is not called again. Later chunks only end
     the response.
@@ -311,7 +314,7 @@ class TransformedSink(Sink[T]):
         super().__init__(target.queue)
         self._target = target
         self.transform = transform
-        """``None``: chunks pass as they are."""
+        """The hook; ``None`` to pass chunks unchanged."""
 
     def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[AnyChunk]:
         return DeltaWriter(_chunk_maker(kind, part_id), self.emit)
@@ -343,7 +346,8 @@ def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
 
 
 def _checked(item: object) -> AnyChunk:
-    """Returns the hook's result if it is a chunk: anything else would be fatal in the client."""
+    """Return an item of the hook's result. Raises ``StreamProtocolError`` unless it is a chunk: a client would fail on
+    it."""
     match item:
         case {"type": str()}:
             return cast(AnyChunk, item)

@@ -1,4 +1,4 @@
-"""Chunks as server-sent events, framed the way ``ai@6`` and ``ai@7`` read them (``parse-json-event-stream.ts``)."""
+"""Encode chunks as server-sent events that ``ai@6`` and ``ai@7`` can read (``parse-json-event-stream.ts``)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -20,20 +20,20 @@ SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
         "x-accel-buffering": "no",
     }
 )
-"""The official server's headers, and ``no-transform``: a proxy that compresses would delay deltas."""
+"""The headers of the official server, and ``no-transform``, because a proxy that compresses would delay deltas."""
 
 SSE_DONE: Final = b"data: [DONE]\n\n"
 """The last event of a response. The client skips it; other readers of the stream wait for it."""
 
 SSE_KEEP_ALIVE: Final = b": keep-alive\n\n"
-"""A comment, which every SSE reader ignores: it keeps idle proxies from closing the connection."""
+"""A comment, which SSE readers ignore. It keeps proxies from closing an idle connection."""
 
 
 def encode_sse(chunk: AnyChunk) -> bytes:
-    """The chunk as one SSE event: ``data: <json>`` and a blank line.
+    """Return the chunk as one SSE event: ``data: <json>`` and a blank line.
 
-    Never raises for a chunk of the converter: its values are JSON already. For a chunk that an app built by hand, other
-    values become JSON here, by the rules of ``json_value``. Raises ``TypeError`` for anything but a dictionary.
+    Never raises for a chunk of the converter, whose values are JSON already. In a chunk that an app built, other values
+    become JSON by the rules of ``json_value``. Raises ``TypeError`` for anything but a dictionary.
     """
     if type(chunk) is not dict and not isinstance(chunk, Mapping):
         raise TypeError(f"`encode_sse` takes one chunk, a dictionary, not {shown(chunk)}.")

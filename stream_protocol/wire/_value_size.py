@@ -1,4 +1,4 @@
-"""Finds values that are too large for a client, before they are converted to JSON."""
+"""Find values that are too large for a client, before they are converted to JSON."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import is_dataclass
@@ -8,12 +8,14 @@ from stream_protocol.wire._json_values import MAX_DEPTH, is_instance
 
 MAX_VALUE_LENGTH: Final = 8 * 2**20
 """The most characters and bytes in the texts of one value: twice the largest context of a model, a million tokens.
-Converting it to JSON blocks the event loop for about 50 ms.
+
+A conversion of that size to JSON blocks the event loop for about 50 ms.
 """
 
 MAX_VALUE_ITEMS: Final = 200_000
-"""The most members of arrays and objects in one value, and of keys, on all levels: 10,000 rows of 9 named columns.
-Converting them takes as long.
+"""The most members of arrays and objects in one value, plus keys, on all levels: 10,000 rows of 9 named columns.
+
+A conversion of that size takes as long as one of ``MAX_VALUE_LENGTH``.
 """
 
 
@@ -21,11 +23,10 @@ _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: int = MAX_VALUE_ITEMS) -> bool:
-    """Returns True if a value has more characters and bytes in its texts, or more members, than these limits. Stops at
-    the limit.
+    """Return True if a value has more characters and bytes in its texts, or more members, than these limits.
 
-    Never raises. A value that only foreign code can read counts as one member: an iterator, or a type with a JSON form
-    of its own. A value that contains itself may be too large, or too deep for ``json_value``.
+    Stops at the limit and never raises. A value that only foreign code can read counts as one member: an iterator, or a
+    type with its own JSON form. A value that contains itself may be too large, or too deep for ``json_value``.
     """
     length = items = 0
     level: list[Any] = [value]
@@ -59,7 +60,7 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
 
 
 def _members(item: Any) -> Collection[Any] | int:
-    """The members of a container, and the keys of an object; the length of a scalar."""
+    """Return the members of a container, with an object's keys; the length of a scalar."""
     if isinstance(item, str | bytes | bytearray | memoryview):
         return len(item)
     if isinstance(item, dict):

@@ -35,6 +35,7 @@ def snake(event: Event) -> dict[str, Any]:
 FORMS = {"camelCase": camel, "snake_case": snake, "Python values": lambda event: event.model_dump()}
 
 
+@pytest.mark.slow
 @batch(form=FORMS, name=fixture_names())
 def test_dictionaries_give_the_bytes_of_their_events(form: Any, name: str) -> None:
     fixture = load_fixture(name)

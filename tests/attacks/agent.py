@@ -1,5 +1,5 @@
-"""The attacked servers' agent. Its answers depend only on the user's message, ``KIND ARGUMENT``. Each tool records that
-it ran.
+"""Agent of the attacked servers. Its reply depends only on the user's message, ``KIND ARGUMENT``. Tools record their
+runs.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from stream_protocol.serving.chats._chat_list import OWN_TITLE_KEY
 from stream_protocol.testing import Call, ScriptedLlm, Turn
 
 FOLDER: Final = Path(os.environ["ATTACK_FOLDER"])
-"""The folder in which tools record their runs, and in which doors are opened."""
+"""Folder in which tools record their runs, and in which doors are opened."""
 
 TOOL_LOG: Final = "tool_log"
 
@@ -39,7 +39,7 @@ CALLBACK: Final = "https://app.example/callback"
 
 
 def _last_words(request: LlmRequest) -> tuple[str, str, int]:
-    """Kind and argument of the user's last words, and how many tools have answered since."""
+    """Return kind and argument of the user's last message, and the number of tool results after it."""
     answered = 0
     for content in reversed(request.contents):
         parts = content.parts or []
@@ -52,7 +52,7 @@ def _last_words(request: LlmRequest) -> tuple[str, str, int]:
 
 
 async def _tick(key: str) -> AsyncIterator[str]:
-    """A number each 20 ms until a door is opened."""
+    """Yield a number every 20 ms until a door is opened."""
     number = 0
     while not (FOLDER / key).exists():
         yield f"{number} "
@@ -62,14 +62,14 @@ async def _tick(key: str) -> AsyncIterator[str]:
 
 
 async def _hold(key: str) -> AsyncIterator[str]:
-    """A word, then nothing until a door is opened."""
+    """Yield a word, then wait until a door is opened."""
     yield "held"
     while not (FOLDER / key).exists():  # noqa: ASYNC110 - another process opens it
         await asyncio.sleep(TICK_SECONDS)
 
 
 async def _big(argument: str) -> AsyncIterator[str]:
-    """``MEGABYTES DOOR``: so much text at once, then nothing until the door is opened."""
+    """Yield ``MEGABYTES`` of text at once, then wait until ``DOOR`` is opened."""
     megabytes, door = argument.split()
     for _ in range(int(megabytes) * 16):
         yield PIECE
@@ -78,7 +78,7 @@ async def _big(argument: str) -> AsyncIterator[str]:
 
 
 async def _endless(_: str) -> AsyncIterator[str]:
-    """Tiny chunks for ever."""
+    """Yield tiny chunks for ever."""
     while True:
         yield "x"
         await asyncio.sleep(0)
@@ -112,7 +112,7 @@ CALLS: Final[Mapping[str, Callable[[str], Call]]] = {
 
 
 class Model(ScriptedLlm):
-    """Streams without an end cannot be scripts."""
+    """Model with endless streams, which a script cannot have."""
 
     @override
     async def generate_content_async(
@@ -131,7 +131,7 @@ class Model(ScriptedLlm):
 
 
 def _note(tool: str, context: ToolContext) -> None:
-    """One write of one line: no two servers mix theirs."""
+    """Record the run of a tool. One write per line: lines of several servers do not mix."""
     with (FOLDER / TOOL_LOG).open("ab", buffering=0) as tool_log:
         tool_log.write(f"{tool} {context.user_id} {context.session.id}\n".encode())
 
@@ -177,7 +177,7 @@ async def seed(count: int, tool_context: ToolContext) -> str:
 
 
 def _sign_in() -> AuthConfig:
-    """A provider at a closed port: a code that is sent there fails at once."""
+    """Return a provider at a closed port. A code that is sent there fails at once."""
     flow = {"authorizationUrl": "https://provider.example/auth", "tokenUrl": "http://127.0.0.1:9/", "scopes": {"r": ""}}
     scheme: Any = TypeAdapter(AuthScheme).validate_python({"type": "oauth2", "flows": {"authorizationCode": flow}})
     oauth = OAuth2Auth(client_id="app", client_secret="hunter2", redirect_uri=CALLBACK)

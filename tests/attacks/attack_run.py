@@ -1,4 +1,4 @@
-"""Runs one attack on one deployment, beside a victim: measures the costs, and reports violations."""
+"""Runs one attack on one deployment, beside another user's chat. Measures the costs, and reports violations."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,15 +16,13 @@ from tests.attacks.victim import VictimReport, run_victim
 from tests.processes import FORKS
 
 HANG: Final = 60.0
-"""Seconds after which an attack that waits for answers has hung the server."""
+"""Seconds after which an attack without a response means that the server hangs."""
 
 SETTLING: Final = 30.0
-"""Seconds in which a server, even a busy one, releases the resources of an attack: keep-alive connections last 5."""
+"""Seconds in which a busy server must release the resources of an attack. Keep-alive connections last 5 seconds."""
 
 SPARE_FILES: Final = 48
-"""Files that may stay open: of the page's last visitors, and of the database, which SQLite closes once nobody has a
-lock.
-"""
+"""Files that may stay open: of the page's last visitors, and of SQLite, which closes files when no lock is left."""
 
 LOOK_SECONDS: Final = 0.02
 SETTLING_LOOK: Final = 0.2
@@ -32,8 +30,10 @@ SETTLING_LOOK: Final = 0.2
 
 @dataclass(frozen=True)
 class Row:
-    """The result of an attack. ``delay`` in milliseconds: the longest of another chat's words and of ``/healthz``.
-    ``memory`` in MiB of growth; ``files``: the most open files; ``log`` in bytes; ``broken``: sentences.
+    """Result of an attack.
+
+    ``delay``: longest delay of the other chat and of ``/healthz``, in milliseconds. ``memory``: growth in MiB.
+    ``files``: most open files. ``log``: bytes. ``broken``: violations, as sentences.
     """
 
     attack: Attack
@@ -47,7 +47,7 @@ class Row:
 
 
 def run_attack(attack: Attack, deployment: Deployment) -> Row:
-    """Runs it, with a victim beside it, and looks at the server during and after."""
+    """Run the attack beside another user's chat. Checks the server during the attack and after it."""
     deployment.restart_dead()
     server = deployment.attacked
     user = attack.name.replace("_", "-")
@@ -123,7 +123,7 @@ def _logged(deployment: Deployment) -> str:
 
 
 def _left_behind(deployment: Deployment, user: str, files_before: int) -> list[str]:
-    """Problems that an attack must not leave: a server that does not answer, runs, slots, descriptors."""
+    """Return problems after an attack: no response, active runs, occupied slots, open descriptors."""
     attacker = Attacker([deployment.attacked.port], user, deployment.folder)
     if deployment.has_agent:
         turn = attacker.say("say hello", f"after-{user}", user="ann")
@@ -143,12 +143,12 @@ def _left_behind(deployment: Deployment, user: str, files_before: int) -> list[s
 
 
 def _files(deployment: Deployment) -> int:
-    """Files that are open, but for the connections to Redis."""
+    """Return the number of open files, without the connections to Redis."""
     return deployment.attacked.files() - deployment.pooled()
 
 
 def _running(attacker: Attacker, deployment: Deployment) -> list[str]:
-    """The attacker's chats that run."""
+    """Return the attacker's chats with an active run."""
     if not deployment.has_agent:
         return []
     listed = attacker.ask("GET", "/api/chats?limit=100")

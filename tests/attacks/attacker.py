@@ -1,4 +1,4 @@
-"""The client of an attack. It runs in a process of its own: its work is not the server's delay."""
+"""Client of an attack. It runs in a separate process, so its own work does not delay the server."""
 
 import json
 import socket
@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 PATIENCE: Final = 15.0
-"""Seconds that an attacker waits for an answer."""
+"""Seconds that an attacker waits for a response."""
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ JSON: Final = {"content-type": "application/json"}
 
 @dataclass(frozen=True)
 class Answer:
-    """``status``: 0 if the server closed the connection without one, -1 if nothing came in time."""
+    """Response to the attacker. ``status``: 0 if the server closed the connection first, -1 if none came in time."""
 
     status: int
     body: bytes = b""
@@ -43,14 +43,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of an attack. ``broken``: the violations, each a sentence."""
+    """Result of an attack. ``broken``: violations, as sentences."""
 
     statuses: Mapping[int, int]
     broken: Sequence[str]
 
 
 class Attacker:
-    """``ports``: of the servers; the first is attacked. ``user``: the user that the proxy names by default."""
+    """Client of an attack. ``ports``: those of the servers; the first is attacked. ``user``: the default user."""
 
     def __init__(self, ports: Sequence[int], user: str, folder: Path) -> None:
         self.ports = ports
@@ -68,7 +68,7 @@ class Attacker:
             self._broken[sentence] += 1
 
     def note(self, answer: Answer, allowed: Iterable[int], what: str) -> Answer:
-        """Counts the status, which must be one of the allowed."""
+        """Count the status, which must be one of ``allowed``."""
         self._statuses[answer.status] += 1
         self.expect(answer.status in {*allowed}, f"{what}: {answer.status} {answer.text[:200]!r}")
         return answer
@@ -84,7 +84,7 @@ class Attacker:
         server: int = 0,
         patience: float = PATIENCE,
     ) -> Answer:
-        """One request on a connection of its own, answered to its end. Nothing is counted."""
+        """Send a request on a new connection, and read the whole response. Counts nothing."""
         content = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         connection = HTTPConnection("127.0.0.1", self.ports[server], timeout=patience)
         try:
@@ -102,16 +102,16 @@ class Attacker:
             connection.close()
 
     def say(self, words: str, chat: str = "c1", **options: Any) -> Answer:
-        """A new message in a chat."""
+        """Send a new message in a chat."""
         return self.ask("POST", "/api/chat", said(words, chat), **options)
 
     def messages(self, chat: str = "c1", **options: Any) -> Any:
-        """The chat as its page has it after a reload."""
+        """Return the messages of the chat for a reloaded page."""
         answer = self.ask("GET", f"/api/chat/{quote(chat)}", **options)
         return answer.json["messages"] if answer.status == 200 else []
 
     def answered(self, changes: Mapping[str, Any], chat: str = "c1", **options: Any) -> Answer:
-        """Posts the chat with these keys on its open call."""
+        """Post the chat with these keys in its open call."""
         messages = self.messages(chat, **options)
         open_parts = [
             part
@@ -125,7 +125,7 @@ class Attacker:
         return self.ask("POST", "/api/chat", answering(messages, chat), **options)
 
     def connect(self, server: int = 0, *, patience: float = PATIENCE, receive: int | None = None) -> socket.socket:
-        """A bare socket. ``receive``: bytes that it accepts before the first read."""
+        """Open a socket. ``receive``: bytes of its receive buffer."""
         connection = socket.socket()
         if receive is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
@@ -134,7 +134,7 @@ class Attacker:
         return connection
 
     def read_status(self, connection: socket.socket) -> Answer:
-        """Reads the status line from a bare socket."""
+        """Read the status line from a socket."""
         try:
             line = connection.recv(4096)
         except TimeoutError:
@@ -144,20 +144,18 @@ class Attacker:
         return Answer(int(line.split(maxsplit=2)[1]), line) if line.startswith(b"HTTP/1.1 ") else Answer(0, line)
 
     def head(self, method: str, path: str, *more: str, user: str | None = None) -> bytes:
-        """A request up to its empty line."""
+        """Return a request up to its empty line."""
         lines = [f"{method} {path} HTTP/1.1", "host: 127.0.0.1", f"x-user: {user or self.user}", *more]
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
     def saying(self, words: str, chat: str = "c1", user: str | None = None) -> bytes:
-        """The bytes of a request with a new message, for a bare socket."""
+        """Return the bytes of a request with a new message, for a socket."""
         body = json.dumps(said(words, chat)).encode()
         more = ("content-type: application/json", f"content-length: {len(body)}")
         return self.head("POST", "/api/chat", *more, user=user) + body
 
     def begin(self, stack: ExitStack, words: str, chat: str = "c1", **options: Any) -> Answer:
-        """Sends the message, and reads only the beginning of the response. The connection stays open until the stack
-        closes it.
-        """
+        """Send the message, and read only the beginning of the response. The stack closes the connection."""
         connection = stack.enter_context(self.connect())
         connection.sendall(self.saying(words, chat, **options))
         return self.read_status(connection)
@@ -167,11 +165,11 @@ class Attacker:
             return [job.result() for job in [pool.submit(job) for job in jobs]]
 
     def open_door(self, key: str) -> None:
-        """Ends the runs that wait for it."""
+        """End the runs that wait at this door."""
         (self._folder / key).touch()
 
     def tool_runs(self, tool: str, user: str | None = None) -> int:
-        """The number of times that this tool ran for the user."""
+        """Return the number of runs of this tool for the user."""
         tool_log = self._folder / "tool_log"
         lines = tool_log.read_text().splitlines() if tool_log.exists() else []
         return sum(line.startswith(f"{tool} {user or self.user} ") for line in lines)
@@ -186,5 +184,5 @@ def said(words: str, chat: str = "c1") -> dict[str, Any]:
 
 
 def answering(messages: Sequence[Mapping[str, Any]], chat: str = "c1") -> dict[str, Any]:
-    """The body of a client that has answered calls in the last message."""
+    """Return the body of a client that has answered calls in the last message."""
     return {"id": chat, "messages": messages, "messageId": messages[-1]["id"], "trigger": "submit-message"}

@@ -11,7 +11,7 @@ ROWS: list[Row] = []
 
 @pytest.fixture(scope="session")
 def deployment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """The deployment of this name, which all attacks on it share, one after the other."""
+    """Deployment with this name. All attacks on it share it, one after the other."""
     name: DeploymentName = request.param
     assert name in DEPLOYMENTS
     with open_deployment(name, tmp_path_factory.mktemp("deployment")) as opened:

@@ -1,4 +1,4 @@
-"""The servers that are attacked: real processes on loopback, each kind with stores of its own."""
+"""Servers that are attacked: real processes on loopback. Each kind has its own stores."""
 
 import os
 import socket
@@ -18,7 +18,7 @@ DEPLOYMENTS: Final[Sequence[DeploymentName]] = get_args(DeploymentName)
 
 AGENT: Final = "tests.attacks.agent:root_agent"
 PROXIED: Final = ("--user-header", "x-user")
-"""As behind a proxy that names the users: each attack has its own."""
+"""Options for a proxy that sends the user's name. Each attack has its own user."""
 
 FEW_FILES: Final = 256
 PATIENCE: Final = 10.0
@@ -26,7 +26,7 @@ RECORDING: Final = ROOT / "frontend-fixtures" / "fixtures" / "approval_then_tool
 
 
 class Server:
-    """``adk-ui-stream serve``. ``start`` after ``kill`` starts a new process, on another port."""
+    """A process of ``adk-ui-stream serve``. ``start`` after ``kill`` starts a new process at another port."""
 
     def __init__(self, folder: Path, arguments: Sequence[str], files: int | None = None) -> None:
         self._folder = folder
@@ -61,22 +61,22 @@ class Server:
             self._process = None
 
     def forget_peak(self) -> None:
-        """Resets its peak of memory."""
+        """Reset the peak of its memory."""
         Path(f"/proc/{self.pid}/clear_refs").write_text("5")
 
     def memory(self, key: Literal["VmRSS", "VmHWM"]) -> int:
-        """Its present or highest memory, in MiB."""
+        """Return its current or peak memory, in MiB."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(status.partition(f"{key}:")[2].split()[0]) // 1024
 
     def files(self) -> int:
-        """Open file descriptors: sockets, mostly."""
+        """Return the number of its open file descriptors, mostly sockets."""
         return len([*Path(f"/proc/{self.pid}/fd").iterdir()])
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """The servers of one kind. ``servers``: the first is attacked; others share its store, or only its Redis."""
+    """Servers of one kind. The first of ``servers`` is attacked. The others share its store, or only its Redis."""
 
     name: DeploymentName
     folder: Path
@@ -92,7 +92,7 @@ class Deployment:
         return self.name != "replay"
 
     def pooled(self) -> int:
-        """The number of Redis's connections: the servers' pools do not close connections that they once needed."""
+        """Return the number of Redis's connections. The servers' pools never close connections."""
         if self.redis_port is None:
             return 0
         with socket.create_connection(("127.0.0.1", self.redis_port), timeout=PATIENCE) as connection:
@@ -100,7 +100,7 @@ class Deployment:
             return int(connection.recv(4096).partition(b"connected_clients:")[2].split()[0])
 
     def restart_dead(self) -> None:
-        """Restarts the servers that an attack has killed."""
+        """Restart servers that an attack has killed."""
         for server in self.servers:
             if not server.alive:
                 server.start()

@@ -1,4 +1,4 @@
-"""``adk-ui-stream`` in a process that may open few files: ``python -m tests.attacks.few_files COUNT ARGUMENTS``."""
+"""Runs ``adk-ui-stream`` in a process with few files: ``python -m tests.attacks.few_files COUNT ARGUMENTS``."""
 
 import resource
 import runpy

@@ -1,4 +1,4 @@
-"""The type of an attack, and the list of all attacks."""
+"""Type of an attack, and the list of all attacks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,16 @@ from tests.attacks.deployment import DeploymentName
 
 MEMORY: Final[Sequence[DeploymentName]] = ("memory",)
 SHARED: Final[Sequence[DeploymentName]] = ("memory", "Redis")
-"""The stores of runs. Most attacks depend on nothing else."""
+"""Stores of runs. Most attacks do not depend on other settings."""
 STORES: Final[Sequence[DeploymentName]] = ("memory", "SQLite", "Redis")
 
 
 @dataclass(frozen=True)
 class Attack:
-    """An attack. ``sentence``: describes it. ``memory`` in MiB, ``files`` and ``log`` in KiB: limits of the server's
-    growth. They apply while only the victim's chat goes on beside the attack.
+    """An attack. ``sentence``: its description.
+
+    ``memory`` in MiB, ``files``, and ``log`` in KiB limit the server's growth, while the only other chat is the other
+    user's.
     """
 
     name: str
@@ -40,7 +42,7 @@ def attack(
     files: int = 100,
     log: int = 32,
 ) -> Callable[[Callable[[Attacker], None]], Callable[[Attacker], None]]:
-    """Names an attack by its function, and its kind by the module."""
+    """Register an attack. The function is its name, the module its kind."""
 
     def put(run: Callable[[Attacker], None]) -> Callable[[Attacker], None]:
         kind = run.__module__.rpartition(".")[2]

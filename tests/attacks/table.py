@@ -1,4 +1,4 @@
-"""The table of bench/reports/attacks.md: the rows are those of the registry, the figures those of one run."""
+"""Table of bench/reports/attacks.md. The rows are registered attacks, the figures come from one run."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -10,13 +10,13 @@ HEAD: Final = (
     "| What is tried | Against | Answers | Longest delay, ms | Memory, MiB | Open files |\n|---|---|---|---:|---:|---:|"
 )
 LONG: Final = 100.0
-"""Milliseconds: a longer delay of another chat is marked."""
+"""Milliseconds. A longer delay of another chat is marked."""
 
 CLOSED: Final[Mapping[int, str]] = {0: "closed", -1: "none in time"}
 
 
 def keys() -> list[tuple[str, str]]:
-    """The first two cells of each row, in order."""
+    """Return the first two cells of each row, in order."""
     return [(attack.sentence, deployment) for attack in ATTACKS for deployment in attack.deployments]
 
 

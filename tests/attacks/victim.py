@@ -1,4 +1,4 @@
-"""Another user's chat beside an attack: a stream with a number each 20 ms, and a probe of ``/healthz``."""
+"""Another user's chat beside an attack: a stream with a number every 20 ms, and a probe of ``/healthz``."""
 
 import json
 import threading
@@ -13,13 +13,15 @@ from tests.attacks.attacker import JSON, said
 PROBE_SECONDS: Final = 0.01
 PATIENCE: Final = 60.0
 WORDS_BEFORE: Final = 10
-"""Of the stream, before the attack begins."""
+"""Words of the stream before the attack begins."""
 
 
 @dataclass(frozen=True)
 class VictimReport:
-    """The victim's observations. Delays in seconds: the longest pause between two words, and until ``/healthz``
-    answered. ``whole``: every word came, once and in order, and then the end.
+    """Observations of the other user.
+
+    ``whole``: each word came once, in order, and then the end. Delays are in seconds: the longest pause between two
+    words, and the longest response time of ``/healthz``.
     """
 
     pause: float
@@ -28,7 +30,7 @@ class VictimReport:
 
 
 def run_victim(port: int, user: str, door: str, has_agent: bool, attack: Connection) -> None:
-    """Reports when it is ready, then watches until the end of the attack, and reports its observations."""
+    """Report when the stream has begun. Observe it until the end of the attack, and report the observations."""
     began, stop = threading.Event(), threading.Event()
     ready = threading.Event()
     healthz: list[float] = [0.0]
@@ -51,7 +53,7 @@ def run_victim(port: int, user: str, door: str, has_agent: bool, attack: Connect
 
 
 def _probe(port: int, began: threading.Event, stop: threading.Event) -> float:
-    """The longest response time since the attack began. A refused request counts, too, and is repeated."""
+    """Return the longest response time since the attack began. A refused request counts, and is repeated."""
     longest = 0.0
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     while not stop.is_set():
@@ -69,7 +71,7 @@ def _probe(port: int, began: threading.Event, stop: threading.Event) -> float:
 
 
 def _read(port: int, user: str, door: str, began: threading.Event, ready: threading.Event) -> tuple[float, bool]:
-    """The longest pause between two pieces after the attack began, and whether all of it came."""
+    """Return the longest pause between two pieces after the attack began, and True if the stream was complete."""
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.request("POST", "/api/chat", json.dumps(said(f"tick {door}", door)), {**JSON, "x-user": user})
     response = connection.getresponse()

@@ -1,4 +1,4 @@
-"""A small chat server that obeys all rules but one: its ``fault``, the name of the check that must find it."""
+"""Small chat server that breaks exactly one rule: its ``fault``, the name of the check that must find it."""
 
 import asyncio
 import json
@@ -19,22 +19,22 @@ SETTINGS: Final = Settings(
     tool=("What is the weather?",), approval=("Delete it",), client_tool=("Which time zone?",), timeout=20
 )
 NO_IDS: Final = "no ids"
-"""Not a fault: the server leaves the ids of its messages to the client."""
+"""Setting that is not a fault: the server leaves message ids to the client."""
 
 PIECES: Final = 60
 PACE: Final = 0.02
-"""Seconds between the pieces of a long answer."""
+"""Seconds between the pieces of a long response."""
 
 LOST: Final = PIECES // 2
-"""The delta that a second reader loses."""
+"""Delta that a second reader loses."""
 
 SLOW_TEXT: Final = "x" * 2000
 SLOW_SECONDS: Final = 3.0
-"""The time limit of a server that cuts slow readers off."""
+"""Seconds after which a server with this fault disconnects a slow reader."""
 
 
 class Run:
-    """One answer: its chunks so far, which any number of readers follow."""
+    """One response: its chunks so far, for any number of readers."""
 
     def __init__(self, message_id: str, asked: str) -> None:
         self.message_id = message_id
@@ -90,7 +90,7 @@ OUTPUT: Final = {"type": "tool-output-available", "output": "done"}
 
 
 class FakeBackend:
-    """The server's state."""
+    """State of the server."""
 
     def __init__(self, fault: str = "") -> None:
         self.fault = fault

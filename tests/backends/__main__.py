@@ -1,7 +1,7 @@
-"""``python -m tests.backends``: checks other backends of ``useChat``, and writes docs/backends.md.
+"""Checks other backends of ``useChat``, and writes docs/backends.md: ``python -m tests.backends [NAME …]``.
 
-Each package is installed into an environment of its own in ``.venv-backends``, from PyPI or npm, in its newest version.
-With names of backends as arguments, the others keep their last results.
+Each package is installed in its newest version from PyPI or npm, into its own environment in ``.venv-backends``. With
+names as arguments, the other backends keep their last results.
 """
 
 import datetime as dt
@@ -30,7 +30,7 @@ START_SECONDS: Final = 60.0
 
 
 def main(names: list[str]) -> None:
-    """Checks the backends with these keys, or all."""
+    """Check the backends with these keys, or all."""
     unknown = {*names} - {backend.key for backend in BACKENDS}
     if unknown:
         sys.exit(f"Unknown: {', '.join(unknown)}. Known are {', '.join(each.key for each in BACKENDS)}.")
@@ -45,7 +45,7 @@ def main(names: list[str]) -> None:
 
 
 def checked(backend: Backend) -> dict[str, Any]:
-    """The versions and the report of one backend."""
+    """Return the versions and the report of one backend."""
     command, versions = INSTALLERS[backend.kind](backend)
     with started(command) as url:
         check = [sys.executable, "-m", "stream_protocol", "check", "--url", url, "--prompts", str(PROMPTS), "--json"]
@@ -60,7 +60,7 @@ def checked(backend: Backend) -> dict[str, Any]:
 
 @contextmanager
 def started(command: list[str]) -> Iterator[str]:
-    """The address of the chat of a server, which gets its port as the last argument."""
+    """Start a server, whose last argument is its port. Yields the URL of its chat endpoint."""
     port = free_port()
     url = f"http://127.0.0.1:{port}/api/chat"
     with subprocess.Popen([*command, str(port)], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
@@ -76,7 +76,7 @@ def started(command: list[str]) -> Iterator[str]:
 
 
 def is_there(url: str) -> bool:
-    """True once the server answers."""
+    """Return True if the server responds."""
     try:
         httpx.get(url)
     except httpx.HTTPError:
@@ -85,13 +85,13 @@ def is_there(url: str) -> bool:
 
 
 def install_own(backend: Backend) -> tuple[list[str], dict[str, str]]:
-    """The server's command, and the versions of this environment."""
+    """Return the command of our server, and the versions of this environment."""
     python = python_versions(sys.executable, backend.packages)
     return [sys.executable, str(SERVERS / backend.server)], python
 
 
 def install_python(backend: Backend) -> tuple[list[str], dict[str, str]]:
-    """Makes a venv with the packages."""
+    """Create a virtual environment with the packages."""
     folder = BUILD / backend.key
     shutil.rmtree(folder, ignore_errors=True)
     run([interpreter(backend.oldest_python), "-m", "venv", str(folder)])
@@ -101,7 +101,7 @@ def install_python(backend: Backend) -> tuple[list[str], dict[str, str]]:
 
 
 def install_node(backend: Backend) -> tuple[list[str], dict[str, str]]:
-    """Makes a folder with the packages. Node looks for them beside the server's files, so these are copied there."""
+    """Create a folder with the packages and the server's files, since Node looks for packages beside them."""
     folder = BUILD / backend.key
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -124,7 +124,7 @@ INSTALLERS: Final = {"own": install_own, "python": install_python, "node": insta
 
 
 def python_versions(python: str, packages: tuple[str, ...]) -> dict[str, str]:
-    """The versions of packages in an environment, and of its Python."""
+    """Return the versions of packages in an environment, and of its Python."""
     code = "import platform, sys; from importlib.metadata import version; "
     code += "print(*map(version, sys.argv[1:]), platform.python_version())"
     done = subprocess.run([python, "-c", code, *packages], capture_output=True, text=True, check=True)
@@ -132,7 +132,7 @@ def python_versions(python: str, packages: tuple[str, ...]) -> dict[str, str]:
 
 
 def interpreter(oldest: tuple[int, int]) -> str:
-    """A Python of this version or a newer one."""
+    """Return a Python of this version or newer."""
     names = [sys.executable, *(f"python3.{minor}" for minor in range(oldest[1], 20))]
     pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
     names += [str(each / "bin" / "python") for each in sorted(pyenv.glob("3.*"))]
@@ -144,7 +144,7 @@ def interpreter(oldest: tuple[int, int]) -> str:
 
 
 def run(command: list[str], folder: Path = ROOT) -> None:
-    """Runs a command, and ends the script if it fails."""
+    """Run a command. Exits if it fails."""
     if subprocess.run(command, cwd=folder, check=False).returncode:
         sys.exit(f"{' '.join(command)} failed.")
 

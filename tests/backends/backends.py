@@ -1,4 +1,4 @@
-"""The backends that are compared: how to install, start and describe each."""
+"""Compared backends: their installation, start and description."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ SERVERS: Final = Path(__file__).parent / "servers"
 
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """One column of the grid. ``packages``: the first is the one that is compared."""
+    """One column of the grid. The first of ``packages`` is compared."""
 
     key: str
     title: str
@@ -17,9 +17,9 @@ class Backend:
     packages: tuple[str, ...]
     server: str
     setup: str
-    """The parts of the package that the server uses, and its options."""
+    """Parts of the package that the server uses, and its options."""
     guide: str
-    """The page that the server follows."""
+    """Page that the server follows."""
     notes: tuple[str, ...] = ()
     oldest_python: tuple[int, int] = (3, 11)
 

@@ -1,4 +1,4 @@
-"""docs/backends.md: the grid, from the results of the last run."""
+"""Writes docs/backends.md from the results of the last run."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,9 +16,8 @@ PROFILES: Final = ("stream", "chat", "tools", "durable")
 HEAD: Final = """\
 # Backends compared
 
-[`adk-ui-stream check --url`](check-backend.md) against other backends of `useChat`. Each server runs the same small
-agent, set up as the package's own documentation says, and gets the same prompts. A script wrote this page:
-[repeat it](#repeat-it).
+Results of [`adk-ui-stream check --url`](check-backend.md) for other backends of `useChat`. Each server runs the same
+small agent, follows the package's own documentation, and gets the same prompts. [A script](#repeat-it) wrote this page.
 
 ✓ holds · ✗ is broken · - is not offered. {clients}
 """
@@ -27,11 +26,11 @@ FAIRNESS: Final = """\
 ## How to read it
 
 - **We wrote the checks.** Their sources are the AI SDK's client and documentation, and RFC 9110. Two checks of
-  `durable` have no such source: they hold the promises of [that profile](check-backend.md#profiles).
-- **"Not offered" is no fault.** The other packages are libraries: they stream an answer, and your app adds routes for
-  resume and stop. The last column has them, as the AI SDK's guide builds them.
-- **A broken check may be the server's.** These servers are short. An app can catch more errors than they do.
-- **It is a snapshot** of the versions below. Please report a setup that is not fair.
+  `durable` have another source: [promises of this profile](check-backend.md#profiles).
+- **"Not offered" is not a fault.** The other packages are libraries. They stream an answer, and your app adds routes
+  for resume and stop. The server of the last column has these routes, as in the AI SDK's guide.
+- **A short test server may cause a broken check.** An app can catch more errors than these servers.
+- **The results are a snapshot** of the versions below. Please report an unfair setup.
 """
 
 REPEAT: Final = """\
@@ -51,13 +50,13 @@ Results = Mapping[str, Mapping[str, Any]]
 
 
 def load_results() -> Results:
-    """The results of each backend, by its key."""
+    """Return the results of each backend, by its key."""
     results: Results = json.loads(RESULTS.read_text(encoding="utf-8"))
     return results
 
 
 def page(results: Results) -> str:
-    """The page."""
+    """Return the page."""
     sections = [
         HEAD.format(clients=f"The check ran on {date(results)}, for clients with `ai` 6 and 7."),
         "\n".join(_counts(results)),
@@ -71,12 +70,12 @@ def page(results: Results) -> str:
 
 
 def date(results: Results) -> str:
-    """The day of the newest result."""
+    """Return the day of the newest result."""
     return max(str(result["date"]) for result in results.values())
 
 
 def checks_of(results: Results, backend: Backend) -> dict[str, Mapping[str, Any]]:
-    """The results of one backend by the names of the checks."""
+    """Return name of a check -> result, for one backend."""
     return {check["name"]: check for check in results[backend.key]["report"]["checks"]}
 
 
@@ -100,7 +99,7 @@ def _counts(results: Results) -> Iterator[str]:
 
 def _setups(results: Results) -> Iterator[str]:
     yield from ("## The servers", "")
-    yield from ("| Backend | Versions | Server | Uses | As in |", "|---|---|---|---|---|")
+    yield from ("| Backend | Versions | Server | Setup | Guide |", "|---|---|---|---|---|")
     for backend in BACKENDS:
         versions = ", ".join(f"{name} {version}" for name, version in results[backend.key]["versions"].items())
         server = f"[{backend.server}]({LINKS}/{SERVERS.name}/{backend.server})"
@@ -112,14 +111,13 @@ def _setups(results: Results) -> Iterator[str]:
 
 
 def _grid(results: Results) -> Iterator[str]:
-    yield from ("## The grid", "")
+    yield from ("## The grid", "", "[The list of checks](check-backend.md#checks) has the rule of each check.", "")
     for profile in PROFILES:
         yield from (f"### {profile}", "", *_head("Check"))
         columns = [checks_of(results, backend) for backend in BACKENDS]
         for name, check in columns[0].items():
             if check["profile"] == profile:
-                signs = [SIGNS[column[name]["outcome"]] for column in columns]
-                yield _row(f"**{name}**: {check['rule']}", *signs)
+                yield _row(name, *(SIGNS[column[name]["outcome"]] for column in columns))
         yield ""
 
 
@@ -138,5 +136,5 @@ def _broken(results: Results) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """A reason as one line of Markdown. It may quote a server's response."""
+    """Return a reason as one line of Markdown. It may quote a server's response."""
     return " ".join(text.split()).replace("<", "&lt;").replace("[", "\\[")

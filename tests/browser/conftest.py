@@ -1,4 +1,4 @@
-"""The demo server and a headless Chromium, for the tests that look at the page."""
+"""Fixtures for tests of the page: the demo server and a headless Chromium."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ __all__ = ["browser", "shots"]
 
 @pytest.fixture(scope="module")
 def demo_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a demo server on a free port of loopback."""
+    """Address of a demo server on a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -52,7 +52,7 @@ def wait_until_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> 
 
 @pytest.fixture
 def page(browser: Browser, demo_url: str) -> Iterator[Page]:
-    """A new chat."""
+    """Page with a new chat."""
     with opened_tab(browser) as tab:
         tab.goto(demo_url)
         yield tab

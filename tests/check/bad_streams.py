@@ -1,4 +1,4 @@
-"""The known-bad streams: one file for each rule, and the expected findings of ``check``."""
+"""Invalid streams: one file for each rule, and the expected findings of ``check``."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from stream_protocol.check import Rule
 FOLDER = Path(__file__).parents[2] / "frontend-fixtures" / "bad-streams"
 
 EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
-"""Rule -> the findings in its file, in order; the rule's own is among them."""
+"""Rule -> findings in its file, in order. They include a finding of this rule."""
 
 FATAL = {
     Rule.EMPTY_DATA,
@@ -31,7 +31,7 @@ FATAL = {
     Rule.METADATA,
     Rule.CONTINUED_UNDER_NEW_ID,
 }
-"""The rules whose breach kills the client."""
+"""Rules whose violation stops the client."""
 
 
 def path(rule: Rule) -> Path:

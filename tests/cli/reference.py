@@ -1,4 +1,4 @@
-"""``python -m tests.cli.reference`` prints docs/cli.md: the help of each command, and the common exit codes."""
+"""Prints docs/cli.md, the help of each command: ``python -m tests.cli.reference > docs/cli.md``."""
 
 import inspect
 import re
@@ -51,12 +51,12 @@ log-whole = ["my_package"]
 
 
 def reference() -> str:
-    """The page."""
+    """Return the page."""
     return "\n".join([BEGINNING, *map(_section, sorted(main.commands))])
 
 
 def documented(name: str) -> DocumentedCommand:
-    """A command of ours."""
+    """Return a command of ours."""
     command = main.commands[name]
     assert isinstance(command, DocumentedCommand)
     return command
@@ -97,7 +97,7 @@ def _cell(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text with brackets that begin no link: click puts defaults and ranges in them."""
+    """Escape click's brackets, such as ``[default: 1]``, which are not links."""
     return text.replace("[", "\\[")
 
 

@@ -103,6 +103,7 @@ def test_a_disk_that_is_full_leaves_nothing(folder: Path, monkeypatch: pytest.Mo
     assert [*folder.iterdir()] == []
 
 
+@pytest.mark.slow
 def test_the_page_is_the_example_of_a_next_app(folder: Path) -> None:
     assert init("My-Shop").exit_code == 0
     page = folder / "My-Shop" / "page"

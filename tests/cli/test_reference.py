@@ -84,6 +84,7 @@ async def write_store(events: Iterable[Event], store: Path) -> None:
         await sessions.append_event(session, event)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 @batch(line=EXAMPLES)
 def test_the_examples_of_each_command_work(line: str) -> None:
@@ -102,6 +103,7 @@ def test_the_page_is_what_the_commands_say_now() -> None:
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == reference(), message
 
 
+@pytest.mark.slow
 def test_bash_completes_with_the_line_that_is_shown(tmp_path: Path) -> None:
     require_command("bash")
     script = f"""

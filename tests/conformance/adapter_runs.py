@@ -1,4 +1,4 @@
-"""One turn of an agent with a real model adapter, run by ADK's Runner and converted to our stream."""
+"""Runs one turn of an agent with a real model adapter, and converts it to our stream."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -21,18 +21,18 @@ from tests.stream_order import check_order
 
 @dataclass
 class TurnResponse:
-    """The response of one turn, as the client received it."""
+    """Response of one turn, as the client receives it."""
 
     events: list[Event]
     failure: Exception | None
-    """The exception that the run raised."""
+    """Exception that the run raised."""
     chunks: list[AnyChunk]
     message: UIMessage
-    """The message as every client folds it."""
+    """Message of the client, the same for each version."""
     error: str | None
-    """The text of the ``error`` chunk."""
+    """Text of the ``error`` chunk."""
     by_event: list[tuple[Event, list[dict[str, Any]]]] = field(default_factory=list)
-    """Each event with the chunks that it became."""
+    """Each event with its chunks."""
 
     @property
     def parts(self) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ class TurnResponse:
 
 
 async def turn(agent: LlmAgent, *, streaming: bool = True, **options: Unpack[ConverterOptions]) -> TurnResponse:
-    """Runs one turn, and checks the rules of every stream: its order, both clients, and the byte path."""
+    """Run one turn, and check rules of every stream: its order, both client versions, and the byte path."""
     runner = InMemoryRunner(agent=agent)
     session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
     config = RunConfig(streaming_mode=StreamingMode.SSE if streaming else StreamingMode.NONE)
@@ -114,7 +114,7 @@ def by_event(events: list[Event], options: ConverterOptions) -> Iterator[tuple[E
 
 
 def folded(chunks: list[AnyChunk]) -> tuple[UIMessage, str | None]:
-    """The message, the same in v6 and v7, and the error that its page shows."""
+    """Return the message, which must be the same in v6 and v7, and the error on the page."""
     message, error = fold(chunks, 6)
     newer, newer_error = fold(chunks, 7)
     assert newer_error == error
@@ -137,12 +137,12 @@ def fold(chunks: list[AnyChunk], version: AiSdkVersion) -> tuple[UIMessage, str 
 
 
 def without_raw_input(part: Any) -> dict[str, Any]:
-    """The part without the key that v7 renamed."""
+    """Return the part without the key that v7 renamed."""
     return {key: value for key, value in part.items() if key not in {"rawInput", "input"} or "errorText" not in part}
 
 
 def check_streamed_arguments(told: TurnResponse) -> None:
-    """Every call's deltas concatenate to its input, and with the last fragment only brackets are still to be closed."""
+    """Check that each call's deltas concatenate to its input. After the last fragment only brackets may be open."""
     calls = {chunk["toolCallId"]: chunk["input"] for chunk in told.of_type("tool-input-available")}
     assert calls
     for call_id, value in calls.items():

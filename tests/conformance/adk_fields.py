@@ -1,8 +1,7 @@
-"""The handling of each field of ADK's events: the module that converts it, or the reason why none does.
+"""Table of all fields of ADK's events: the module that converts the field, or the reason to ignore it.
 
-``CONVERTED`` names a module of the library for each field that it reads. ``IGNORED`` has the reason for each other
-field. A field of the installed ADK that is in neither fails test_adk_field_coverage.py. A listed field that ADK lacks
-fails nothing.
+``CONVERTED`` has the module for each field that the library reads. ``IGNORED`` has the reason for each other field. A
+field of the installed ADK in neither table fails test_adk_field_coverage.py. A listed field that ADK lacks does not.
 """
 
 from google.adk.events import Event, EventActions

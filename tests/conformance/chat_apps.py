@@ -1,4 +1,4 @@
-"""Many apps behind one address, for one process of real clients. Also formats a message on one line."""
+"""Serves many apps at one address, for one process of real clients. Also formats a message on one line."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -17,8 +17,11 @@ from tests.serving.instrumented import InstrumentedService
 
 @dataclass(frozen=True, slots=True)
 class ChatApp:
-    """An app with its own service. ``ran``: the records of its tools. ``go_on``: lets a waiting model continue.
-    ``max_body_bytes``: a larger request is refused."""
+    """App with its own service.
+
+    ``ran``: records of its tools. ``go_on``: lets a waiting model continue. ``max_body_bytes``: larger requests are
+    refused.
+    """
 
     service: InstrumentedService
     ran: Sequence[str] = field(default_factory=list)
@@ -27,7 +30,7 @@ class ChatApp:
 
     def mount(self, path: str) -> Mount:
         async def at_rest(_request: Request) -> JSONResponse:
-            """Waits until all runs have ended, and returns them: a server learns late that a client has left."""
+            """Wait until all runs have ended, and return them. A server learns late that a client has disconnected."""
             await self.service.runs.free()
             return JSONResponse(self.ran)
 
@@ -40,7 +43,7 @@ class ChatApp:
 
 
 def combined_app(apps: Iterable[ChatApp]) -> Starlette:
-    """One app with all chat apps: the first is at ``/0``."""
+    """Return one app with all chat apps: the first is at ``/0``."""
     apps = list(apps)
 
     @asynccontextmanager
@@ -53,7 +56,7 @@ def combined_app(apps: Iterable[ChatApp]) -> Starlette:
 
 
 def shown(message: Mapping[str, Any]) -> str:
-    """Its texts, its calls with their states, and its other parts, in order."""
+    """Return the message's texts, its calls with their states, and its other parts, in order."""
     return ", ".join(_shown_part(part) for part in message["parts"] if part["type"] != "step-start")
 
 

@@ -1,4 +1,4 @@
-"""Set before any module here imports litellm."""
+"""Settings that must exist before a module of this folder imports litellm."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import certifi
 import pytest
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches its price list from the network
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # without this, the import of litellm loads prices from the network
 
 
 @pytest.fixture(scope="session")
@@ -19,5 +19,7 @@ def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def few_authorities(one_authority: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here speaks TLS, but each model's client reads all authorities, two or three times, 20 ms each."""
+    """Use a single certificate authority. No test uses TLS, but each model client would load all authorities several
+    times.
+    """
     monkeypatch.setenv("SSL_CERT_FILE", str(one_authority))

@@ -1,4 +1,4 @@
-"""The fixtures in ``frontend-fixtures/``: recorded turns, their streams, and the text of the fixture files."""
+"""Reads the fixtures in ``frontend-fixtures/``: recorded turns and their streams. Also writes their expectations."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -34,38 +34,38 @@ Json = dict[str, Any]
 
 
 class RunRaisedError(Exception):
-    """Stands for the error of the recorded run."""
+    """Error that stands for the recorded run's error."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """The user's action, and the run that answered."""
+    """User's action, and the run after it."""
 
     actions: list[Json]
     events: list[Event]
     raised: str | None
     past: list[Event]
-    """The events of the message that this turn continues, from its beginning; empty for a new one."""
+    """Events of the message that this turn continues, from its beginning. Empty for a new message."""
     message_id: str | None
     taken_ids: Sequence[str] = ()
-    """The ids of the calls of earlier messages."""
+    """Ids of the calls in earlier messages."""
 
     @property
     def continues(self) -> bool:
-        """True if the user answered calls; a text begins a new message."""
+        """True if the user answered calls. A text begins a new message."""
         return not any("text" in action for action in self.actions)
 
     @property
     def reloads(self) -> bool:
-        """True if the user reloaded the page before answering."""
+        """True if the user reloaded the page before the answer."""
         return any("reload" in action for action in self.actions)
 
     def place(self) -> Json:
-        """The position of its response in the chat, as arguments of the converter."""
+        """Position of the response in the chat, as arguments of the converter."""
         return {"past": self.past, "message_id": self.message_id, "taken_ids": self.taken_ids}
 
     def run(self) -> Iterator[Event]:
-        """The recorded run: its events, then its error."""
+        """Yield the events of the recorded run, then raise its error."""
         yield from self.events
         if self.raised is not None:
             raise RunRaisedError(self.raised)
@@ -79,11 +79,11 @@ class Fixture:
     turns: list[Turn]
 
     def convert(self, ai_sdk: AiSdkVersion) -> list[list[AnyChunk]]:
-        """The chunks of each turn."""
+        """Return the chunks of each turn."""
         return [list(iter_chunks(turn.run(), **turn.place(), **self.options_for(ai_sdk))) for turn in self.turns]
 
     def options_for(self, ai_sdk: AiSdkVersion) -> ConverterOptions:
-        """Its options. A fixture may name a full version of v7."""
+        """Return the fixture's options. A fixture may have a full version of v7."""
         newest = self.options.get("ai_sdk")
         return {**self.options, "ai_sdk": newest if ai_sdk == 7 and newest else ai_sdk}
 
@@ -96,14 +96,14 @@ def fixture_names() -> list[str]:
 
 
 def fixture_options(name: str) -> ConverterOptions:
-    """The options alone: to read all events takes half a second."""
+    """Return the fixture's options without reading its events: reading all events takes half a second."""
     options: ConverterOptions = json.loads((FOLDER / name / "fixture.json").read_text(encoding="utf-8"))["options"]
     return options
 
 
 @cache
 def load_fixture(name: str) -> Fixture:
-    """The fixture, read once. A test with other events makes another fixture."""
+    """Return the fixture. It is read once, so tests must not change it."""
     about = json.loads((FOLDER / name / "fixture.json").read_text(encoding="utf-8"))
     turns: list[Turn] = []
     for number, turn in enumerate(about["turns"], 1):
@@ -128,7 +128,10 @@ def _turn(about: Json, events: list[Event], earlier: Sequence[Turn]) -> Turn:
 
 
 def _message_id(events: list[Event], earlier: Sequence[Turn]) -> str | None:
-    """The invocation's id for its first message; a task agent answers a later text in the same invocation."""
+    """Return the id of the message: the invocation's id for its first message.
+
+    A task agent may reply to a later text in the same invocation.
+    """
     if not events:
         return None
     invocation = events[0].invocation_id
@@ -137,7 +140,7 @@ def _message_id(events: list[Event], earlier: Sequence[Turn]) -> str | None:
 
 
 def fold(fixture: Fixture, turns: Sequence[Sequence[AnyChunk]], ai_sdk: AiSdkVersion) -> list[UIMessage]:
-    """The assistant's messages after these turns, by the Python reducer; the user's answers are put in between."""
+    """Return the assistant messages after these turns, as the Python reducer makes them. Adds the user's answers."""
     messages: list[UIMessage] = []
     for number, (turn, chunks) in enumerate(zip(fixture.turns, turns, strict=True)):
         if turn.reloads:
@@ -148,14 +151,14 @@ def fold(fixture: Fixture, turns: Sequence[Sequence[AnyChunk]], ai_sdk: AiSdkVer
 
 
 def reloaded(fixture: Fixture, number: int, ai_sdk: AiSdkVersion) -> list[UIMessage]:
-    """The history that a page gets which is loaded before this turn (from 0)."""
+    """Return the history for a page that is loaded before this turn, counted from 0."""
     stored = [event for turn in fixture.turns[:number] for event in turn.events if not event.partial]
     session = Session(id="chat", app_name="app", user_id="ann", events=stored)
     return session_to_messages(session, **fixture.options_for(ai_sdk))
 
 
 def stored_session(fixture: Fixture) -> Session:
-    """The session that an endpoint has stored of the fixture's runs, and of those that broke off."""
+    """Return the session that an endpoint stores for the fixture's runs, including runs that broke off."""
     stored: list[Event] = []
     for turn in fixture.turns:
         events_before_run = len(stored)
@@ -165,7 +168,7 @@ def stored_session(fixture: Fixture) -> Session:
 
 
 def _with_reasons(event: Event, turn: Turn) -> Event:
-    """The event as the endpoint stores it: with why the user decided so."""
+    """Return the event as the endpoint stores it, with the reason of the user's decision."""
     reasons = {action["approve"]: action["reason"] for action in turn.actions if "reason" in action}
     if event.author != "user" or not reasons:
         return event
@@ -188,7 +191,7 @@ def _completing_events(fixture: Fixture, turn: Turn, stored: Sequence[Event], ev
 
 
 def _reduced(chunks: Sequence[AnyChunk], ai_sdk: AiSdkVersion, message: UIMessage | None) -> UIMessage:
-    """The client's message for the response."""
+    """Return the client's message for the response."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=message)
     shown = 0
     try:
@@ -202,7 +205,7 @@ def _reduced(chunks: Sequence[AnyChunk], ai_sdk: AiSdkVersion, message: UIMessag
 
 
 def _answered(message: UIMessage, actions: Sequence[Json]) -> UIMessage:
-    """The message as the page has it when it sends these answers."""
+    """Return the message that the page sends with these answers."""
     parts: list[Any] = message["parts"]
     for action in actions:
         parts = [_answered_part(part, action) for part in parts]
@@ -219,7 +222,7 @@ def _answered_part(part: Json, action: Json) -> Json:
 
 
 def render(turns: Sequence[Json], messages: Sequence[UIMessage]) -> str:
-    """The text of an expectation: each chunk on a line of its own, as the very JSON that goes over the wire."""
+    """Return the text of an expectation: each chunk on a line, with the JSON that is sent."""
     shown_turns = ",\n".join(map(_turn_text, turns))
     shown_messages = ",\n".join(map(_message_text, messages))
     return f'{{"turns": [\n{shown_turns}\n],\n"messages": [\n{shown_messages}\n]}}\n'
@@ -242,7 +245,7 @@ def _message_text(message: UIMessage) -> str:
 
 
 def expectation(fixture: Fixture, ai_sdk: AiSdkVersion) -> str:
-    """The text of the fixture's expectation as it would be written now."""
+    """Return the text of the fixture's current expectation."""
     turns = fixture.convert(ai_sdk)
     shown = [{"chunks": chunks, **_history(fixture, number, ai_sdk)} for number, chunks in enumerate(turns)]
     return render(shown, fold(fixture, turns, ai_sdk))
@@ -253,12 +256,12 @@ def _history(fixture: Fixture, number: int, ai_sdk: AiSdkVersion) -> Json:
 
 
 def count_deltas(fixture: Fixture) -> int:
-    """The number of deltas of text, reasoning and tool input in the fixture's streams."""
+    """Return the number of deltas of text, reasoning and tool input in the fixture's streams."""
     return sum(chunk["type"].endswith("-delta") for chunks in fixture.convert(6) for chunk in chunks)
 
 
 def readme_with_index() -> str:
-    """The README with a new index."""
+    """Return the README with a new index."""
     text, _, _ = README.read_text(encoding="utf-8").partition(INDEX_HEADING)
     rows = [f"| `{one.name}` | {one.description} | {count_deltas(one)} |" for one in map(load_fixture, fixture_names())]
     return "\n".join([f"{text}{INDEX_HEADING}", "| fixture | shows | deltas |", "|---|---|---|", *rows, ""])

@@ -1,4 +1,4 @@
-"""Gemini's HTTP API as the page of recorded bytes that it is to google-genai, and agents that talk to it."""
+"""Gemini's HTTP API with recorded bytes, for google-genai, and agents that use it."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -22,11 +22,11 @@ from google.oauth2.credentials import Credentials
 
 MODEL = "gemini-3-pro-preview"
 WHOLE = 1 << 20
-"""A cut beyond every reply: it comes in one piece."""
+"""Piece size larger than each reply: the reply comes in one piece."""
 
 
 def said(*parts: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
-    """One ``GenerateContentResponse`` of a stream."""
+    """Return one ``GenerateContentResponse`` of a stream."""
     candidate: dict[str, Any] = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
     if finish is not None:
         candidate["finishReason"] = finish
@@ -43,18 +43,18 @@ def call(**fields: Any) -> dict[str, Any]:
 
 
 def done(finish: str = "STOP", **part: Any) -> dict[str, Any]:
-    """The last chunk of every recorded stream."""
+    """Return the last chunk of a recorded stream."""
     return said(text("", **part), finish=finish)
 
 
 def reply(*chunks: dict[str, Any], cut: int = WHOLE, broken: bool = False) -> httpx.Response:
-    """A streamed reply, in network pieces of ``cut`` bytes; ``broken``: the connection is reset behind it."""
+    """Return a streamed reply in network pieces of ``cut`` bytes. ``broken``: the connection is reset at its end."""
     body = b"".join(b"data: " + json.dumps(chunk).encode() + b"\r\n\r\n" for chunk in chunks)
     return _response("text/event-stream", body, cut=cut, broken=broken)
 
 
 def whole(*parts: dict[str, Any], broken: bool = False) -> httpx.Response:
-    """A reply to a request without streaming; ``broken``: the connection is reset before its end."""
+    """Return a reply without streaming. ``broken``: the connection is reset before its end."""
     body = json.dumps(said(*parts, finish="STOP")).encode()
     return _response("application/json", body, broken=broken)
 
@@ -71,7 +71,7 @@ def _response(content_type: str, body: bytes, *, cut: int = WHOLE, broken: bool)
 
 @contextmanager
 def gemini(*replies: httpx.Response) -> Iterator[respx.Router]:
-    """Answers the model's requests, one reply each."""
+    """Send these replies to the model's requests, one for each."""
     with respx.mock(assert_all_called=False) as router:
         router.post(url__regex=r".*:(streamG|g)enerateContent.*").mock(side_effect=list(replies))
         yield router
@@ -79,12 +79,12 @@ def gemini(*replies: httpx.Response) -> Iterator[respx.Router]:
 
 
 def developer_agent(*tools: Callable[..., Any] | BaseTool) -> LlmAgent:
-    """An agent on the Developer API."""
+    """Return an agent that uses the Developer API."""
     return _agent(Client(api_key="no-key", http_options=_httpx()), tools)
 
 
 def vertex_agent(*tools: Callable[..., Any]) -> LlmAgent:
-    """An agent on Vertex that asks for streamed arguments."""
+    """Return an agent on Vertex with streamed arguments."""
     client = Client(
         vertexai=True,
         project="p",
@@ -100,7 +100,7 @@ def vertex_agent(*tools: Callable[..., Any]) -> LlmAgent:
 
 
 def _httpx() -> HttpOptions:
-    # google-genai takes aiohttp where it is installed, which respx does not see.
+    # google-genai prefers aiohttp, whose requests respx cannot intercept.
     return HttpOptions(httpx_async_client=httpx.AsyncClient())
 
 

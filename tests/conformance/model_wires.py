@@ -1,4 +1,4 @@
-"""A chat over a real model adapter, as its page sees it and as its model is asked, for any provider's format."""
+"""A chat with a real model adapter, for any provider: the page's messages, and the model's requests."""
 
 import copy
 import json
@@ -23,12 +23,13 @@ from tests.conformance.openai_replies import Reply
 
 
 class Broken:
-    """The connection to the model breaks."""
+    """Marker for a broken connection to the model."""
 
 
 Item = str | Thought | Call | bytes | Broken
 Said = Sequence[Item]
-"""One model response. Bytes are a signature in the empty text that ends a Gemini stream; OpenAI knows no such thing."""
+"""One model response. Bytes are a signature in the empty text at the end of a Gemini stream. OpenAI has no signatures.
+"""
 
 
 def get_weather(city: str) -> str:
@@ -61,22 +62,22 @@ def tools() -> list[Any]:
 
 
 class Wire(Protocol):
-    """A provider's API in this process."""
+    """API of a provider in this process."""
 
     def agent(
         self, answers: Sequence[Said], requests: list[dict[str, Any]], *, streaming: bool = True
     ) -> AbstractAsyncContextManager[LlmAgent]:
-        """An agent whose model gives these answers; ``requests`` collects the model's requests."""
+        """Yield an agent whose model sends these responses. ``requests`` collects the model's requests."""
 
     def history(self, request: dict[str, Any]) -> list[Any]:
-        """The conversation in a request, call ids replaced by their order."""
+        """Return the conversation in a request, with call ids replaced by their order."""
 
     def check(self, request: dict[str, Any]) -> None:
-        """Checks that the provider accepts the conversation in a request: results follow their calls directly."""
+        """Check that the provider accepts the conversation in a request: results follow their calls directly."""
 
 
 class GeminiWire:
-    """google-genai on the Developer API."""
+    """google-genai with the Developer API."""
 
     @asynccontextmanager
     async def agent(
@@ -108,8 +109,10 @@ class GeminiWire:
         return {"functionCall": {"name": item.name, "args": dict(item.args or {})}, **signed}
 
     def history(self, request: dict[str, Any]) -> list[Any]:
-        """The request's history, without parts that no stream has. It lacks the empty text that ends each Gemini
-        stream, whose signature goes to the text before it, and the names of files.
+        """Return the request's history, without parts that no stream has.
+
+        The empty text at the end of each Gemini stream, and names of files, are missing. The signature of the empty
+        text goes to the text before it.
         """
         contents = cast("list[Any]", without(request["contents"], "displayName"))
         for content in contents:
@@ -117,7 +120,7 @@ class GeminiWire:
         return contents
 
     def check(self, request: dict[str, Any]) -> None:
-        """By name, in any order: the Developer API gets no ids."""
+        """Check calls and results by name, in any order: the Developer API gets no ids."""
         contents = request["contents"]
         assert contents[0]["role"] == "user"
         for before, content in pairwise([{"role": "user", "parts": []}, *contents, {"role": "user", "parts": []}]):
@@ -213,7 +216,7 @@ WIRES: dict[str, Wire] = {"google-genai": GeminiWire(), "litellm": OpenAiWire()}
 
 @dataclass
 class Page:
-    """A client of a chat service: its messages, and its requests."""
+    """Client of a chat service: its messages and its requests."""
 
     service: ChatService
     messages: list[UIMessage] = field(default_factory=list)
@@ -224,14 +227,14 @@ class Page:
         await self._send()
 
     async def decide(self, *, approved: bool) -> None:
-        """Answers the calls that wait for approval."""
+        """Approve or deny the calls that wait for approval."""
         for part in self._tool_parts("approval-requested"):
             part["state"] = "approval-responded"
             part["approval"] |= {"approved": approved}
         await self._send()
 
     async def answer(self, output: Any) -> None:
-        """Sends the outputs of the page's own tools."""
+        """Send outputs of the page's client tools."""
         for part in self._tool_parts("input-available"):
             part |= {"state": "output-available", "output": output}
         await self._send()
@@ -243,7 +246,7 @@ class Page:
         return waiting
 
     async def _send(self) -> None:
-        # A copy: a browser's messages come as JSON, and nobody else holds them.
+        # A copy, since a browser's messages come as JSON, and share no objects.
         request = ChatRequest(id="c1", messages=tuple(copy.deepcopy(self.messages)))
         stream = [event async for event in await self.service.respond(request, user_id="u")]
         continued = self.messages.pop() if self.messages[-1]["role"] == "assistant" else None
@@ -251,7 +254,7 @@ class Page:
 
 
 def without(value: Any, key: str) -> Any:
-    """The JSON value without this key, on all levels."""
+    """Return the JSON value without this key, on all levels."""
     if isinstance(value, dict):
         return {name: without(item, key) for name, item in value.items() if name != key}
     return [without(item, key) for item in value] if isinstance(value, list) else value

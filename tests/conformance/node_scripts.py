@@ -1,4 +1,4 @@
-"""The scripts of ``frontend-fixtures``, which put the real clients before a server."""
+"""Runs the Node scripts of ``frontend-fixtures``, which use the real clients with a server."""
 
 import json
 import subprocess
@@ -9,11 +9,11 @@ from tests.conformance.fixtures import PROJECT
 from tests.tools import require_node_project
 
 TIMEOUT = 300.0
-"""Seconds after which a script hangs."""
+"""Seconds after which a script is killed."""
 
 
 def run_script(name: str, asked: Iterable[Any], *arguments: str) -> list[Any]:
-    """The script's output: one JSON value for each value that it gets, in their order."""
+    """Return the script's output: one JSON value for each input value, in order."""
     node = require_node_project(PROJECT)
     lines = [json.dumps(value) for value in asked]
     run = subprocess.run(

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server on loopback, and an agent that talks to it through ADK's LiteLlm."""
+"""OpenAI-compatible server on loopback, and an agent that uses it with ADK's LiteLlm."""
 
 import asyncio
 import json
@@ -16,17 +16,17 @@ MODEL = "gpt-x"
 
 @dataclass(frozen=True)
 class Reply:
-    """The server's reply to one request."""
+    """Server's reply to one request."""
 
     body: bytes
     status: str = "200 OK"
     content_type: str = "application/json"
     broken: bool = False
-    """The connection is closed before the end of the body."""
+    """True if the connection is closed before the end of the body."""
 
 
 def delta(finish: str | None = None, **fields: Any) -> dict[str, Any]:
-    """One ``chat.completion.chunk``."""
+    """Return one ``chat.completion.chunk``."""
     choice = {"index": 0, "delta": fields, "finish_reason": finish}
     return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": MODEL, "choices": [choice]}
 
@@ -39,7 +39,7 @@ def piece(
     name: str | None = None,
     finish: str | None = None,
 ) -> dict[str, Any]:
-    """A chunk with a piece of one tool call's arguments."""
+    """Return a chunk with a piece of one tool call's arguments."""
     function = {"arguments": arguments} | ({} if name is None else {"name": name})
     call: dict[str, Any] = {"index": index, "function": function}
     if call_id is not None:
@@ -48,7 +48,7 @@ def piece(
 
 
 def usage(prompt: int, completion: int) -> dict[str, Any]:
-    """The chunk that follows the last one where ``stream_options`` asks for usage."""
+    """Return the chunk after the last chunk, which ``stream_options`` can request for the usage."""
     tokens = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
     return {**delta(), "choices": [], "usage": tokens}
 
@@ -60,7 +60,7 @@ def streamed(*chunks: dict[str, Any], broken: bool = False) -> Reply:
 
 
 def whole(finish: str, *, broken: bool = False, **message: Any) -> Reply:
-    """A ``chat.completion``: the answer to a request without streaming."""
+    """Return a ``chat.completion``, the reply to a request without streaming."""
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
     tokens = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice], "usage": tokens}
@@ -75,8 +75,9 @@ def refused(status: str, message: str) -> Reply:
 async def openai_agent(
     *tools: Callable[..., Any] | BaseTool, replies: list[Reply], requests: list[dict[str, Any]] | None = None
 ) -> AsyncIterator[LlmAgent]:
-    """An agent whose model gives these replies, one for each request; all of them must be used in the end. ``requests``
-    collects the model's requests.
+    """Yield an agent whose model sends these replies, one for each request. All of them must be used.
+
+    ``requests`` collects the model's requests.
     """
     waiting = list(replies)
     asked = [] if requests is None else requests

@@ -1,4 +1,4 @@
-"""An MCP server whose tools report their progress and wait. As a program it talks over its stdin and stdout."""
+"""MCP server whose tools report progress and wait. As a program it uses stdin and stdout."""
 
 import os
 from typing import Final
@@ -8,7 +8,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import ToolAnnotations
 
 RELEASE: Final = "RELEASED_AT"
-"""Name of the environment variable with the URL that answers when the tool may go on."""
+"""Environment variable with a URL. The URL responds when the tool may continue."""
 
 
 def reporting_server(released_at: str) -> MCPServer:

@@ -1,4 +1,4 @@
-"""An agent with one tool of each kind."""
+"""Agent with one tool of each kind."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -22,19 +22,19 @@ KEY = AuthConfig(
 )
 
 HELD = object()
-"""In a turn of the model: the model waits here until the visit lets it continue."""
+"""Step of a model's turn: the model waits until the visit lets it continue."""
 
 
 @dataclass(slots=True)
 class ToolAgent:
-    """An agent with one tool of each kind, and the record of their runs."""
+    """Agent with one tool of each kind, and the records of their runs."""
 
     turns: Sequence[Any]
     asks: Sequence[str] = ()
-    """The questions that a workflow asks first, all under one id."""
+    """Questions that a workflow asks first, all with the same id."""
     ran: list[str] = field(default_factory=list)
     held: asyncio.Event = field(default_factory=asyncio.Event)
-    """The event that a model waits for whose answer is ``HELD``."""
+    """Event that lets a model with the step ``HELD`` continue."""
     model: ScriptedLlm = field(init=False)
     agent: BaseAgent | Workflow = field(init=False)
 
@@ -113,7 +113,7 @@ class ToolAgent:
 
 
 def asking(number: int, question: str) -> FunctionNode:
-    """A node that asks under the id that all have."""
+    """Return a node that asks a question. All nodes use the same id."""
 
     async def ask(ctx: Context) -> AsyncIterator[RequestInput]:
         yield RequestInput(interrupt_id="question", message=question, response_schema=None)

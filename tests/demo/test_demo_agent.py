@@ -86,6 +86,32 @@ async def test_a_denied_booking_is_not_made() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "reference"),
+    [
+        ("one night", "OSL-1-130"),
+        ("3 nights", "OSL-3-390"),
+        ("seven nights", "OSL-7-910"),
+        ("a few nights", "OSL-2-260"),
+    ],
+)
+async def test_as_many_nights_are_booked_as_the_traveller_names(words: str, reference: str) -> None:
+    chat = Chat()
+    await chat.say(f"Book {words} in Oslo")
+    assert reference in told(await chat.answer("adk_request_confirmation", {"confirmed": True}))
+
+
+async def test_the_weather_of_each_city_is_in_the_answer() -> None:
+    answer = told(await Chat().say("Compare the weather in Oslo and Rome"))
+    assert "**Oslo**: " in answer
+    assert "**Rome**: " in answer
+
+
+async def test_the_restaurant_agent_counts_its_tokens() -> None:
+    events = await Chat().say("Where do I eat in Lisbon?")
+    assert {event.author for event in events if event.usage_metadata} == {"guide", "foodie"}
+
+
+@pytest.mark.parametrize(
     ("answer", "says"),
     [
         ({"confirmed": True, "payload": {"seat": "7F", "quiet_car": False}}, "Seat **7F** is yours."),

@@ -22,7 +22,7 @@ STORING: Final = DEFAULT_TIMES.shutdown + GRACEFUL_SECONDS
 
 @cache
 def documents(name: str) -> tuple[dict[str, Any], ...]:
-    """The documents of a YAML file. Not to be changed."""
+    """Return the documents of a YAML file. They are cached, so do not change them."""
     return tuple(yaml.safe_load_all((FOLDER / name).read_text(encoding="utf-8")))
 
 
@@ -32,7 +32,7 @@ def compose() -> dict[str, Any]:
 
 
 def entrypoint() -> list[str]:
-    """The part of a container's command before its arguments."""
+    """Return the part of a container's command before its arguments."""
     return _instruction("ENTRYPOINT")
 
 
@@ -47,9 +47,7 @@ def lines(dockerfile: Path) -> list[str]:
 
 
 def serve_options(words: Sequence[str]) -> dict[str, Any]:
-    """The options that ``adk-ui-stream serve`` reads from this command line. Ends the test if the command refuses
-    it.
-    """
+    """Return the options that ``adk-ui-stream serve`` reads from this command line. Fails the test if it is refused."""
     program, command, *arguments = words
     assert (program, command) == ("adk-ui-stream", "serve")
     try:
@@ -59,5 +57,5 @@ def serve_options(words: Sequence[str]) -> dict[str, Any]:
 
 
 def words_of(command: str) -> list[str]:
-    """The arguments of a shell's command."""
+    """Return the arguments of a shell command."""
     return shlex.split(command)

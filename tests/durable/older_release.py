@@ -17,7 +17,7 @@ NEWER: Final = re.compile(r"adk-ui-stream\.2/[0-9a-f]{16}/")
 """The beginning of workflow ids. The second part names the deployment."""
 
 TOOL: Final = re.compile(r"/tool/[^/]*/[^/]*/(?P<id>[^/]+)/(?P<phase>called|confirmed)/[0-9a-f]{16}/1#")
-"""The name of a call."""
+"""Name of a call."""
 
 NEW_IN_RECORD: Final = ("words", "trace", "deployment")
 
@@ -26,7 +26,7 @@ TABLES: Final = ("workflow_status", "workflow_input", "workflow_output", "operat
 
 @contextmanager
 def kept_in(shared: SharedState) -> Iterator[sqlite3.Connection]:
-    """The shared file."""
+    """Open the shared file as SQLite."""
     if not (shared.kept or "").startswith("sqlite:///"):
         pytest.skip("SQLite is too old for DBOS")
     with closing(sqlite3.connect((shared.kept or "").removeprefix("sqlite:///"))) as database, database:

@@ -33,7 +33,7 @@ USER = "somebody"
 
 
 class SharedState:
-    """The state that successive servers share: files, and counts of past actions."""
+    """State that successive servers share: files, and counts of past actions."""
 
     def __init__(self, folder: Path, kept: str | None) -> None:
         self.folder = folder
@@ -47,9 +47,9 @@ class SharedState:
         self.asked = 0
         """The number of requests to the model."""
         self.ran: Counter[str] = Counter()
-        """The number of times that each tool began."""
+        """Tool -> number of its starts."""
         self.idempotent = ["look", "note"]
-        """The tools that may run again."""
+        """Tools that may run again."""
 
     def engine(self, version: str = "") -> DbosEngine:
         from stream_protocol.durable import DbosEngine  # noqa: PLC0415 - may be missing

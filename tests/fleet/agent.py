@@ -1,5 +1,6 @@
-"""The workers' agent. Its answers depend only on the user's message, ``KIND KEY``, on whichever worker. Each tool
-records that it ran, for which key, and when.
+"""Agent of the fleet's workers. Its reply depends only on the user's message, ``KIND KEY``, on each worker.
+
+Each tool records that it ran, for which key, and when.
 """
 
 import asyncio
@@ -25,11 +26,11 @@ FOLDER: Final = Path(os.environ["FLEET_FOLDER"])
 POLL_SECONDS: Final = 0.02
 
 STROLLS: Final = 3
-"""Tools that a stroll calls, one after the other."""
+"""Tools that a message of the kind ``stroll`` calls, one after the other."""
 
 
 class Door(asyncio.Event):
-    """Opened by a test, which is another process."""
+    """Step of a model that waits until a test, in another process, lets it continue."""
 
     def __init__(self, key: str) -> None:
         super().__init__()
@@ -42,7 +43,7 @@ class Door(asyncio.Event):
 
 
 def respond(request: LlmRequest) -> Turn:
-    """Reads the last words of the user, and how many tools have answered since."""
+    """Return the reply to the user's newest message, which depends on the number of tool results after it."""
     answered = 0
     for content in reversed(request.contents):
         parts = content.parts or []
@@ -55,7 +56,7 @@ def respond(request: LlmRequest) -> Turn:
 
 
 def argument(key: str) -> Turn:
-    """A call whose argument stops in the middle."""
+    """Return a call whose argument stops in the middle."""
 
     def fragment(text: str) -> types.Part:
         arg = types.PartialArg(json_path="$.key", string_value=text, will_continue=bool(text))
@@ -73,7 +74,7 @@ def stroll(key: str, answered: int) -> Turn:
 
 
 def calling(*opening: Any) -> Callable[[str, int], Turn]:
-    """Opens with this, and once a tool has answered, closes."""
+    """Return a reply with these steps, and a closing text after the tool's result."""
     return lambda key, answered: (
         f"Done {key}." if answered else [step(key) if callable(step) else step for step in opening]
     )
@@ -97,7 +98,7 @@ TURNS: Final[Mapping[str, Callable[[str, int], Turn]]] = {
 
 
 def wrote(tool: str, key: str, context: ToolContext) -> None:
-    """One write of one line: no two processes mix theirs."""
+    """Record the run of a tool. One write per line: lines of several processes do not mix."""
     line = {"tool": tool, "chat": context.session.id, "key": key, "at": time.monotonic()}
     with (FOLDER / TOOL_LOG).open("ab", buffering=0) as tool_log:
         tool_log.write(json.dumps(line).encode() + b"\n")

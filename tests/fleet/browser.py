@@ -1,4 +1,4 @@
-"""The real client's pages, in Node."""
+"""Pages with the real client, in Node."""
 
 import asyncio
 import json
@@ -18,41 +18,41 @@ from tests.tools import require_node_project
 LINE_BYTES = 2**24
 
 LOOKS = 50
-"""The number of times that a worker's view of a chat is checked until it equals the other worker's view."""
+"""Maximum number of comparisons of a chat on two workers, until both are equal."""
 
 PAUSE_SECONDS = 0.1
-"""Between two looks."""
+"""Seconds between two comparisons."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A page at rest."""
+    """State of a page without a running response."""
 
     status: str
     error: str | None
     messages: list[Json]
 
     def text(self) -> str:
-        """Of the last message."""
+        """Text of the last message."""
         return "".join(part["text"] for part in self.messages[-1]["parts"] if part["type"] == "text")
 
     def tool(self, name: str) -> Json:
-        """Its last call of this tool."""
+        """Return the last call of this tool in the last message."""
         calls: list[Json] = [part for part in self.messages[-1]["parts"] if part["type"] == f"tool-{name}"]
         return calls[-1]
 
 
 class Page:
-    """A page of a chat. Methods that begin a response do not wait for its end."""
+    """Page of a chat. Methods that begin a response do not wait for its end."""
 
     def __init__(self, browser: "Browser", name: str) -> None:
         self._browser = browser
         self._name = name
 
     async def turn(self, worker: int | None) -> None:
-        """Sends later requests to this worker."""
+        """Send later requests to this worker."""
         await self._do("turn", worker=worker)
 
     async def send(self, text: str) -> None:
@@ -68,11 +68,11 @@ class Page:
         await self._do("resume")
 
     async def until(self, **part: Any) -> None:
-        """Waits until the last message has a part with all of this."""
+        """Wait until the last message has a part with all these keys and values."""
         await self._do("until", part=part)
 
     async def stop(self) -> int:
-        """Asks the server; returns the status of its answer."""
+        """Stop the run at the server. Returns the response's status."""
         status: int = await self._do("stop")
         return status
 
@@ -84,8 +84,8 @@ class Page:
         return messages
 
     async def stored_as(self, shown: Shown, *, looks: int = LOOKS) -> bool:
-        """True if the stored messages are the shown ones. For a moment the queried worker may not know yet that the
-        response has ended.
+        """Return True if the stored messages equal the shown messages. Retries, since another worker may learn the end
+        later.
         """
         expected = without_approvals(shown.messages)
         for _ in range(looks):
@@ -99,7 +99,7 @@ class Page:
 
 
 class Pages:
-    """The process in which pages are. Commands to one page are done one after the other, those to several at once."""
+    """Node process with pages. Commands to one page run in sequence, commands to several pages at once."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -108,7 +108,7 @@ class Pages:
         self._reading = asyncio.create_task(self._read())
 
     async def ask(self, **command: Any) -> Any:
-        """Returns the result. A command runs to its end even if nobody waits for it any more."""
+        """Run a command and return its result. The command continues even if the caller is cancelled."""
         assert self._process.stdin is not None
         assert not self._reading.done(), f"the pages have gone at {command}"
         number = next(self._numbers)
@@ -140,7 +140,7 @@ class Pages:
 
 
 class Browser:
-    """All pages of a test that ask one address."""
+    """All pages of a test that use one address."""
 
     def __init__(self, pages: Pages, url: str, ai_sdk: AiSdkVersion, user: str | None) -> None:
         self.ask = pages.ask
@@ -150,7 +150,7 @@ class Browser:
         self._opened = 0
 
     async def page(self, chat: str, *, worker: int | None = None, stored: bool = False) -> Page:
-        """A new page that uses this worker, with the stored messages or empty."""
+        """Return a new page that uses this worker. ``stored``: with the stored messages, else empty."""
         self._opened += 1
         name = str(self._opened)
         where = {
@@ -165,7 +165,7 @@ class Browser:
         return Page(self, name)
 
     async def reloaded(self, chat: str, *, worker: int | None = None) -> Page:
-        """A page that is reloaded while something may be written: it resumes."""
+        """Return a reloaded page of a chat that may have a run: the page resumes it."""
         page = await self.page(chat, worker=worker, stored=True)
         await page.resume()
         return page
@@ -173,7 +173,7 @@ class Browser:
 
 @asynccontextmanager
 async def pages_of(script: str, **env: str) -> AsyncIterator[Pages]:
-    """The pages of this script in the Node project. ``env``: further variables for Node."""
+    """Start pages with this script of the Node project. ``env``: further variables for Node."""
     node = require_node_project(PROJECT)
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
@@ -191,7 +191,8 @@ async def pages_of(script: str, **env: str) -> AsyncIterator[Pages]:
 
 @asynccontextmanager
 async def browser(url: str, ai_sdk: AiSdkVersion, *, user: str | None = None, **env: str) -> AsyncIterator[Browser]:
-    """Pages of the servers behind this address. ``user``: in the header ``x-user`` of all they ask. ``env``: further
-    variables for Node."""
+    """Start pages for the servers at this address. ``user``: value of the header ``x-user``. ``env``: variables for
+    Node.
+    """
     async with pages_of("fleet-pages.mjs", **env) as pages:
         yield Browser(pages, url, ai_sdk, user)

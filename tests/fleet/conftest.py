@@ -14,7 +14,7 @@ from tests.tools import missing
 def deployment(
     request: pytest.FixtureRequest, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Fleet]:
-    """Two workers for clients of the version that is the parameter. A test may break what ``mend`` repairs."""
+    """Two workers for clients of the version in the parameter. Tests may break anything that ``mend`` repairs."""
     with fleet(tmp_path_factory.mktemp("fleet"), postgres.new_database(), request.param) as whole:
         yield whole
 
@@ -23,7 +23,7 @@ def deployment(
 def durable_house(
     request: pytest.FixtureRequest, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Fleet]:
-    """Two workers with an engine, and a short lease, that serve the agent which is the parameter."""
+    """Two workers with an engine and a short lease. The parameter is their agent."""
     _need_engine()
     kept = postgres.new_database().replace("+asyncpg", "")
     idempotent = ("--idempotent-tools", "note") if "durable_agent" in request.param else ()
@@ -35,7 +35,7 @@ def durable_house(
 
 @pytest.fixture(scope="module")
 def house_with_files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
-    """One worker with an engine, all of whose stores are files, that serves the agent which is the parameter."""
+    """One worker with an engine, and with files for all stores. The parameter is its agent."""
     _need_engine()
     from stream_protocol.durable._store import sqlite_is_too_old  # noqa: PLC0415 - may be missing
 

@@ -1,4 +1,4 @@
-"""Conversations in which workers kill themselves, before real pages."""
+"""Conversations with real pages in which workers kill themselves."""
 
 import asyncio
 from collections import Counter
@@ -17,12 +17,12 @@ from tests.processes import HANG
 from tests.served import served
 
 LEASE: Final = 1.5
-"""Seconds. Short, because each conversation waits for it."""
+"""Seconds of a lease. Short, because each conversation waits for it."""
 
 LOOK_SECONDS: Final = 0.1
 
 NEVER: Final = (0,)
-"""The boundaries of a conversation in which no worker dies."""
+"""Boundaries of a conversation in which no worker dies."""
 
 ONCE: Final = frozenset({"slow_note", "pay"})
 """Tools that are not declared idempotent."""
@@ -31,7 +31,7 @@ BROKE_DOWN: Final = "broke down while this tool was running"
 
 
 class Result:
-    """The result of a conversation. ``ran``: the number of times that each tool began, by its name and arguments."""
+    """Result of a conversation. ``ran``: number of starts of each tool, by its name and arguments."""
 
     def __init__(self, shown: Shown, folder: Path, key: str) -> None:
         self.parts = [part for part in shown.messages[-1]["parts"] if part["type"] != "step-start"]
@@ -41,12 +41,12 @@ class Result:
         self.key = key
 
     def outline(self) -> list[tuple[str, str]]:
-        """Its texts and calls."""
+        """Return the texts and calls of the message."""
         return [(part["type"], part.get("text", "").replace(self.key, "KEY")) for part in self.parts]
 
 
 def wrong(conversation_result: Result, whole: Result, *, deaths: int = 1) -> Sequence[str]:
-    """The differences from a conversation in which no worker died."""
+    """Return the differences from a conversation in which no worker died."""
     found = []
     rest = iter(conversation_result.outline())
     if not all(part in rest for part in whole.outline()) or conversation_result.outline()[-1] != whole.outline()[-1]:
@@ -65,7 +65,7 @@ def wrong(conversation_result: Result, whole: Result, *, deaths: int = 1) -> Seq
 
 
 class CrashScenario:
-    """Runs conversations of one kind, in which workers die, with pages of each version of the client in turn."""
+    """Conversations of one kind, in which workers die, with pages of each client version in turn."""
 
     def __init__(self, deployment: Workers, kind: str, pages: Sequence[Browser]) -> None:
         self._house = deployment
@@ -74,7 +74,7 @@ class CrashScenario:
         self._numbers = count()
 
     async def conversation(self, deaths: Sequence[int]) -> Result:
-        """At each of these boundaries the worker dies that has come so far."""
+        """Run a conversation. At each of these boundaries the worker that reaches it dies."""
         number = next(self._numbers)
         pages, worker = self._pages[number % len(self._pages)], number % len(self._house.ports)
         key = f"{self._kind}{number}{uuid4().hex[:6]}"
@@ -91,7 +91,7 @@ class CrashScenario:
         return Result(shown, self._house.tool_log.folder, key)
 
     async def _ended(self, pages: Browser, page: Page, key: str, worker: int) -> Shown:
-        """The final message. If the worker has died: on a page that reconnects until the message is complete."""
+        """Return the final message. If the worker has died, a page reconnects until the message is complete."""
         shown = await page.settled()
         if shown.status != "ready":
             mending = asyncio.create_task(self._mend())
@@ -106,7 +106,7 @@ class CrashScenario:
         return shown
 
     async def _mend(self) -> None:
-        """Restarts workers that die, as a supervisor does."""
+        """Restart workers that die, as a supervisor."""
         while True:
             await asyncio.to_thread(self._house.mend)
             await asyncio.sleep(LOOK_SECONDS)
@@ -114,7 +114,7 @@ class CrashScenario:
 
 @asynccontextmanager
 async def open_scenario(deployment: Workers, kind: str) -> AsyncIterator[CrashScenario]:
-    """A scenario with its pages, which reach the workers through a proxy."""
+    """Open a scenario with pages, which reach the workers through a proxy."""
     async with AsyncExitStack() as stack:
         url = stack.enter_context(served(Proxy(deployment.ports).app))
         yield CrashScenario(
@@ -123,8 +123,9 @@ async def open_scenario(deployment: Workers, kind: str) -> AsyncIterator[CrashSc
 
 
 async def comes_back(pages: Browser, key: str, *, worker: int | None) -> tuple[Page, Shown]:
-    """Reloads a page at this worker until the response has its end. A run may end between the page's request for the
-    history and its request for the stream.
+    """Reload a page at this worker until the response has ended.
+
+    A run may end between the page's requests for the history and for the stream.
     """
     async with asyncio.timeout(HANG):
         while True:
@@ -135,7 +136,7 @@ async def comes_back(pages: Browser, key: str, *, worker: int | None) -> tuple[P
 
 
 async def die_at_each_boundary(deployment: Workers, kind: str) -> None:
-    """Has a conversation for each boundary of this kind, at which its worker dies."""
+    """Run a conversation for each boundary of this kind, at which its worker dies."""
     async with open_scenario(deployment, kind) as scenario:
         whole, before = await scenario.conversation(NEVER), sum(worker.deaths for worker in deployment.workers)
         for boundary in range(1, whole.boundaries + 1):
@@ -145,6 +146,6 @@ async def die_at_each_boundary(deployment: Workers, kind: str) -> None:
 
 
 def asks(shown: Shown) -> bool:
-    """True if the user has to approve."""
+    """Return True if the user has to approve a call."""
     parts: list[Any] = shown.messages[-1]["parts"]
     return any(part.get("state") == "approval-requested" for part in parts)

@@ -1,7 +1,7 @@
 """Agents whose worker dies at a boundary of their steps. Their users send ``KIND KEY BOUNDARY``, or ``KIND KEY 3,4``.
 
-Each call of a model and each tool passes boundaries. They are counted in a file for each key, so that a run which is
-executed again counts on. At each boundary that the user named the worker kills itself.
+Each model call and each tool passes boundaries, which are counted in a file for each key. So a run that is executed
+again continues to count. At each boundary in the user's message the worker kills itself.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
 FOLDER: Final = Path(os.environ["FLEET_FOLDER"])
 
 Steps = list[Any]
-"""Of an answer. ``None`` is a boundary."""
+"""Steps of a model's reply. ``None`` is a boundary."""
 
 ROUNDS: Final = 2
-"""Of the loop."""
+"""Number of rounds of the loop agent."""
 
 
 Deaths = frozenset[int]
-"""The boundaries at which a worker kills itself."""
+"""Boundaries at which a worker kills itself."""
 
 
 def deaths_in(word: str) -> Deaths:
@@ -38,7 +38,7 @@ def deaths_in(word: str) -> Deaths:
 
 
 def pass_boundary(key: str, deaths: Deaths) -> None:
-    """Counts one, and dies if it is one of these."""
+    """Count a boundary. Kills the process if it is in ``deaths``."""
     with (FOLDER / f"{key}.boundaries").open("ab", buffering=0) as file:
         file.write(b".")
         passed = file.tell()
@@ -47,7 +47,7 @@ def pass_boundary(key: str, deaths: Deaths) -> None:
 
 
 class Boundary(asyncio.Event):
-    """In the middle of an answer."""
+    """Boundary in the middle of a model's reply."""
 
     def __init__(self, key: str, deaths: Deaths) -> None:
         super().__init__()
@@ -61,8 +61,10 @@ class Boundary(asyncio.Event):
 
 @dataclass(frozen=True)
 class Asked:
-    """A model's request. ``answered``: the number of tools that have answered since the user's message.
-    ``follows_tool``: true if one has just answered.
+    """A model's request.
+
+    ``answered``: number of tool results since the user's message. ``follows_tool``: True if the last content is a tool
+    result.
     """
 
     kind: str
@@ -73,7 +75,7 @@ class Asked:
 
 
 def asked(request: LlmRequest) -> Asked:
-    """Reads it from the user's last message, and from later events."""
+    """Return the model's request, read from the user's last message and the later events."""
     answered, last = 0, request.contents[-1].parts or []
     for content in reversed(request.contents):
         parts = content.parts or []
@@ -87,7 +89,7 @@ def asked(request: LlmRequest) -> Asked:
 
 
 def respond(request: LlmRequest, turn: Callable[[Asked], Steps] | None = None) -> Turn:
-    """The answer, with a boundary before it and some in its middle."""
+    """Return the reply, with a boundary before it, and boundaries in its middle."""
     told = asked(request)
     pass_boundary(told.key, told.deaths)
     steps = (turn or TURNS[told.kind])(told)
@@ -144,7 +146,7 @@ TURNS: Final[Mapping[str, Callable[[Asked], Steps]]] = {
 
 
 def run(tool: str, name: str, context: ToolContext) -> tuple[str, Deaths]:
-    """Writes down that a tool begins. Returns where it may die."""
+    """Record the start of a tool. Returns its name and the boundaries at which it may die."""
     texts = [
         part.text
         for event in context.session.events

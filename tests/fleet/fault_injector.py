@@ -1,4 +1,4 @@
-"""Faults, in an order that a seed gives."""
+"""Injects faults, in an order that a seed decides."""
 
 import asyncio
 import time
@@ -10,14 +10,14 @@ from typing import Final
 
 from tests.fleet.workers import LEASE, Fleet, Worker
 
-BRIEF: Final = LEASE * 0.4
+BRIEF: Final = LEASE * 0.3
 """Seconds of a fault that every run must survive."""
 
 LONG: Final = LEASE * 1.3
 """Seconds of a fault that no run survives."""
 
 AFTERMATH: Final = LEASE * 2
-"""Seconds for which a past fault may still have effects: the time until a lost worker is given up."""
+"""Seconds for which a past fault may have effects: the time until a lost worker's runs are given up."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Fault:
 
 
 class FaultInjector:
-    """Injects one fault after the other, and restores the fleet at the end.
+    """Injects one fault after the other, and repairs the fleet at the end.
 
-    ``kinds``: the names of the faults; all by default. ``workers``: the affected workers. ``pause``: the least and the
-    most seconds between two faults.
+    ``kinds``: names of the faults; all by default. ``workers``: affected workers. ``pause``: minimum and maximum
+    seconds between two faults.
     """
 
     def __init__(
@@ -62,15 +62,15 @@ class FaultInjector:
             self.faults[place] = replace(begun, ended=time.monotonic())
 
     def note(self, name: str, begun: float, ended: float) -> None:
-        """Records a fault that was not injected, such as an overloaded machine."""
+        """Record a fault that was not injected, such as an overloaded machine."""
         self.faults.append(Fault(name, begun, ended))
 
     def excuses(self, begun: float, ended: float) -> bool:
-        """True if a fault had effects in this time."""
+        """Return True if a fault had effects in this time."""
         return any(fault.begun <= ended and begun <= fault.ended + AFTERMATH for fault in self.faults)
 
     def _schedule(self) -> Iterator[Callable[[], Awaitable[None]]]:
-        """Each fault once, then each again, in another order."""
+        """Yield each fault once, then each again, in another order."""
         faults = [
             self.worker_is_killed,
             self.worker_hangs_briefly,

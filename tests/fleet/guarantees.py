@@ -14,12 +14,15 @@ from tests.processes import HANG
 
 SETTLED: Final = frozenset({"output-available", "output-error", "output-denied"})
 
+STEERING: Final = "data-adk-steering"
+"""The part of a reply that shows a steering message."""
+
 ENDING: Final = 0.1
-"""Seconds that ADK may take to end a run whose response has ended, on a busy machine: a few turns of the event loop."""
+"""Seconds that ADK may take to end a run whose response has ended, on a busy machine."""
 
 
 def violations(chat_user: ChatUser, fault_injector: FaultInjector, tool_runs: Sequence[ToolRun]) -> Iterator[str]:
-    """Yields problems of the responses that were read, and of the tools that ran."""
+    """Yield problems of the responses that were read, and of the tools that ran."""
     for reading in chat_user.readings:
         for wrong in reader_violations(reading, excused=fault_injector.excuses(reading.begun, reading.ended)):
             yield f"{chat_user.chat}: {wrong}: {describe(reading)}"
@@ -38,9 +41,9 @@ def violations(chat_user: ChatUser, fault_injector: FaultInjector, tool_runs: Se
 
 
 def answered(reading: Reading) -> str | None:
-    """The key of the answered message; ``None`` if the response does not show it.
+    """Return the key of the message that a response replies to; ``None`` if the response does not show it.
 
-    A resumed response may answer an earlier message: the newest one may still wait at a hanging worker.
+    A resumed response may reply to an earlier message, since the newest message may wait at a frozen worker.
     """
     if reading.what != "resume":
         return reading.key.partition(" ")[2]
@@ -51,7 +54,7 @@ def answered(reading: Reading) -> str | None:
 
 
 def reader_violations(reading: Reading, *, excused: bool) -> Iterator[str]:
-    """Yields problems that no reader may see, and, without a fault, those that only a fault explains."""
+    """Yield problems that no reader may see. Unless ``excused``, also yields problems that only a fault explains."""
     ends = [chunk["type"] for chunk in reading.chunks if chunk["type"] in TERMINALS]
     if reading.done and (len(ends) != 1 or reading.ends_in != ends[0]):
         yield "not one terminal, at the end"
@@ -68,26 +71,25 @@ def reader_violations(reading: Reading, *, excused: bool) -> Iterator[str]:
 
 
 def asked_to_fail(reading: Reading) -> bool:
-    """True if the message was one at which the model fails. A resumed response may answer an earlier message."""
+    """Return True if the model fails at the message. A resumed response may reply to an earlier message."""
     said = "".join(chunk["delta"] for chunk in reading.chunks if chunk["type"] == "text-delta")
     return reading.key.startswith("fail ") or (reading.what == "resume" and said.startswith("I try "))
 
 
 async def at_rest(chat_user: ChatUser, fault_injector: FaultInjector) -> list[str]:
-    """Yields problems of a chat after all faults: it must continue, and have the same state on all workers."""
+    """Return problems of a chat after all faults: it must continue, and have the same state on all workers."""
     last = await goes_on(chat_user)
     if last.ends_in != "finish":
         return [f"{chat_user.chat}: takes no new turn: {describe(last)}"]
     stored, other = await histories(chat_user)
     if stored != other:
         return [f"{chat_user.chat}: two histories: {stored} {other}"]
-    return [
-        f"{chat_user.chat}: {wrong}" for wrong in [*disagreements(chat_user, fault_injector, stored), *unsealed(stored)]
-    ]
+    wrong = [*disagreements(chat_user, fault_injector, stored), *unsealed(stored), *steering(chat_user, stored)]
+    return [f"{chat_user.chat}: {each}" for each in wrong]
 
 
 async def histories(chat_user: ChatUser) -> list[list[Any]]:
-    """By each worker. One hears a moment later than the reader that a run of the other has ended."""
+    """Return the history of each worker. Retries, since a worker may learn the end of another worker's run later."""
     deadline = time.monotonic() + HANG
     while True:
         one, other = [await chat_user.history(worker) for worker in range(2)]
@@ -105,11 +107,13 @@ async def goes_on(chat_user: ChatUser) -> Reading:
 
 
 def disagreements(chat_user: ChatUser, fault_injector: FaultInjector, stored: Sequence[Any]) -> Iterator[str]:
-    """Yields differences between the history and the shown messages. A stop ends the response at once. The text is
-    stored after that, unless a fault comes between.
+    """Yield differences between the history and the shown messages.
+
+    A stop ends the response at once. Its text is stored later, unless a fault comes between.
     """
     texts = [message["parts"][0]["text"] for message in stored if message["role"] == "user"]
-    moments = [chat_user.moments[text] for text in texts]
+    late = {f"say {each.key}" for each in chat_user.steered}  # the server itself begins the turn of such a message
+    moments = [chat_user.moments[text] for text in texts if text not in late]
     if moments != sorted(moments) or len(set(texts)) < len(texts):
         yield f"the user's words are out of order: {texts}"
     history = {message["id"]: message for message in stored}
@@ -125,15 +129,40 @@ def disagreements(chat_user: ChatUser, fault_injector: FaultInjector, stored: Se
             yield f"stored {outline(kept)}, shown {outline(reading.message)}: {describe(reading)}"
 
 
+def steering(chat_user: ChatUser, stored: Sequence[Any]) -> Iterator[str]:
+    """Yields steering messages that are lost or doubled, and those that the agent has answered twice or not at all.
+
+    A message stands where the agent has read it, or begins a turn. An agent that finishes has answered it.
+    """
+    finished = {reading.message["id"] for reading in chat_user.readings if reading.ends_in == "finish"}
+    for steered in chat_user.steered:
+        answer = f"Said {steered.key}."
+        places = [
+            (message, index)
+            for message in stored
+            for index, part in enumerate(message["parts"])
+            if message["id"] == steered.id or (part["type"] == STEERING and part["data"]["id"] == steered.id)
+        ]
+        if len(places) > 1 or (not places and steered.is_accepted):
+            yield f"the steering message {steered.key} is {len(places)} times in the history"
+        texts = "".join(part.get("text", "") for message in stored for part in message["parts"])
+        if texts.count(answer) > 1:
+            yield f"the steering message {steered.key} is answered twice"
+        for message, index in places:
+            rest = "".join(part.get("text", "") for part in message["parts"][index:])
+            if message["role"] == "assistant" and message["id"] in finished and answer not in rest:
+                yield f"the steering message {steered.key} is not answered in {outline(message)}"
+
+
 def same(kept: Any, shown: Any) -> bool:
-    """True if both are equal, except for calls that were answered since."""
+    """Return True if both are equal, except for calls that were answered later."""
     if any(part.get("state") in {"approval-requested", "input-available"} for part in shown["parts"]):
         return compatible(kept, shown)
     return bool(without_approvals([kept]) == without_approvals([shown]))
 
 
 def compatible(kept: Any, shown: Any) -> bool:
-    """True if one is a beginning of the other."""
+    """Return True if one is a beginning of the other."""
     pairs = zip(outline(kept), outline(shown), strict=False)
     return all(
         one[0] == other[0] and (one[1].startswith(other[1]) or other[1].startswith(one[1])) for one, other in pairs
@@ -141,7 +170,7 @@ def compatible(kept: Any, shown: Any) -> bool:
 
 
 def outline(message: Any) -> list[tuple[str, str]]:
-    """Its texts and calls."""
+    """Return the texts and calls of a message."""
     return [
         (part["type"], part.get("text") or part.get("toolCallId", ""))
         for part in without_approvals([message])[0]["parts"]
@@ -150,7 +179,7 @@ def outline(message: Any) -> list[tuple[str, str]]:
 
 
 def unsealed(stored: Sequence[Any]) -> Iterator[str]:
-    """Yields parts that have not ended, and that nobody can still end."""
+    """Yield parts that have not ended, and that no later response can end."""
     for message in stored:
         for part in message["parts"]:
             state = part.get("state", "done")

@@ -1,4 +1,4 @@
-"""The nginx of ``examples/deploy``, unchanged, in front of servers of a test."""
+"""The nginx of ``examples/deploy``, with its unchanged configuration, for servers of a test."""
 
 import json
 import os
@@ -20,12 +20,12 @@ from tests.tools import require_command
 
 CONFIGURATION: Final = (ROOT / "examples" / "deploy" / "nginx.conf").read_text(encoding="utf-8")
 BEGIN_OF_SERVER: Final = "listen 8443 ssl http2;"
-"""The line after which a test may add settings."""
+"""Line after which a test may add settings."""
 
 
 @dataclass(frozen=True)
 class Nginx:
-    """``url`` is that of HTTPS; ``certificate``: the file of the certificate for ``localhost``."""
+    """Running nginx. ``url``: its HTTPS address. ``certificate``: file of the certificate for ``localhost``."""
 
     url: str
     port: int
@@ -33,15 +33,15 @@ class Nginx:
     _log: Path
 
     def workers(self) -> list[str]:
-        """The addresses of the workers that have answered, request by request; of one that refused, and who did not."""
+        """Return the address of the worker of each request. A refused request has several."""
         return [json.loads(line)["worker"] for line in self._log.read_text().splitlines()]
 
 
 @contextmanager
 def nginx(ports: Sequence[int], *changes: tuple[str, str], users: str = "") -> Iterator[Nginx]:
-    """Runs it before the two workers that listen there. Skips the test where nginx is not installed.
+    """Run nginx for two workers at these ports. Skips the test if nginx is not installed.
 
-    ``changes``: texts of the configuration, and what a test has in their place. ``users``: a file of passwords.
+    ``changes``: texts of the configuration and their replacements. ``users``: a file of passwords.
     """
     command = require_command("nginx")
     with tempfile.TemporaryDirectory(prefix="nginx-") as name:
@@ -90,7 +90,7 @@ def replaced(text: str, *changes: tuple[str, str]) -> str:
 
 
 def certify(folder: Path) -> None:
-    """Makes the certificate that our page tells how to make."""
+    """Create the certificate as our page describes."""
     require_command("openssl")
     commands = block("docs/deploy/index.md", "openssl req")
     subprocess.run(["sh", "-euc", commands], cwd=folder, check=True, capture_output=True, timeout=HANG)

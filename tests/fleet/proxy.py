@@ -1,4 +1,4 @@
-"""A load balancer without sticky sessions."""
+"""Load balancer without sticky sessions."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,17 +11,17 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 PIN = "x-worker"
-"""The header of a request that is to go to the worker with this number."""
+"""Header with the number of the worker for a request."""
 
 HOP = {"connection", "keep-alive", "transfer-encoding", "date", "server"}
-"""Headers of one connection, which do not go on."""
+"""Headers of one connection, which are not forwarded."""
 
 
 class Proxy:
-    """Gives each request to the next worker. One that is not there, is gone before its answer has begun, or refuses it
-    with 503, is passed over.
+    """Forwards each request to the next worker.
 
-    So does nginx with ``proxy_next_upstream error http_503 non_idempotent``.
+    It skips a worker that does not listen, disconnects before its response begins, or refuses with 503. nginx does the
+    same with ``proxy_next_upstream error http_503 non_idempotent``.
     """
 
     def __init__(self, ports: Sequence[int]) -> None:
@@ -56,7 +56,7 @@ class Proxy:
         return refused
 
     def _choice(self, pin: str | None) -> Sequence[int]:
-        """The ports to be tried, in this order."""
+        """Return the ports to try, in order."""
         if pin is not None:
             return [self._ports[int(pin)]]
         first = next(self._turns) % len(self._ports)
@@ -64,7 +64,7 @@ class Proxy:
 
 
 async def _body(answer: httpx.Response, stack: AsyncExitStack) -> AsyncIterator[bytes]:
-    """If it breaks off, so does the client's response."""
+    """Yield the body. If it breaks off, the client's response breaks off, too."""
     async with stack:
         async for piece in answer.aiter_raw():
             yield piece

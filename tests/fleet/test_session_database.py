@@ -33,7 +33,7 @@ def respond(request):
 root_agent = LlmAgent(name="mine", model=ScriptedLlm(respond=respond), tools=[look])
 """
 
-LEFT: Final = "The session store is away"
+LEFT: Final = "The session store is unreachable"
 
 
 def test_a_durable_run_survives_a_restart_of_its_session_database(tmp_path: Path) -> None:

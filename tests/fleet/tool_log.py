@@ -1,4 +1,4 @@
-"""The files in a fleet's folder: the tools' records, the doors at which the agent waits, and the workers' reports."""
+"""Files in a fleet's folder: records of tools, doors at which the agent waits, and reports of the workers."""
 
 import json
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ DOORS: Final = "doors"
 
 
 def report_file(pid: int, folder: Path) -> Path:
-    """The file in which the worker with this process id reports its state, if it does: see ``tests/soak/agent.py``."""
+    """Return the file in which the worker with this process id reports its state: see ``tests/soak/agent.py``."""
     return folder / f"report-{pid}.jsonl"
 
 
 @dataclass(frozen=True)
 class ToolRun:
-    """A run of a tool."""
+    """Recorded run of a tool."""
 
     tool: str
     chat: str
     key: str
     at: float
-    """By the machine's monotonic clock, which all processes share."""
+    """Start time by the machine's monotonic clock, which all processes share."""
 
 
 class ToolLog:
-    """The tool runs and doors in the folder, for tests."""
+    """Tool runs and doors in the folder, for tests."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -36,11 +36,11 @@ class ToolLog:
         (folder / TOOL_LOG).touch()
 
     def open(self, key: str) -> None:
-        """Lets the agent continue that waits at this door."""
+        """Let the agent that waits at this door continue."""
         (self.folder / DOORS / key).touch()
 
     def tool_runs(self, chat: str) -> list[ToolRun]:
-        """The tools that have run in this chat. Reads only the lines since the last call."""
+        """Return the tools that have run in this chat. Reads only the lines since the last call."""
         with (self.folder / TOOL_LOG).open("rb") as tool_log:
             tool_log.seek(self._read)
             for line in tool_log:

@@ -1,4 +1,4 @@
-"""A fleet: real servers in processes of their own, a real Redis and a real PostgreSQL that they share."""
+"""A fleet: real servers in separate processes, with a real Redis and a real PostgreSQL that they share."""
 
 import os
 import signal
@@ -18,14 +18,14 @@ from tests.serve_settings import on_command_line
 AGENT: Final = "tests.fleet.agent:root_agent"
 
 LEASE: Final = 3.0
-"""Seconds. Short, because tests wait for it; long enough for a machine that is busy."""
+"""Seconds of a lease. Short, because tests wait for it, and long enough for a busy machine."""
 
 DRAIN: Final = 5.0
-"""Seconds that runs continue in a worker that is stopped: longer than a stroll, and tests wait for it."""
+"""Seconds that runs continue in a stopped worker: longer than a stroll. Tests wait for it."""
 
 
 class Worker:
-    """``adk-ui-stream serve``. A restart uses the same port."""
+    """A process of ``adk-ui-stream serve``. A restart uses the same port."""
 
     def __init__(self, folder: Path, agent: str, *options: str) -> None:
         self.port = free_port()
@@ -36,7 +36,7 @@ class Worker:
         self._env = {**os.environ, "FLEET_FOLDER": str(folder)}
         self.log = folder / f"worker-{self.port}.log"
         self.deaths = 0
-        """The number of times that it was found dead."""
+        """Number of times that the worker was found dead."""
         self._process: PythonModule | None = None
 
     @property
@@ -45,7 +45,7 @@ class Worker:
 
     @property
     def died(self) -> bool:
-        """True if it has ended without a request to stop."""
+        """True if the process has ended without a request to stop."""
         return self._process is not None and self._process.ended
 
     @property
@@ -54,12 +54,12 @@ class Worker:
         return self._process.pid
 
     def start(self) -> None:
-        """Does not wait: see ``ready``."""
+        """Start the process, without waiting: see ``ready``."""
         serve = ("stream_protocol", "serve", *self._options)
         self._process = PythonModule(*serve, cwd=self._folder, log=self.log, env=self._env)
 
     def ready(self) -> None:
-        """Waits until it listens."""
+        """Wait until the worker listens."""
         assert self._process is not None
         assert "http://" in self._process.read_line(), self.log.read_text()
 
@@ -70,18 +70,18 @@ class Worker:
             self._process = None
 
     def end(self) -> None:
-        """As an orchestrator does, which starts it again: see ``ended``."""
+        """Stop the worker as an orchestrator that will start it again: see ``ended``."""
         self._signal(signal.SIGTERM)
 
     def ended(self) -> int:
-        """Its exit code, once it has ended by itself."""
+        """Wait until the worker has ended. Returns its exit code."""
         assert self._process is not None
         code = self._process.wait()
         self.kill()
         return code
 
     def freeze(self) -> None:
-        """It takes connections and does nothing."""
+        """Freeze the process: it accepts connections and does nothing."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
@@ -104,7 +104,7 @@ class Workers:
         return [worker.port for worker in self.workers]
 
     def mend(self) -> None:
-        """Starts again those that a test has killed, or that have killed themselves."""
+        """Restart the workers that a test has killed, or that have killed themselves."""
         for worker in self.workers:
             if worker.died:
                 worker.deaths += 1
@@ -120,7 +120,7 @@ class Workers:
             worker.kill()
 
     def said(self) -> str:
-        """The workers' log."""
+        """Return the workers' log."""
         return "\n".join(worker.log.read_text() for worker in self.workers)
 
 
@@ -131,7 +131,7 @@ class Fleet(Workers):
     redis: RedisServer
     ai_sdk: AiSdkVersion
     database: str
-    """The URI of the workers' sessions."""
+    """URI of the workers' sessions."""
 
     def mend(self) -> None:
         if not self.redis.running:
@@ -141,7 +141,7 @@ class Fleet(Workers):
 
 @contextmanager
 def fleet(folder: Path, database: str, ai_sdk: AiSdkVersion, *options: str, agent: str = AGENT) -> Iterator[Fleet]:
-    """Two workers that run. ``database``: the URI of their sessions. ``options``: more of ``serve``."""
+    """Start two workers. ``database``: URI of their sessions. ``options``: further options of ``serve``."""
     with redis_server(folder) as redis:
         shared = ("--run-log", redis.url, "--lease", str(LEASE), "--session-service-uri", database)
         busy = ("--requests-per-minute", "100000")  # all chat users are one user, and wait for nothing

@@ -1,4 +1,4 @@
-"""The examples, built as their own commands build them and served: with the ``ai`` that they name, or with another."""
+"""Builds the examples with their own commands, and serves them: with their ``ai`` package, or with another version."""
 
 import json
 import os
@@ -24,24 +24,24 @@ HANG: Final = 240.0
 """Seconds after which a command has failed."""
 
 BUILD_SECONDS: Final = 600
-"""To fail a hang: the first test of a class waits until its frontend is built."""
+"""Timeout of a test that has to wait for the build of its frontend."""
 
 BUILT: Final = frozenset({".next", "dist"})
-"""Folders of a developer's own builds."""
+"""Folders with a developer's own builds."""
 
 CREATE_OPTIONS: Final = (
     *("--ts", "--app", "--empty", "--no-tailwind", "--no-eslint", "--no-src-dir", "--no-react-compiler"),
     *("--no-agents-md", "--use-npm", "--skip-install", "--disable-git", "--yes"),
 )
-"""Of ``create-next-app``: the smallest app, made without a network."""
+"""Options of ``create-next-app`` for the smallest app, made without a network."""
 
 
 @dataclass(frozen=True)
 class Frontend:
-    """An example, and the major version of ``ai`` that it is built with.
+    """An example, and the major version of ``ai`` for its build.
 
-    ``packages``: the folder here that has this version, where the example names another one. ``developing``: it is
-    served by its command ``dev``, not built.
+    ``packages``: folder with this version, if the example has another version. ``developing``: serve it with its
+    command ``dev`` instead of a build.
     """
 
     example: str
@@ -55,7 +55,9 @@ class Frontend:
 
 @contextmanager
 def serving_frontend(frontend: Frontend, folder: Path, *, agent_url: str) -> Iterator[str]:
-    """The address of the example: built in ``folder``, or developed there. Only its server knows the agent's."""
+    """Serve the example, built in ``folder`` or in development mode. Yields its address. Only its server knows the
+    agent's.
+    """
     copy = _copy(ROOT / "examples" / frontend.example, folder / str(frontend), frontend.packages)
     ai: str = json.loads((copy / "node_modules" / "ai" / "package.json").read_text())["version"]
     assert ai.startswith(f"{frontend.ai}.")
@@ -64,7 +66,7 @@ def serving_frontend(frontend: Frontend, folder: Path, *, agent_url: str) -> Ite
 
 
 def build_demo_page(folder: Path, *, packages: str) -> Path:
-    """The folder with the demo page, built with the ``ai`` of this folder here."""
+    """Return the folder of the demo page, built with the ``ai`` of this folder."""
     npm = require_command("npm")
     project = _copy(ROOT / "server" / "page", folder / "source", packages)
     built = folder / "page"
@@ -73,7 +75,7 @@ def build_demo_page(folder: Path, *, packages: str) -> Path:
 
 
 def _copy(project: Path, copy: Path, packages: str | None) -> Path:
-    """A copy of the project with its packages, and over them those of this folder here."""
+    """Copy the project with its packages, replaced by the packages of this folder."""
     require_node_project(project)
     copy.mkdir()
     for part in project.iterdir():
@@ -90,8 +92,10 @@ def _copy(project: Path, copy: Path, packages: str | None) -> Path:
 
 @contextmanager
 def serving_fresh_next_app(folder: Path, files: Mapping[str, str], *, agent_url: str) -> Iterator[str]:
-    """The address of an app that ``create-next-app`` has made in ``folder``, into which these files were pasted: path
-    and text. Its packages are those of our example."""
+    """Create an app with ``create-next-app`` in ``folder``, add these files, and serve it. Yields its address.
+
+    ``files``: path -> text. Its packages are those of our example.
+    """
     example, maker = ROOT / "examples" / "nextjs", Path(__file__).parent / "create-next-app"
     require_node_project(example)
     node = require_node_project(maker)
@@ -130,7 +134,7 @@ def _run(command: Sequence[str], *, cwd: Path) -> None:
 
 @contextmanager
 def serving_by(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Iterator[str]:
-    """The address of the server that this command starts, once it is there. ``--port`` tells it its port."""
+    """Start a server with this command, with its port in ``--port``. Yields its address once it responds."""
     port = free_port()
     log = cwd / "server.log"
     with log.open("wb") as output:
@@ -157,7 +161,7 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
 
 
 def _link(source: str, target: str) -> None:
-    """A hard link where that can be, which takes no time."""
+    """Link a file if possible, else copy it."""
     try:
         os.link(source, target)
     except OSError:
@@ -165,7 +169,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _put_in(other: Path, packages: Path) -> None:
-    """Replaces the example's packages with those of another project, and adds the missing ones."""
+    """Replace the example's packages with those of another project, and add missing packages."""
     require_node_project(other)
     for package in (other / "node_modules").glob("[!.]*"):
         for part in package.iterdir() if package.name.startswith("@") else [package]:

@@ -1,4 +1,4 @@
-"""A chat in a browser, found as a user finds it: by the names of its parts, which every example gives alike."""
+"""Chat in a browser. Finds its parts by their accessible names, which are the same in every example."""
 
 import re
 from typing import Final
@@ -11,8 +11,11 @@ _WHO: Final = {"You": "user", "Agent": "assistant"}
 
 
 class ChatPage:
-    """``tab``: the page itself, for what has no name here. ``complaints``: its console's errors and warnings, without
-    those that have one of ``expected_errors`` in them."""
+    """Page with a chat.
+
+    ``tab``: the browser's page, for parts without a name here. ``complaints``: errors and warnings on its console,
+    without those that contain one of ``expected_errors``.
+    """
 
     def __init__(self, tab: Page, url: str, backend: Backend) -> None:
         self.tab = tab
@@ -41,7 +44,7 @@ class ChatPage:
 
     @property
     def answer(self) -> Locator:
-        """The agent's last message."""
+        """Last message of the agent."""
         return self.tab.get_by_role("article", name="Agent").last
 
     def tool(self, name: str) -> Locator:
@@ -64,21 +67,21 @@ class ChatPage:
         expect(self.tab.get_by_role("status")).to_have_attribute("data-status", status)
 
     def expect_no_overflow(self) -> None:
-        """The page itself does not scroll: the conversation does."""
+        """Check that the conversation scrolls, and the page does not."""
         overflow = "({ scrollWidth: w, scrollHeight: h }) => [w - innerWidth, h - innerHeight]"
         assert max(self.tab.evaluate(f"({overflow})(document.documentElement)")) <= 0
 
     def shown(self) -> list[Said]:
-        """The text of each message on the page, in one line."""
+        """Return the text of each message on the page, in one line."""
         articles = self.tab.get_by_role("article").all()
         return [
             (_WHO[article.get_attribute("aria-label") or ""], _one_line(article.inner_text())) for article in articles
         ]
 
     def expect_agreement(self, *, superseded: int = 0) -> list[Said]:
-        """The page, the stored history and what the model was asked last agree, once the answer is over.
+        """After a reply, check that the page, the stored history and the model's last request are equal.
 
-        ``superseded``: how many calls are closed in history alone, since words passed them over while they waited.
+        ``superseded``: number of calls that only the history closes, since a new message came while they waited.
         """
         self.expect_status("ready")
         stored = self.backend.stored(self.chat_id)
@@ -104,5 +107,5 @@ def _is_send(request: Request) -> bool:
 
 
 def _is_complaint(message: ConsoleMessage) -> bool:
-    """The browser itself prints each response of 400 and above: a new chat has no history yet."""
+    """Return False for the browser's own line about a status of 400 and above: a new chat has no history yet."""
     return message.type in ("error", "warning") and not message.text.startswith("Failed to load resource")

@@ -15,7 +15,7 @@ __all__ = ["browser", "shots"]
 
 
 class OpenChat(Protocol):
-    """Opens a page: a new chat, or the one at this address."""
+    """Function that opens a page with a new chat, or with the chat at this address."""
 
     def __call__(self, url: str = ..., **screen: Unpack[Screen]) -> ChatPage: ...
 
@@ -31,14 +31,16 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
 def frontend_url(
     request: pytest.FixtureRequest, backend: Backend, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """The address of the class's frontend."""
+    """Address of the class's frontend."""
     with serving_frontend(request.cls.frontend, tmp_path_factory.mktemp("frontend"), agent_url=backend.url) as url:
         yield url
 
 
 @pytest.fixture
 def open_chat(browser: Browser, frontend_url: str, backend: Backend) -> Iterator[OpenChat]:
-    """Each page is a browser of its own. Fails the test if a page has complained on its console."""
+    """Opens pages, each in a separate browser context. Fails the test if a page logs an unexpected error on its
+    console.
+    """
     backend.script.asked.clear()
     pages: list[ChatPage] = []
     with ExitStack() as tabs:
@@ -60,5 +62,5 @@ def foreign_site() -> Iterator[ForeignSite]:
 
 @pytest.fixture
 def chat(open_chat: OpenChat) -> ChatPage:
-    """A new chat."""
+    """Page with a new chat."""
     return open_chat()

@@ -1,4 +1,4 @@
-"""A foreign site that records its requests, and the agent's texts that make a page send them."""
+"""Foreign site that records its requests, and texts of an agent that would make a page send them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ PNG: Final = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
     "1f15c4890000000d49444154789c63f8cfc0f01f000500015f0a2db40000000049454e44ae426082"
 )
-"""An image of one pixel."""
+"""Image of one pixel."""
 
 _NAMED: Final = """
 ![chart](SITE/1.png?q=secret) ![](//HOST/2.png) [![in a link](SITE/3.png)](/) ![by reference][r]
@@ -56,7 +56,7 @@ The end.
 
 @dataclass
 class ForeignSite:
-    """``asked``: the path of each request. ``told``: the referring pages."""
+    """Foreign site. ``asked``: path of each request. ``told``: referrer of each request."""
 
     url: str = ""
     asked: list[str] = field(default_factory=list)
@@ -77,5 +77,5 @@ def serving_foreign_site() -> Iterator[ForeignSite]:
 
 
 def naming(url: str) -> str:
-    """Markdown that names files of this site in all ways."""
+    """Return Markdown that refers to files of this site in all possible ways."""
     return _NAMED.replace("SITE", url).replace("HOST", url.partition("//")[2])

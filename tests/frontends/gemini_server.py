@@ -16,7 +16,9 @@ from tests.served import served
 
 @contextmanager
 def serving_gemini() -> Iterator[dict[str, str]]:
-    """The environment of a program that uses this API. The answer repeats the instruction and the last message."""
+    """Serve the API. Yields the environment of a program that uses it. Replies repeat the instruction and the last
+    message.
+    """
     app = Starlette(routes=[Route("/v1beta/models/{model}:streamGenerateContent", _stream, methods=["POST"])])
     with served(app) as url:
         yield {"GOOGLE_API_KEY": "a-key", "GOOGLE_GEMINI_BASE_URL": url}

@@ -1,4 +1,4 @@
-"""The table of docs/frontends.md, made from the tests: ``python -m tests.frontends.matrix`` prints it."""
+"""Prints the table of docs/frontends.md, made from the tests: ``python -m tests.frontends.matrix``."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,12 +20,12 @@ COLUMNS: Final[Mapping[str, str]] = {
     "vue": "Vue",
     "svelte": "Svelte",
 }
-"""The headings of the columns, by the name of an example; `template` is not an example: its calls are made in Node."""
+"""Name of an example -> heading of its column. `template` is not an example: its calls are made in Node."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """``tests``: the names of its tests; without any, ``reason`` explains why."""
+    """Cell of the table. ``tests``: names of its tests. Without tests, ``reason`` explains it."""
 
     frontend: str
     ai: AiSdkVersion
@@ -60,7 +60,7 @@ def _of_the_template() -> Iterator[Cell]:
 
 
 def table() -> str:
-    """The matrix and its footnotes, in Markdown."""
+    """Return the matrix and its footnotes, in Markdown."""
     known = sorted(cells(), key=lambda cell: cell.ai)
     reasons = list(dict.fromkeys(cell.reason for cell in known if cell.reason))
     lines = [_row(["", *COLUMNS.values()]), _row(["---"] * (1 + len(COLUMNS)))]

@@ -1,4 +1,4 @@
-"""An agent whose answers depend on the user's message, its requests, and the stored chats: for any frontend."""
+"""Agent for any frontend. Its reply depends on the user's message. Also records its requests and the stored chats."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -23,10 +23,10 @@ from tests.frontends.foreign_site import naming
 from tests.served import served
 
 Said: TypeAlias = tuple[str, str]
-"""The author, ``user`` or ``assistant``, and the text."""
+"""Author (``user`` or ``assistant``) and text."""
 
 STORY: Final = ("Once upon a time there was a stream,", " and it reached the sea.")
-"""The texts before and after the test lets the model go on."""
+"""Texts before and after the test lets the model continue."""
 
 LONG: Final = "".join(f"Paragraph {number}: the train stood longer than it should.\n\n" for number in range(40))
 
@@ -47,16 +47,16 @@ async def reserve_seat(tool_context: ToolContext) -> dict[str, Any]:
 
 @dataclass
 class Script:
-    """The agent's script."""
+    """Script of the agent."""
 
     asked: list[list[Said]] = field(default_factory=list)
-    """The texts in each request to the model."""
+    """Texts in each request to the model."""
     held: asyncio.Event = field(default_factory=asyncio.Event)
     loop: asyncio.AbstractEventLoop | None = None
     failed: set[str] = field(default_factory=set)
 
     def go_on(self) -> None:
-        """Lets each unfinished story come to its end. The next story waits again."""
+        """Let each unfinished story end. The next story waits again."""
         held, self.held = self.held, asyncio.Event()
         if self.loop is not None:
             self.loop.call_soon_threadsafe(held.set)
@@ -113,26 +113,26 @@ class Script:
 
 @dataclass(frozen=True)
 class Backend:
-    """A server of this agent."""
+    """Server of this agent."""
 
     url: str
     script: Script
 
     def begin_chat(self, words: str) -> None:
-        """Begins a chat with these words, as another tab would."""
+        """Begin a chat with this message, as another tab."""
         message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": words}]}
         chat = {"id": str(uuid4()), "messages": [message]}
         httpx.post(f"{self.url}/api/chat", json=chat).raise_for_status()
 
     def stored(self, chat_id: str) -> list[Said]:
-        """The texts of each message in the chat's history."""
+        """Return the texts of each message in the chat's history."""
         return [
             (message["role"], "".join(part["text"] for part in message["parts"] if part["type"] == "text"))
             for message in self._history(chat_id)
         ]
 
     def stored_calls(self, chat_id: str) -> list[str]:
-        """The states of the calls in the chat's history."""
+        """Return the states of the calls in the chat's history."""
         parts = [part for message in self._history(chat_id) for part in message["parts"]]
         return [part["state"] for part in parts if "toolCallId" in part]
 
@@ -145,7 +145,7 @@ class Backend:
 
 @contextmanager
 def serving_scripted_chats(*, history_cut: HistoryCut = "append", ai_sdk: AiSdkVersion = 7) -> Iterator[Backend]:
-    """Serves the agent with the options of a new project, or with those of a kit's guide."""
+    """Serve the agent with the options of a new project, or with those of a kit's guide."""
     script = Script()
     agent = LlmAgent(
         name="guide",

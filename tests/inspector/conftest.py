@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture
 def converted_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Converts files in this process: the other process takes a second to load ADK, and has tests of its own."""
+    """Convert files in this process. The separate process takes a second to load ADK, and has its own tests."""
 
     async def run(_: object, read: Callable[..., Any], *arguments: object, cancellable: bool) -> Any:
         assert cancellable

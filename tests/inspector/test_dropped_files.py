@@ -286,6 +286,7 @@ async def saved_and_copied(path: Path) -> tuple[httpx.Response, httpx.Response]:
         return saved, await http.post("/api/inspect/pytest", content=content_of(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixture", ["approval_approved", "error_in_text", "no_content"])
 def test_the_copied_test_runs_green_beside_the_saved_recording(
     fixture: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,6 @@
-"""The workers' agents. Users send ``KIND KEY``: the kind of conversation, and a word that all of its texts repeat.
+"""Agents of the workers. Users send ``KIND KEY``: the kind of conversation, and a word that all its texts repeat.
 
-There is an agent for each kind of ``tests/durable/test_every_event.py``; most kinds share one agent with all of their
+There is an agent for each kind of ``tests/durable/test_every_event.py``. Most kinds share one agent with all their
 tools.
 """
 
@@ -44,20 +44,22 @@ from tests.kills.kinds import BEGUN, SAME_ID, SESSIONS
 FOLDER: Final = Path(os.environ["FLEET_FOLDER"])
 
 PACE: Final = 0.12
-"""Seconds between two fragments of an answer, and that a quick tool takes."""
+"""Seconds between two fragments of a reply, and of a quick tool."""
 
 SLOW: Final = 0.5
-"""Seconds that a slow tool takes."""
+"""Seconds of a slow tool."""
 
 WORDS: Final = re.compile(r"([a-z]+) (\w+)")
-"""A user's message."""
+"""Pattern of a user message."""
 
 Turn = list[Any]
 
 
 class Asked(NamedTuple):
-    """A model's request. ``answered``: the number of tools that have answered since the user's message. ``of_tool``:
-    true if a tool has just answered.
+    """A model's request.
+
+    ``answered``: number of tool results since the user's message. ``of_tool``: True if the last content is a tool
+    result.
     """
 
     kind: str
@@ -67,7 +69,7 @@ class Asked(NamedTuple):
 
 
 def asked(request: LlmRequest) -> Asked:
-    """Reads it from the user's last message, and from later events."""
+    """Return the model's request, read from the user's last message and the later events."""
     answered, last = 0, request.contents[-1].parts or []
     for content in reversed(request.contents):
         parts = content.parts or []
@@ -79,7 +81,7 @@ def asked(request: LlmRequest) -> Asked:
 
 
 def began(tool: str, key: str, context: ToolContext) -> None:
-    """Writes down that a tool begins. One write of one line: no two processes mix theirs."""
+    """Record the start of a tool. One write per line: lines of several processes do not mix."""
     line = {
         "tool": tool,
         "key": key,
@@ -151,7 +153,7 @@ def sign_in() -> AuthConfig:
 
 
 class Diary(BaseToolset):
-    """A toolset that its user must sign in to."""
+    """Toolset for which the user must sign in."""
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         return []
@@ -165,13 +167,13 @@ class Place(BaseModel):
 
 
 def words(text: str) -> Turn:
-    """A text in two fragments, with a pause."""
+    """Return a text in two fragments, with a pause."""
     middle = len(text) // 2
     return [Wait(PACE), text[:middle], Wait(PACE), text[middle:]]
 
 
 def streamed(key: str) -> Turn:
-    """A call whose argument comes in pieces."""
+    """Return a call whose argument comes in pieces."""
 
     def fragment(text: str) -> types.Part:
         arg = types.PartialArg(json_path="$.key", string_value=text, will_continue=bool(text))
@@ -183,7 +185,7 @@ def streamed(key: str) -> Turn:
 
 
 def picture(key: str) -> types.Part:
-    """A file that the model makes, something else each time."""
+    """Return a generated file with different content each time."""
     return types.Part.from_bytes(data=f"picture {key} {uuid4()}".encode(), mime_type="image/png")
 
 
@@ -192,7 +194,7 @@ def call(name: str, key: str, *, id: str | None = None) -> Call:  # noqa: A002 -
 
 
 def same_id(name: str, end: str) -> Callable[[str], Call]:
-    """A call of a provider that numbers the calls of each answer from 0, or that has one id for all."""
+    """Return a function that makes a call with a repeated id: counted in each reply, or constant."""
     return lambda key: call(name, f"{key}.{end}", id=SAME_ID)
 
 
@@ -201,7 +203,9 @@ def done(told: Asked) -> Turn:
 
 
 def after_answer(*steps: Any) -> Callable[[Asked], Turn]:
-    """Opens with this, and once a tool has answered, closes. A function makes a step of the key."""
+    """Return a reply with these steps, and a closing text after the tool's result. A function makes a step from the
+    key.
+    """
 
     def turn(told: Asked) -> Turn:
         if told.answered:
@@ -249,7 +253,7 @@ def introducing(name: str) -> Callable[[Asked], Turn]:
 
 
 ROUNDS: Final = 2
-"""Of the loop."""
+"""Number of rounds of the loop agent."""
 
 TURNS: Final[Mapping[str, Callable[[Asked], Turn]]] = {
     "turns": in_turn,
@@ -281,12 +285,12 @@ TURNS: Final[Mapping[str, Callable[[Asked], Turn]]] = {
     "line": introducing("?"),
     "side": introducing("?"),
 }
-"""The models' answers, by the kind of conversation."""
+"""Kind of conversation -> the models' replies."""
 
 ALL: Final = frozenset(TURNS)
 
 WHOLE: Final = frozenset({"alike", "grants"})
-"""The kinds whose models do not stream."""
+"""Kinds whose models do not stream."""
 
 
 def respond(request: LlmRequest) -> Turn:
@@ -295,7 +299,7 @@ def respond(request: LlmRequest) -> Turn:
 
 
 class KillsLlm(ScriptedLlm):
-    """Gives some answers whole: of a streamed one ADK drops a call that has the id of another."""
+    """Model that does not stream some replies: of a streamed reply ADK drops a call with the id of another call."""
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
@@ -314,7 +318,7 @@ def agent(name: str, model: ScriptedLlm | None = None, tools: Sequence[Any] = (n
 
 
 async def linger(callback_context: CallbackContext) -> None:
-    """The run continues for a while after its last output."""
+    """Delay the end of the run after its last output."""
     await asyncio.sleep(SLOW)
 
 
@@ -331,12 +335,12 @@ async def farewell(callback_context: CallbackContext) -> types.Content:
 
 
 def changed(tool_response: Any, **_: Any) -> dict[str, str] | None:
-    """Changes the result of a tool, but not that a tool did not end."""
+    """Replace the result of a tool, except for a tool that did not end."""
     return None if isinstance(tool_response, dict) else {"result": "changed"}
 
 
 async def noted_by_a_callback(callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse | None:
-    """Answers in the model's place, with a call that has no id."""
+    """Reply instead of the model, with a call that has no id."""
     told = asked(llm_request)
     if told.answered:
         return None
@@ -384,11 +388,11 @@ ROOTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
     "given": lambda: agent("given", before_model_callback=noted_by_a_callback),
     "toolset": lambda: agent("toolset", tools=[Diary()]),
 }
-"""The served agents by name."""
+"""Name -> served agent."""
 
 
 def runner(root: str) -> Runner:
-    """With files and sessions that all workers share. Files of users are saved as artifacts."""
+    """Return a runner with files and sessions that all workers share. The user's files are saved as artifacts."""
     app = App(name="kills", root_agent=ROOTS[root](), plugins=[SaveFilesAsArtifactsPlugin()])
     return Runner(
         app=app,
@@ -398,7 +402,7 @@ def runner(root: str) -> Runner:
 
 
 def __getattr__(name: str) -> Callable[[], Runner]:
-    """``serve tests.kills.agents:serve_ROOT``."""
+    """Return the runner for ``serve tests.kills.agents:serve_ROOT``."""
     if name.startswith("serve_"):
         return lambda: runner(name.removeprefix("serve_"))
     raise AttributeError(name)

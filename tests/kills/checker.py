@@ -1,4 +1,4 @@
-"""Checks the promises to visitors whose servers were killed, and reports the broken ones."""
+"""Checks the promises to users whose servers were killed, and reports violations."""
 
 import json
 from collections import Counter
@@ -18,21 +18,21 @@ ONCE: Final = frozenset({"book", "pay", "draw"})
 """Tools that are not declared idempotent."""
 
 WAITING: Final = frozenset({"input-available", "approval-requested"})
-"""The states of a call that waits for its answer."""
+"""States of a call that waits for the user or the page."""
 
 RUN_LOGGER: Final = "stream_protocol.serving.runs._run"
-LEFT: Final = "The session store is away: the run is left"
-"""The logger of a failed run, and its text for a run that has not failed."""
+LEFT: Final = "The session store is unreachable: the run continues"
+"""Logger of a failed run, and its text for a run that has not failed."""
 
 END_SECONDS: Final = 1.0
-"""Seconds within which other workers know that a run has ended."""
+"""Seconds within which other workers learn that a run has ended."""
 
 LONG: Final = 28.0
-"""Seconds that no response may take: a little less than a page waits for a recovered run."""
+"""Maximum seconds of a response: a little less than a page waits for a recovered run."""
 
 
 class Checker:
-    """``stored``: the history when nothing runs any more; ``None`` if the chat is not there."""
+    """Checker of one chat. ``stored``: its history after all runs; ``None`` if the chat does not exist."""
 
     def __init__(self, deployment: Deployment, visitor: Visitor, readings: Sequence[Reading], stored: Any) -> None:
         self._deployment = deployment
@@ -105,14 +105,14 @@ class Checker:
                     yield f"reload: {said.words!r} was answered at {answered % 1000:.3f}, not in {reading.told()}"
 
     def _excused(self, begun: float, ended: float) -> bool:
-        """True if a fault had effects in this time."""
+        """Return True if a fault had effects in this time."""
         return any(
             fault_seen.begun <= ended and begun <= fault_seen.ended + AFTERMATH
             for fault_seen in self._deployment.fault_records
         )
 
     def _was_superseded(self, reading: Reading) -> bool:
-        """True if it repeats a request that another one has interrupted: both end in the same way."""
+        """Return True if a later request has interrupted the repeated request. Both end in the same way."""
         first = next(each for each in self._readings if each.body == reading.body)
         return reading.is_post and any(
             each.is_post and each.body != reading.body and first.begun < each.begun < (reading.ended or inf)
@@ -126,8 +126,8 @@ class Checker:
         )
 
     def _was_stopped(self, reading: Reading) -> bool:
-        """True if the user sent another request before it ended. A request that was accepted earlier stops nothing
-        again.
+        """Return True if the user sent another request before its end. A request that was accepted earlier stops
+        nothing again.
         """
         assert reading.ended is not None
         accepted: dict[str | None, float] = {}
@@ -150,7 +150,7 @@ class Checker:
         return any(each.ended is None or each.ended > reading.begun or not each.is_post for each in others)
 
     def _words(self) -> Iterator[str]:
-        """Every message that was answered with 200 is in the history once, with its whole answer."""
+        """Every message that got 200 is in the history once, with its whole reply."""
         texts = Counter(
             part["text"]
             for message in self._stored
@@ -193,7 +193,7 @@ class Checker:
                 yield f"answer: {said.words!r}: {found} {errors}"
 
     def _has_failed(self) -> bool:
-        """True if a run of the chat ended in an error. Its page may have left, and not seen the error."""
+        """Return True if a run of the chat ended in an error. The page may have been closed before."""
         told = [
             record["message"]
             for record in self._deployment.logged()
@@ -202,7 +202,7 @@ class Checker:
         return bool(told) and not any(message.startswith(LEFT) for message in told)
 
     def _is_overtaken(self, said: SentMessage) -> bool:
-        """True if a message that was sent before this one was accepted after it: that message has ended this answer."""
+        """Return True if a later message was accepted first. It has ended this message's run."""
         accepted = {
             each.words: min(
                 (
@@ -221,7 +221,7 @@ class Checker:
         )
 
     def _is_overtaken_by_words(self, answer: Reading) -> bool:
-        """True if a new message was accepted since the message of this answer."""
+        """Return True if a new message was accepted after the message of this response."""
         words = {
             each.body
             for each in self._readings
@@ -237,8 +237,9 @@ class Checker:
         return message["role"] == "user" and any(part.get("text") == said.words for part in message["parts"])
 
     def _expected(self) -> tuple[list[str], bool]:
-        """The user's messages that must be in the history, and whether their order is certain. Concurrent requests may
-        arrive in any order.
+        """Return the user messages that must be in the history, and True if their order is certain.
+
+        Concurrent requests may arrive in any order.
         """
         first: dict[str, Reading] = {}
         for each in self._readings:
@@ -269,7 +270,7 @@ class Checker:
         return [*words.values()], not at_once
 
     def _answers(self) -> Iterator[str]:
-        """An accepted answer is final: no call waits whose answer got 200."""
+        """An accepted user's answer is final: no call waits whose answer got 200."""
         stored = {
             part["toolCallId"]: part for message in self._stored for part in message["parts"] if "toolCallId" in part
         }
@@ -287,7 +288,7 @@ class Checker:
                     yield f"denial lost: {kept}: {reading.told()}"
 
     def _pages(self) -> Iterator[str]:
-        """The page's messages at the end of a response are the stored ones, if no other request followed."""
+        """The page's messages at the end of a response equal the stored messages, if no other request followed."""
         kept = {message["id"]: message for message in self._stored}
         for tab in self._visitor.tabs:
             mine = [each for each in self._readings if each.page == tab.name and (each.is_post or each.is_resume)]
@@ -315,8 +316,9 @@ class Checker:
                 yield f"{mark}: shown {parts(message)}\n   stored {parts(stored)}\n   {last.told()}"
 
     def _was_killed_at_its_end(self, reading: Reading) -> bool:
-        """True if the worker was killed after it had stopped a run, and before it answered the stop: nobody else knew
-        of that end.
+        """Return True if the worker died after it had stopped a run, and before it responded to the stop.
+
+        Then no other process knew of the run's end.
         """
         if reading.ends_in != "abort" or reading.ended is None:
             return False
@@ -343,7 +345,7 @@ class Checker:
                 yield f"ran twice: {tool} {key} began {times} times"
 
     def _approved(self) -> Iterator[str]:
-        """Nothing is paid that was not approved before."""
+        """Nothing is paid without an earlier approval."""
         approved: dict[str, float] = {}
         for reading in self._readings:
             message = reading.said["message"] if reading.is_post else {"parts": ()}
@@ -357,7 +359,7 @@ class Checker:
                 yield f"bypassed: {each} began without an approval"
 
     def _stopped(self) -> Iterator[str]:
-        """No tool begins after an answered stop, unless a new request came since."""
+        """No tool starts after an acknowledged stop, unless a new request came."""
         for stop in self._visitor.stops:
             if stop.status != ACCEPTED:
                 continue
@@ -372,7 +374,9 @@ class Checker:
 
 
 def is_done(deletion: Deletion, readings: Sequence[Reading]) -> bool:
-    """True if the chat was deleted, even if the worker died with its response, and the page then found no chat."""
+    """Return True if the chat was deleted: also if the worker died during the response, and the page then found no
+    chat.
+    """
     is_repeated = any(
         each.method == "DELETE" and each.status == 0 and deletion.sent <= each.begun < deletion.answered
         for each in readings
@@ -381,8 +385,10 @@ def is_done(deletion: Deletion, readings: Sequence[Reading]) -> bool:
 
 
 def compared(message: Any) -> Any:
-    """The parts that a page and the history must share. An empty step at the end shows nothing. Before a waiting call
-    it counts: the client's helpers look for answers after the last step.
+    """Return the parts that a page and the history must share.
+
+    An empty step at the end shows nothing. Before a waiting call it counts: the client's helpers look after the last
+    step.
     """
     messages = without_approvals([message])
     for each in messages:
@@ -393,7 +399,7 @@ def compared(message: Any) -> Any:
 
 
 def begins_with(stored: Any, shown: Any) -> bool:
-    """Returns True if a stored message begins as a page shows it. Its last text may go on."""
+    """Return True if a stored message begins as a page shows it. Its last text may be longer."""
     (whole,), begun = without_approvals([stored]), compared(shown)
     beginning = begun[0]["parts"] if begun else []
     if len(whole["parts"]) < len(beginning):
@@ -418,7 +424,7 @@ def parts(message: Any) -> list[Any]:
 
 
 def errors_logged(deployment: Deployment) -> Iterator[str]:
-    """The logged errors that no fault explains."""
+    """Yield the logged errors that no fault explains."""
     for record in deployment.logged():
         at = moment(record)
         is_of_crashes = GIVEN_UP in record["message"] or record["message"] == CRASHES_TEXT

@@ -1,4 +1,4 @@
-"""Workers with an engine, and the stores that they share: killed, paused, restarted and made read-only."""
+"""Workers with an engine, and their shared stores. They are killed, paused, restarted and made read-only."""
 
 import asyncio
 import json
@@ -45,26 +45,26 @@ MORE: Final = (
     "stream_protocol.durable",
     "stream_protocol.serving.run_logs.postgres",
 )
-"""Modules that these workers import besides others: they start again and again."""
+"""Further preloaded modules, since these workers start again and again."""
 
 GIVEN_UP: Final = "is given up"
-"""A worker's log text for a run that has crashed too many workers."""
+"""Log text of a worker for a run that has crashed too many workers."""
 
 SLOW_STARTS: Final = ("it does not answer", "NOTIFY does not arrive")
-"""A worker's texts when it ends at its start because a store answered too late, as on a busy machine."""
+"""Texts of a worker that ends at its start because a store responded too late, as on a busy machine."""
 
 AFTERMATH: Final = 2 * LEASE + LOOK + 2.0
-"""Seconds for which a past fault may still have effects."""
+"""Seconds for which a past fault may have effects."""
 
 
 class KillWorker(Worker):
-    """A worker that logs in JSON, on stderr alone."""
+    """Worker that logs JSON, on stderr only."""
 
     def ready(self) -> None:
         assert self.comes_up(), self.log.read_text()[-4000:]
 
     def comes_up(self) -> bool:
-        """Waits until it listens; returns False if it ends instead."""
+        """Wait until the worker listens. Returns False if it ends instead."""
         deadline = time.monotonic() + HANG
         while not self.died:
             assert time.monotonic() < deadline, self.log.read_text()[-4000:]
@@ -77,7 +77,7 @@ class KillWorker(Worker):
         return False
 
     def revive(self) -> None:
-        """Starts the worker again if it is not running."""
+        """Start the worker again if it is not running."""
         if self.died:
             self.kill()
         if not self.running:
@@ -86,9 +86,9 @@ class KillWorker(Worker):
 
 @dataclass
 class FaultRecord:
-    """A fault that happened. ``busy``: it was not injected, but a worker could not renew its leases in time.
+    """A fault that happened. Times are of the machine's monotonic clock.
 
-    Times are of the machine's monotonic clock.
+    ``busy``: the fault was not injected, but a worker could not renew its leases in time.
     """
 
     harm: Harm | Literal["busy"]
@@ -105,7 +105,7 @@ class Deployment:
     postgres: Postgres | None
     redis: RedisServer | None
     databases: dict[str, str]
-    """The URI of each store in PostgreSQL, by its content."""
+    """Content -> URI of its store in PostgreSQL."""
     engine: str
     fault_records: list[FaultRecord] = field(default_factory=list)
 
@@ -114,7 +114,7 @@ class Deployment:
         return [worker.port for worker in self.workers]
 
     async def harm(self, fault: Fault, asked: int) -> None:
-        """Injects the fault, and repairs it. A worker that is not running is left alone."""
+        """Inject the fault, and repair it. A worker that is not running is skipped."""
         worker = asked if fault.worker is None else fault.worker
         if fault.harm in {"kill", "pause"} and (not self.workers[worker].running or self.workers[worker].died):
             return
@@ -146,8 +146,10 @@ class Deployment:
             await self._supervise(self.workers[worker])
 
     def left_over(self) -> list[str]:
-        """The workflows that the engine has. A worker that was killed while it ended a run may leave calls of that run,
-        which are deleted a day later."""
+        """Return the workflows that the engine has.
+
+        A worker that was killed at the end of a run may leave calls of that run, which are deleted a day later.
+        """
         client = DBOSClient(system_database_url=self.engine)
         try:
             kept = client.list_workflows()
@@ -161,25 +163,25 @@ class Deployment:
         return [f"{each.workflow_id} {each.status}" for each in kept if each not in calls]
 
     def notice_business(self) -> None:
-        """Records the leases that were lost without a fault."""
+        """Record the leases that were lost without a fault."""
         for record in self.logged():
             at = moment(record)
             if at is not None and "The lease of run" in record["message"]:
                 self.fault_records.append(FaultRecord("busy", record["worker"], at - LEASE, at))
 
     def is_given_up(self, chat: str) -> bool:
-        """True if a run of this chat was given up because it had crashed too many workers."""
+        """Return True if a run of this chat was given up because it had crashed too many workers."""
         killed = sorted(fault_seen.begun for fault_seen in self.fault_records if fault_seen.harm == "kill")
         ends = [moment(each) for each in self.logged() if each.get("chat_id") == chat and GIVEN_UP in each["message"]]
         return any(end is not None and sum(each < end for each in killed) > CRASHES_OF_SUSPECT for end in ends)
 
     def begun(self) -> list[dict[str, Any]]:
-        """The tools' records."""
+        """Return the tools' records."""
         file = self.folder / BEGUN
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def dump(self, chat: str) -> None:
-        """Writes the events of a session beside the logs, for debugging."""
+        """Write the events of a session beside the logs, for debugging."""
         url = self.databases["sessions"].replace("postgresql:", "postgresql+psycopg:")
         engine = create_engine(url, poolclass=NullPool)
         query = text("SELECT event_data FROM events WHERE session_id = :chat ORDER BY timestamp")
@@ -189,7 +191,7 @@ class Deployment:
         (self.folder / f"{chat}.jsonl").write_text("\n".join(lines))
 
     def logged(self) -> list[dict[str, Any]]:
-        """The workers' logged errors, including a worker that ended in an error."""
+        """Return the workers' logged errors, including the error that ended a worker."""
         found: list[dict[str, Any]] = []
         for number, worker in enumerate(self.workers):
             for line in worker.log.read_text().splitlines():
@@ -203,13 +205,13 @@ class Deployment:
         return found
 
     async def _kill(self, worker: int, seconds: float) -> None:
-        """Restarts the worker after a while, unless it runs already. The worker may be one that is about to start."""
+        """Kill the worker, and restart it after a while. The worker may be one that is about to start."""
         self.workers[worker].kill()
         await asyncio.sleep(seconds)
         self.workers[worker].revive()
 
     async def begin(self) -> None:
-        """Waits for the first start of all workers. One that ends since a store is slow starts again."""
+        """Wait for the first start of all workers. A worker that ends because a store is slow starts again."""
         for worker in self.workers:
             while not await asyncio.to_thread(worker.comes_up):
                 told = worker.log.read_text()[-4000:]
@@ -217,12 +219,12 @@ class Deployment:
                 worker.revive()
 
     async def _supervise(self, worker: KillWorker) -> None:
-        """Restarts the worker if it ends at its start, as an operator does: see ``SLOW_STARTS``."""
+        """Restart the worker if it ends at its start, as an operator would: see ``SLOW_STARTS``."""
         while not await asyncio.to_thread(worker.comes_up):
             worker.revive()
 
     async def _pause(self, worker: int, seconds: float) -> None:
-        """Pauses the process of a worker. Another fault may kill it meanwhile, and start another one."""
+        """Pause the process of a worker. Another fault may kill it meanwhile, and start a new process."""
         paused = self.workers[worker]
         pid = paused.pid
         paused.freeze()
@@ -231,7 +233,7 @@ class Deployment:
             os.kill(pid, signal.SIGCONT)
 
     async def mend(self) -> None:
-        """Restarts all workers that are not running."""
+        """Restart all workers that are not running."""
         for worker in self.workers:
             worker.revive()
             if not await asyncio.to_thread(worker.comes_up):  # it was started while a store was not there
@@ -239,8 +241,8 @@ class Deployment:
                 await asyncio.to_thread(worker.ready)
 
     async def _read_only(self, uri: str, seconds: float) -> None:
-        """Makes the database read-only, like a primary that became a standby. Its connections end, then and when it is
-        writable again.
+        """Make the database read-only, as a primary that became a standby. Its connections end at the begin and at the
+        end.
         """
         url = urlsplit(uri)
         name = url.path.removeprefix("/")
@@ -258,7 +260,7 @@ class Deployment:
 
 @asynccontextmanager
 async def deployed(schedule: Schedule, folder: Path, postgres: Postgres) -> AsyncIterator[Deployment]:
-    """The workers of a schedule, which are ready."""
+    """Start the workers of a schedule. Yields them when they are ready."""
     FORKS.set_forkserver_preload([*PRELOADED, *MORE])
     with ExitStack() as stack:
         redis = stack.enter_context(redis_server(folder)) if schedule.world == "redis" else None
@@ -286,7 +288,7 @@ async def deployed(schedule: Schedule, folder: Path, postgres: Postgres) -> Asyn
 
 
 def moment(record: dict[str, Any]) -> float | None:
-    """The time of a log record, by the monotonic clock."""
+    """Return the time of a log record, by the monotonic clock."""
     if "time" not in record:
         return None
     passed = time.time() - datetime.fromisoformat(record["time"]).timestamp()

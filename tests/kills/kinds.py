@@ -1,4 +1,4 @@
-"""The kinds of conversations: the agent of each, and the page's messages at its end."""
+"""Kinds of conversations: the agent of each, and the expected messages on the page at its end."""
 
 import re
 from collections import Counter
@@ -9,24 +9,27 @@ from typing import Any, Final
 from stream_protocol.durable._durable_tool import UNFINISHED_TEXT
 
 BEGUN: Final = "begun.jsonl"
-"""The file in which each tool writes that it begins."""
+"""File in which each tool records its start."""
 
 SESSIONS: Final = "sessions.txt"
-"""The file with the URI of the session service."""
+"""File with the URI of the session service."""
 
 SAME_ID: Final = "call_0"
-"""The id of several calls of some models."""
+"""Id of several calls of some models."""
 
 
 SIGN_IN: Final = "tool-adk_request_credential"
-"""The part that asks the user to sign in."""
+"""Part that asks the user to sign in."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """``root``: the agent that has it. ``is_like``: its name in ``tests/durable/test_every_event.py``; empty for those
-    that are only here. ``shows``: the texts, with ``{key}``, and the types of the other parts of its whole answer.
-    ``asks``: what the page answers. ``any_order``: its agents speak at once."""
+    """Kind of conversation.
+
+    ``root``: its agent. ``is_like``: its name in ``tests/durable/test_every_event.py``, empty if it is only here.
+    ``shows``: the texts, with ``{key}``, and the types of the other parts of its whole reply. ``asks``: the page's
+    answers. ``any_order``: its agents run in parallel.
+    """
 
     root: str
     is_like: str
@@ -82,13 +85,13 @@ KINDS: Final[Mapping[str, Kind]] = {
 }
 
 OF_TOOLS: Final = ("data-note", "file")
-"""The parts that tools show besides their results."""
+"""Parts of tools, besides their results."""
 
 _VISIT: Final = re.compile(r"Visit \d+\.")
 
 
 def outline(message: Any) -> list[str]:
-    """The texts of a message, and the types of its other parts, but for those that the server adds."""
+    """Return the texts of a message, and the types of its other parts, except parts that the server adds."""
     told = [
         _VISIT.sub("Visit", part["text"]) if part["type"] == "text" else part["type"]
         for part in message["parts"]
@@ -98,9 +101,10 @@ def outline(message: Any) -> list[str]:
 
 
 def unlike(kind: Kind, key: str, message: Any, *, whole: bool) -> str | None:
-    """Describes the problem of the answer to this message, if there is one. Partial texts of dead workers may be in it.
+    """Return the problem of the reply to this message; ``None`` if it is right.
 
-    ``whole``: it must be complete. A tool that did not end is not run again, so its output is missing.
+    Partial texts of dead workers are allowed. ``whole``: the reply must be complete. A tool that did not end is not run
+    again, so its output is missing.
     """
     expected, found = kind.shown(key), outline(message)
     unfinished = (UNFINISHED_TEXT, {"error": UNFINISHED_TEXT})

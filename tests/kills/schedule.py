@@ -1,6 +1,6 @@
-"""The schedule of a test, drawn from one seed: the users' actions, and the failures of workers and stores.
+"""Draws the schedule of a test from a seed: the users' actions, and the failures of workers and stores.
 
-All times are seconds. Times of actions and faults count from the moment in which a page sends its message, or gets its
+All times are seconds. Times of actions and faults count from the moment when a page sends its message, or gets its
 response.
 """
 
@@ -19,10 +19,10 @@ WORLDS: Final[Sequence[World]] = ("files", "redis", "postgres")
 ROOTS: Final = tuple(dict.fromkeys(kind.root for kind in KINDS.values() if kind.root != "desk"))
 
 LEASE: Final = 3.0
-"""Short, because tests wait for it; long enough for a busy machine."""
+"""Seconds of a lease. Short, because tests wait for it, and long enough for a busy machine."""
 
 LOOK: Final = 2.0
-"""Between two searches of a worker for orphaned runs."""
+"""Seconds between a worker's searches for orphaned runs."""
 
 CHATS: Final = 6
 
@@ -78,8 +78,10 @@ class Chat:
 
 @dataclass(frozen=True)
 class Fault:
-    """``after``: the message of this visit of this chat was sent, or answered. ``worker``: the number of the affected
-    worker; ``None``: the one that the page uses. ``seconds``: until it is repaired.
+    """Fault of a worker or a store.
+
+    ``after``: the visit whose message or response starts it. ``worker``: number of the affected worker; ``None``: the
+    page's worker. ``seconds``: time until it is repaired.
     """
 
     harm: Harm
@@ -159,7 +161,7 @@ def _faults(rng: Random, world: World, workers: int, chats: Sequence[Chat]) -> t
 
 
 def printed(value: Any, indent: str = "") -> str:
-    """The schedule, a line for each visit and each fault."""
+    """Return the schedule as text, with a line for each visit and each fault."""
     if isinstance(value, tuple) and value and is_dataclass(value[0]):
         return "".join(f"\n{indent}{number}: {printed(each, indent + '  ')}" for number, each in enumerate(value))
     if is_dataclass(value):
@@ -170,10 +172,10 @@ def printed(value: Any, indent: str = "") -> str:
 
 
 FIXED: Final = (1, 11, 13, 115, 168, 329, 331, 383, 389, 728)
-"""Together they have every kind of store, agent, conversation, action and fault."""
+"""Seeds that together have every kind of store, agent, conversation, action and fault."""
 
 
 def seeds() -> list[int]:
-    """``KILLS_SEEDS="1 2 3"``, and the fixed ones without it."""
+    """Return the seeds of ``KILLS_SEEDS="1 2 3"``, or else the fixed seeds."""
     said = os.environ.get("KILLS_SEEDS", "")
     return [int(seed) for seed in said.split()] or [*FIXED]

@@ -1,4 +1,4 @@
-"""A user whose pages are real clients: follows a schedule, and reconnects whenever a server is lost."""
+"""User whose pages are real clients. Follows a schedule, and reconnects when a server is lost."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from tests.processes import HANG
 LOOK_SECONDS: Final = 0.2
 
 ACCEPTED: Final = 202
-"""The status of a stop that is obeyed."""
+"""Status of an accepted stop."""
 
 CONFLICT: Final = 409
 NO_QUESTION: Final = "There is no such request to answer any more."
@@ -31,7 +31,7 @@ FILE: Final = {"type": "file", "mediaType": "image/png", "filename": "seen.png",
 
 @dataclass(frozen=True)
 class Reading:
-    """A request of a page, and its response. Times are of the machine's monotonic clock."""
+    """Request of a page and its response. Times are of the machine's monotonic clock."""
 
     method: str
     path: str
@@ -40,7 +40,7 @@ class Reading:
     answered: float | None
     ended: float | None
     status: int
-    """0: no response came."""
+    """Status of the response; 0 if none came."""
     port: int
     text: str
     cut: str | None
@@ -77,7 +77,7 @@ class Reading:
 
     @property
     def is_outdated(self) -> bool:
-        """True if a later request has replaced the one that it answers."""
+        """True if a later request has replaced this request."""
         return (
             self.is_post
             and self.status == CONFLICT
@@ -86,7 +86,7 @@ class Reading:
 
     @property
     def has_left(self) -> bool:
-        """True if the page was left while it came."""
+        """True if the page was closed during the response."""
         return self.cut == "left" or (self.cut or "").startswith("AbortError")
 
     @property
@@ -96,7 +96,7 @@ class Reading:
 
     @property
     def said(self) -> dict[str, Any]:
-        """The last posted message, and the request's trigger."""
+        """Last posted message, and the request's trigger."""
         body = json.loads(self.body or "{}")
         return {"trigger": body.get("trigger"), "messageId": body.get("messageId"), "message": body["messages"][-1]}
 
@@ -120,7 +120,7 @@ class Reading:
 
 @dataclass
 class SentMessage:
-    """A user's message. ``disturbed``: another request came before the message was answered."""
+    """User message. ``disturbed``: another request came before its response."""
 
     kind: str
     key: str
@@ -166,9 +166,7 @@ class Tab:
 
 
 class Visitor:
-    """The user of one chat. ``moments``: events of each visit, set when its message is sent, and when it is
-    answered.
-    """
+    """User of one chat. ``moments``: events of each visit, set when its message is sent, and at its response."""
 
     def __init__(self, number: int, chat: Chat, ports: Sequence[int], pages: Pages) -> None:
         self.id = f"chat{number}-{uuid4().hex[:6]}"
@@ -222,7 +220,7 @@ class Visitor:
         return said
 
     async def visit(self, tab: Tab, visit: Visit, moments: Mapping[str, asyncio.Event]) -> Tab | None:
-        """Returns the page that has the chat now; ``None`` if a new one must be opened."""
+        """Do a visit. Returns the page of the chat; ``None`` if a new page must be opened."""
         said = self.say(visit.kind, visit, file=visit.file)
         await tab.do("send", text=said.words, files=[FILE] if visit.file else [])
         moments["sent"].set()
@@ -283,7 +281,7 @@ class Visitor:
         return None
 
     def supersede(self, tab: Tab | None = None) -> None:
-        """Abandons all pages but this one, also those that are about to open."""
+        """Abandon all other pages, including pages that are about to open."""
         self._supersedings += 1
         for each in self.tabs:
             each.superseded = each is not tab
@@ -295,7 +293,7 @@ class Visitor:
         self.stops.append(Stop(said, status, sent, time.monotonic()))
 
     async def follow(self, tab: Tab, visit: Visit, said: SentMessage) -> Tab:
-        """Reads the response to its end, reconnects if it is cut off, and answers its calls."""
+        """Read the response to its end. Reconnects if it is cut off, and answers its calls."""
         ways, pauses = cycle(visit.ways), cycle(visit.pauses)
         replies = {
             tool: visit.approves if isinstance(given, bool) else given for tool, given in KINDS[said.kind].asks.items()
@@ -334,7 +332,7 @@ class Visitor:
                 tab = await self.open(tab.worker, of=tab)
 
     async def was_accepted(self, tab: Tab) -> bool | None:
-        """True if the page's last request was answered with 200, on any page; ``None`` if it sent none."""
+        """Return True if the page's last request got 200, on any page; ``None`` if it sent none."""
         posts = [each for each in await tab.readings() if each.is_post]
         if not posts:
             return None
@@ -346,6 +344,6 @@ class Visitor:
         return bool(without_approvals(stored) == without_approvals(tab.shown["messages"]))
 
     async def readings(self) -> list[Reading]:
-        """All of the chat, in the order in which they began."""
+        """Return all requests of the chat, in the order of their beginnings."""
         found = [reading for tab in self.tabs for reading in await tab.readings()]
         return sorted(found, key=lambda reading: reading.begun)

@@ -1,4 +1,4 @@
-"""The page before an agent of its own, built with `ai` of each version, on screens of each kind."""
+"""Fixtures for the page with its own agent, built with each version of `ai`, on several kinds of screens."""
 
 import fcntl
 import os
@@ -25,11 +25,11 @@ from tests.served import served
 __all__ = ["browser", "shots"]
 
 PATH: Final = "/some/where"
-"""The page is mounted below a path: no request of it may leave that."""
+"""Path below which the page is mounted. No request of the page may leave it."""
 
 
 class Open(Protocol):
-    """Opens the page: a new chat, or the view at this path."""
+    """Function that opens the page: a new chat, or the view at this path."""
 
     def __call__(self, place: str = ..., **screen: Unpack[Screen]) -> Page: ...
 
@@ -42,7 +42,7 @@ def ai_sdk(request: pytest.FixtureRequest) -> AiSdkVersion:
 
 @pytest.fixture(scope="session")
 def page_v6(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built once for all workers, by the first one that needs it."""
+    """Folder of the page with `ai` 6, built once for all workers, by the first worker that needs it."""
     mine = tmp_path_factory.getbasetemp()
     shared = mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
     with (shared / "page-v6.lock").open("w") as lock:
@@ -55,7 +55,7 @@ def page_v6(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def with_page(app: Starlette, page: Path) -> Starlette:
-    """The app, with the files of this page in the place of those of the committed one."""
+    """Return the app with the files of this page instead of the committed page."""
     app.routes[-1] = Mount("/", page_files(page))
     return app
 
@@ -67,7 +67,7 @@ def scenes() -> Scenes:
 
 @pytest.fixture(scope="module")
 def url(scenes: Scenes, ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The address of the page."""
+    """Address of the page."""
     page: Path = PAGE if ai_sdk == 7 else request.getfixturevalue("page_v6")
     service = ChatService(scenes.agent(), ai_sdk=ai_sdk, on_error=explain_error)
     app = with_page(create_app(service, suggestions=SUGGESTIONS), page)
@@ -78,14 +78,15 @@ def url(scenes: Scenes, ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) ->
 
 @pytest.fixture
 def expected_errors() -> list[str]:
-    """Texts of which one is in each error that the test expects on the console. Tests append theirs."""
+    """Texts of expected console errors. Tests append theirs."""
     return []
 
 
 @pytest.fixture
 def open_page(browser: Browser, url: str, scenes: Scenes, expected_errors: list[str]) -> Iterator[Open]:
-    """Each page is a browser of its own. Fails the test if one complains on its console, or requests a URL outside its
-    path.
+    """Opens pages, each in a separate browser context.
+
+    Fails the test if a page logs an unexpected console error, or requests a URL outside its path.
     """
     complaints: list[str] = []
     asked: list[str] = []
@@ -112,5 +113,5 @@ def open_page(browser: Browser, url: str, scenes: Scenes, expected_errors: list[
 
 @pytest.fixture
 def page(open_page: Open) -> Page:
-    """A new chat."""
+    """Page with a new chat."""
     return open_page()

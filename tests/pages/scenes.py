@@ -1,4 +1,4 @@
-"""An agent whose answer is named by the user's first word: each kind of part that a page can get."""
+"""Agent that sends each kind of part that a page can get. The user's first word selects the reply."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ $$e^{i\\pi} + 1 = 0$$
 """
 
 GROWING: Final = ("**Before.**\n\nhttps://rivers.example/boom", "erang")
-"""An answer whose last paragraph ends with one URL, and then with another."""
+"""Reply whose last paragraph ends with a URL, which then changes."""
 
 SOURCES: Final = web_sources({"https://rivers.example/a": "All rivers", "https://sea.example/": "The sea"})
 
@@ -67,7 +67,7 @@ HOSTILE: Final = (
     '<img src="https://elsewhere.example/seen.png" onerror="parent.taken = 1">'
     '<link rel="stylesheet" href="https://elsewhere.example/a.css"><meta http-equiv="refresh" content="0;url=https://elsewhere.example/">'
 )
-"""What a frame of the page must not do."""
+"""Actions that a frame of the page must not be able to do."""
 
 ARABIC: Final = "مرحبا، كيف يمكنني مساعدتك اليوم؟"
 
@@ -146,7 +146,7 @@ def lend(book: str) -> str:
 
 @dataclass
 class Scenes:
-    """The agent's answers. ``go_on`` lets each unfinished story come to its end."""
+    """Replies of the agent. ``go_on`` lets each unfinished story end."""
 
     told: asyncio.Event = field(default_factory=asyncio.Event)
     loop: asyncio.AbstractEventLoop | None = None
@@ -206,7 +206,7 @@ class Scenes:
         return LlmAgent(name="guide", model=model, tools=[*tools], sub_agents=[skipper, cashier])
 
     async def wait(self) -> str:
-        """Waits until the story may go on."""
+        """Wait until the story may continue."""
         assert self.loop is not None
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.told.wait(), self.loop))
         return "waited"
@@ -310,5 +310,5 @@ def _charge(request: LlmRequest) -> list[Step]:
 
 
 def _below(question: Question) -> str:
-    """The lines of the question below the first."""
+    """Return the lines of the question after its first line."""
     return question.text.partition("\n")[2]

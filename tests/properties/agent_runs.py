@@ -1,4 +1,4 @@
-"""Random, legal runs of agents, as ADK events. Each has the content that a user must see."""
+"""Random, valid runs of agents, as ADK events. Each knows the content that a user must see."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ IN_PARALLEL: list[Speaker] = [("left", "both.left"), ("right", "both.right"), ("
 OUTCOMES: list[Outcome] = ["result", "approval", "client", "failure", "result"]
 
 FORMS = ["echoed", "renamed", "vertex", "tracked", "raw", "grown", "nameless", "whole"]
-"""The forms of a streamed call; the last two have no fragments."""
+"""Forms of a streamed call. The last two have no fragments."""
 
 TEXTS = st.text(min_size=1, max_size=12)
 SMALL: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4)
@@ -43,19 +43,19 @@ FAILURES: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
 
 @dataclass
 class Call:
-    """One call, and its result."""
+    """A call and its result."""
 
     name: str
     args: dict[str, Any]
     outcome: Outcome
     response: dict[str, Any]
     first_id: str | None
-    """The id on its fragments."""
+    """Id on its fragments."""
     id: str | None
-    """The id on the complete call and on its response."""
+    """Id on the complete call and on its response."""
     fragments: list[FunctionCall] = field(default_factory=list)
     is_streamed: bool = False
-    """Its arguments arrive bit by bit."""
+    """True if its arguments arrive in fragments."""
     progress: list[str] = field(default_factory=list)
 
     @property
@@ -69,7 +69,7 @@ class Call:
 
 @dataclass(repr=False)
 class Run:
-    """The events of a run and its calls."""
+    """Events of a run, and its calls."""
 
     events: list[Event]
     calls: list[Call]
@@ -79,7 +79,7 @@ class Run:
         return "Run:\n" + "\n".join(told) + "\n"
 
     def whole(self) -> list[Event]:
-        """The same run without fragments."""
+        """Return the same run without fragments."""
         return [event for event in self.events if not event.partial]
 
 
@@ -91,7 +91,7 @@ def event(speaker: Speaker, *parts: Part, role: str = "model", **fields: Any) ->
 
 @st.composite
 def calls(draw: st.DrawFn, number: str, *, last: bool) -> Call:
-    """A call in a response. Only the last ones may come without fragments, else text would run together."""
+    """Draw a call of a response. Only the last calls may have no fragments, or texts would be joined."""
     outcome: Outcome = draw(st.sampled_from(OUTCOMES))
     call = Call(
         name=draw(st.sampled_from(["look", "book"])),
@@ -134,7 +134,7 @@ def calls(draw: st.DrawFn, number: str, *, last: bool) -> Call:
 
 @st.composite
 def vertex_calls(draw: st.DrawFn, call: Call, arguments: list[PartialArg]) -> None:
-    """Only one fragment has the name; the last one is empty."""
+    """Draw fragments in Vertex's form: only one has the name, and the last is empty."""
     call.is_streamed = True
     steps: list[list[PartialArg] | None] = [None, *([argument] for argument in arguments)]
     call.fragments = [FunctionCall(id=call.id, partial_args=step, will_continue=True) for step in steps]
@@ -145,7 +145,7 @@ def vertex_calls(draw: st.DrawFn, call: Call, arguments: list[PartialArg]) -> No
 
 
 def tracked_calls(call: Call, steps: list[list[PartialArg]]) -> None:
-    """Every fragment has the name, and none closes the call."""
+    """Return fragments in the form of ADK's tracker: each has the name, and none ends the call."""
     call.is_streamed = True
     call.fragments = [
         FunctionCall(id=call.id, name=call.name, partial_args=step or None, will_continue=True) for step in [[], *steps]
@@ -154,7 +154,7 @@ def tracked_calls(call: Call, steps: list[list[PartialArg]]) -> None:
 
 @st.composite
 def model_responses(draw: st.DrawFn, speaker: Speaker, number: str) -> tuple[list[Event], list[Call]]:
-    """One response of a model: fragments, the complete event, and the results of its calls."""
+    """Draw a response of a model: fragments, the complete event, and the results of its calls."""
     kinds = draw(st.lists(st.sampled_from(["call", "text", "call", "thought", "file"]), min_size=1, max_size=4))
     parts: list[Part] = []
     fragments: list[Part] = []
@@ -188,7 +188,7 @@ ENDS: list[dict[str, Any]] = [
 
 @st.composite
 def outcomes(draw: st.DrawFn, speaker: Speaker, made: list[Call]) -> list[Event]:
-    """Progress, then one event with all responses, and the requests for approval in front of it or after it."""
+    """Draw progress, then one event with all responses, and requests for approval before or after it."""
     progress = [
         event((call.name, f"{speaker[1] or 'root'}.{call.name}@{call.id}"), Part(text=words), role="user")
         for call in made
@@ -224,7 +224,7 @@ def request_part(call: Call) -> Part:
 
 @st.composite
 def tracks(draw: st.DrawFn, speaker: Speaker, number: str) -> tuple[list[Event], list[Call]]:
-    """All that one agent does."""
+    """Draw all events of one agent."""
     events: list[Event] = []
     made: list[Call] = []
     for place in range(draw(st.integers(1, 2))):
@@ -238,7 +238,7 @@ def tracks(draw: st.DrawFn, speaker: Speaker, number: str) -> tuple[list[Event],
 
 @st.composite
 def runs(draw: st.DrawFn, speakers: list[Speaker] | None = None) -> Run:
-    """One agent alone, or some in parallel, whose events interleave anyhow."""
+    """Draw a run of one agent, or of parallel agents, whose events interleave in any order."""
     if speakers is None:
         speakers = draw(st.sampled_from([[ALONE], IN_PARALLEL[:2], IN_PARALLEL, [ALONE, *IN_PARALLEL[:1]]]))
     told = [draw(tracks(speaker, str(number))) for number, speaker in enumerate(speakers)]
@@ -250,7 +250,7 @@ def runs(draw: st.DrawFn, speakers: list[Speaker] | None = None) -> Run:
 
 
 def spoken(events: Iterable[Event], *, thoughts: bool) -> dict[Speaker, str]:
-    """The text of each speaker: of the complete events, or of the fragments if no complete event has come yet."""
+    """Return the text of each speaker: of complete events, or of fragments without a complete event."""
     whole: dict[Speaker, str] = {}
     begun: dict[Speaker, str] = {}
     for item in events:
@@ -268,7 +268,7 @@ def spoken(events: Iterable[Event], *, thoughts: bool) -> dict[Speaker, str]:
 
 
 def continuation(waiting: list[Call], *, approved: bool) -> list[Event]:
-    """The run that a person's answers to these calls start."""
+    """Return the run after the user's answers to these calls."""
     confirmed = [call for call in waiting if call.outcome == "approval"]
     answers = [
         FunctionResponse(id=approval_id(call), name="adk_request_confirmation", response={"confirmed": approved})

@@ -1,4 +1,4 @@
-"""Conversations of a page with agents that call, ask, hand over, draw and fail: all a page can do, in any order."""
+"""Random conversations of a page: agents call, ask, transfer, draw and fail, and users do everything, in any order."""
 
 import asyncio
 from collections.abc import Sequence
@@ -48,17 +48,17 @@ from tests.stream_order import outcomes
 
 MAX_ACTIONS = 6
 MAX_EVENTS = 40
-"""A run that is stopped is stopped after at most so many events of its response."""
+"""Maximum events of a response before its run is stopped."""
 
 IMAGE = types.Part.from_bytes(data=b"\xfb\xff", mime_type="image/png")
 CODE = types.Part(executable_code=types.ExecutableCode(code="plot()", language=types.Language.PYTHON))
 RAN = types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="ok"))
 
 SAID = ("go", "again", "edited")
-"""The user's messages."""
+"""Messages of the user."""
 
 Act = str | tuple[str, int]
-"""The page's actions; ``stop`` and ``expire`` have the number of events after which they happen to the run."""
+"""Action of the page. ``stop`` and ``expire`` have the number of events after which they happen."""
 
 
 def pay(amount: int) -> dict[str, int]:
@@ -116,7 +116,7 @@ async def keep(callback_context: CallbackContext, llm_response: LlmResponse) -> 
 
 
 def with_results(said: list[Any]) -> list[Any]:
-    """The same, with the result of each code after it."""
+    """Return the same content, with the result after each code."""
     return [item for one in said for item in ([CODE, RAN] if one is CODE else [one])]
 
 
@@ -150,7 +150,7 @@ handed_over = st.just([Call("booker", {"request": "a table"})])
 
 @st.composite
 def turns(draw: st.DrawFn) -> list[Any]:
-    """A model's output in one response: texts, then calls, and perhaps a failure."""
+    """Draw the output of a model in one response: texts, then calls, and perhaps a failure."""
     words: list[Any] = draw(spoken) or ["."]
     return [*words, *draw(st.one_of(several, several, several, handed_over)), *draw(endings), *draw(failures)]
 
@@ -161,8 +161,7 @@ ONE_ID = "0"
 
 
 def with_ids(script: list[list[Any]], form: str = OWN_IDS) -> list[list[Any]]:
-    """The same with an id for each call, as models give them: its own, one that counts in each response, or always the
-    same."""
+    """Return the script with an id for each call: unique, counted in each response, or constant."""
     return [
         [
             Call(step.name, step.args, id=form.format(index=index, n=n), streamed=step.streamed)
@@ -190,7 +189,7 @@ actions = st.lists(
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """The services and settings of a chat."""
+    """Services and settings of a chat."""
 
     ai_sdk: AiSdkVersion
     mode: StreamingMode
@@ -210,7 +209,7 @@ surroundings = st.builds(
 
 
 class Summarizer(BaseEventsSummarizer):
-    """Returns a text in place of the events."""
+    """Summarizer that returns a fixed text."""
 
     @override
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
@@ -223,13 +222,13 @@ class Summarizer(BaseEventsSummarizer):
 
 
 def newest_response(recording: Recording, **options: Unpack[ConverterOptions]) -> list[AnyChunk]:
-    """The last turn of a replay."""
+    """Return the chunks of the last turn of a replay."""
     replayed = b"".join(replay(recording, **options))
     return [*parse_sse(replayed.split(SSE_DONE)[-2] + SSE_DONE)]
 
 
 def assert_replays_as_recorded(path: Path, **options: Unpack[ConverterOptions]) -> None:
-    """A replay of recorded runs gives their chunks, in their order. Only the app knows the text of an error."""
+    """Check that a replay of recorded runs gives their chunks in order. The text of an error may differ."""
     options["on_error"] = lambda _: ""
     replayed = b"".join(replay(load_recording(path), **options)).split(SSE_DONE)[:-1]
     for turn, stream in zip(turns_of(path), replayed, strict=True):
@@ -238,7 +237,7 @@ def assert_replays_as_recorded(path: Path, **options: Unpack[ConverterOptions]) 
 
 
 class Chat:
-    """A page whose requests go to two workers in turn, and a model that checks its requests."""
+    """Page whose requests alternate between two workers, and a model that checks its requests."""
 
     def __init__(
         self,
@@ -247,7 +246,7 @@ class Chat:
         stores: Sequence[BaseSessionService],
         recordings: Path | None = None,
     ) -> None:
-        """``stores``: for each worker its way to the one store. ``recordings``: the folder in which it is recorded."""
+        """``stores``: session service of each worker, with a common store. ``recordings``: folder for recordings."""
         self.half_asked: list[set[str | None]] = []
         self.about = about
         self._recordings = recordings
@@ -299,9 +298,7 @@ class Chat:
         return Call("finish_task", {"result": "Booked."}, id=f"b{number}") if number % 2 else "Which day?"
 
     async def act(self, action: Act) -> None:
-        """Does an action if the page can do it now; otherwise sends a text. The next request goes to the other
-        worker.
-        """
+        """Do an action if it is possible now, else send a text. The next request goes to the other worker."""
         page = self.page
         if isinstance(action, tuple):
             await self._end(*action)
@@ -335,7 +332,7 @@ class Chat:
             self.page.answer(part["type"].removeprefix("tool-"), {"there": True})
 
     async def _take_back(self, action: str) -> None:
-        """Asks for another answer to the newest words, or changes the oldest or the newest words."""
+        """Regenerate the newest reply, or edit the oldest or newest user message."""
         page = self.page
         users = [message["id"] for message in page.messages if message["role"] == "user"]
         try:
@@ -347,7 +344,7 @@ class Chat:
             page.messages = await page.stored()
 
     async def _reported(self) -> tuple[Event, str] | None:
-        """The newest call that a backend works on, and the event that made it."""
+        """Return the newest call of a long-running tool, and its event."""
         if not self.page.messages:
             return None
         exchanges = Transcript((await self.session()).events).turns
@@ -356,7 +353,7 @@ class Chat:
         return (calls[-1][0], str(calls[-1][1].id)) if calls else None
 
     async def _store_report(self, event: Event, call_id: str) -> None:
-        """The backend has done its work. The page cannot learn it, so it is reloaded."""
+        """Store the result of a long-running tool. The page cannot learn of it, so it is reloaded."""
         response = types.FunctionResponse(id=call_id, name="report", response={"done": next(self._numbers)})
         content = types.Content(role="user", parts=[types.Part(function_response=response)])
         late = Event(author="user", invocation_id=event.invocation_id, branch=event.branch, content=content)
@@ -364,7 +361,7 @@ class Chat:
         self.page.messages = await self.page.stored()
 
     async def _store_update(self) -> None:
-        """Something outside of the conversation stores state in the session. No page shows it."""
+        """Store state from outside of the conversation. No page shows it."""
         number = next(self._numbers)
         update = Event(
             author="monitor",
@@ -374,7 +371,7 @@ class Chat:
         await self.workers[0].runner.session_service.append_event(await self.session(), update)
 
     async def _end(self, how: str, after: int) -> None:
-        """Sends a message, and ends the run from outside after so many events, if it still runs."""
+        """Send a message, and end the run from outside after so many events, if it still runs."""
         received: list[Any] = []
         self.page.messages.append(
             {"id": f"s{len(self.page.messages)}", "role": "user", "parts": [{"type": "text", "text": "go"}]}
@@ -388,7 +385,7 @@ class Chat:
         self.page.take(received)
 
     async def session(self) -> Session:
-        """The stored session."""
+        """Return the stored session."""
         session = await self.workers[0].runner.session_service.get_session(
             app_name="root", user_id="local", session_id=self.page.chat_id
         )
@@ -396,7 +393,7 @@ class Chat:
         return session
 
     async def assert_readings_agree(self, folder: Path, file: Path | None = None) -> None:
-        """``folder``: where sessions may be written. ``file``: the store, if it is a file."""
+        """Check that all readings agree. ``folder``: for written sessions. ``file``: the store, if it is a file."""
         one, *others = [await Page(app, chat_id=self.page.chat_id).stored() for app in self.apps]
         assert all(other == one for other in others)
         assert comparable(one) == comparable(self.page.messages)
@@ -414,7 +411,7 @@ class Chat:
             assert_replays_as_recorded(path, **options)
 
     def _assert_order(self, recording: Recording, **options: Unpack[ConverterOptions]) -> None:
-        """The calls that are both in the newest response and at the end of this recording have the same order."""
+        """Check the order of the calls that are both in the newest response and at the end of this recording."""
         responses = self.page.responses[-1], newest_response(recording, **options)
         said, replayed = (outcomes(chunks) for chunks in responses)
         assert [one for one in said if one in replayed] == [one for one in replayed if one in said]

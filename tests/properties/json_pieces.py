@@ -1,4 +1,4 @@
-"""JSON in pieces: a model's fragments, and the adapters' results."""
+"""JSON in pieces: fragments of a model, and results of the adapters."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ TEXTS = st.text() | st.sampled_from(['"', "\\", "\\u00e9", "}]", "😀😀", "\u
 EDGES = st.builds(
     lambda edge, step: edge + step, st.sampled_from([0, 2**53, -(2**53), 10**16, 2**63, 2**64 - 4]), st.integers(-3, 3)
 )
-"""Integers about where floats begin to leave some out, are written in another way, or 64 bits are over."""
+"""Integers at the limits of float precision, of another notation, and of 64 bits."""
 NUMBERS = (
     st.integers(min_value=-(2**63), max_value=2**64 - 1)
     | st.floats(allow_nan=False, allow_infinity=False)
@@ -38,14 +38,14 @@ ANY_OBJECTS = members(ANY, least=0)
 
 @st.composite
 def pieces(draw: st.DrawFn, text: str) -> list[str]:
-    """The text, cut anywhere, also in places where nothing lies between two cuts."""
+    """Draw the text in pieces. A piece may be empty."""
     cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=min(12, len(text) + 1))))
     return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
 
 @st.composite
 def model_texts(draw: st.DrawFn, objects: st.SearchStrategy[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
-    """An object, and the pieces in which a model writes it."""
+    """Draw an object, and the pieces in which a model writes it."""
     value = draw(objects)
     separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\n", " :  ")]))
     text = json.dumps(value, ensure_ascii=draw(st.booleans()), separators=separators)
@@ -54,7 +54,7 @@ def model_texts(draw: st.DrawFn, objects: st.SearchStrategy[dict[str, Any]]) -> 
 
 @st.composite
 def vertex_fragments(draw: st.DrawFn) -> tuple[dict[str, Any], list[PartialArg]]:
-    """An object, and its values as Vertex streams them: one path after the other, strings in pieces."""
+    """Draw an object, and its values as Vertex streams them: one path after the other, strings in pieces."""
     value = draw(FULL_OBJECTS)
     return value, [fragment for path, leaf in leaves("$", value) for fragment in draw(leaf_fragments(path, leaf))]
 
@@ -71,7 +71,7 @@ def leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def quoted(key: str) -> str:
-    """The key in a JSON path: between double quotes, escaped as JSON escapes it."""
+    """Return the key for a JSON path: in double quotes, with JSON's escapes."""
     return f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
@@ -94,14 +94,15 @@ def leaf_fragments(draw: st.DrawFn, path: str, leaf: Any) -> list[PartialArg]:
 
 
 def tracked(cut: list[str]) -> list[PartialArg]:
-    """ADK's values for the pieces, equal for LiteLlm, OpenAI and Anthropic."""
+    """Return ADK's values for the pieces, which are equal for LiteLlm, OpenAI and Anthropic."""
     tracker = _JsonPathTracker()
     return [fragment for piece in cut for fragment in tracker.handle_chunk(piece)]
 
 
 def ended_too_early(fragments: list[PartialArg]) -> bool:
-    """True if ADK's tracker reports the end of a string and then more of it. ADK 2.13 does if the piece that ends the
-    string begins the next key, and the quote after that key comes alone.
+    """Return True if ADK's tracker reports the end of a string, and then more of the string.
+
+    ADK 2.13 does so if the piece that ends the string begins the next key, and the key's closing quote comes alone.
     """
     ended: set[str | None] = set()
     for fragment in fragments:
@@ -114,20 +115,20 @@ def ended_too_early(fragments: list[PartialArg]) -> bool:
 
 @st.composite
 def grown_states(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """An object as a model repeats it: each state is a lenient parser's result for the text so far."""
+    """Draw the states of a growing object: each is the result of a lenient parser for the text so far."""
     text = json.dumps(draw(ANY_OBJECTS), ensure_ascii=False)
     cuts = sorted(draw(st.lists(st.integers(1, len(text)), max_size=8)))
     return [lenient(text[:cut]) for cut in [*cuts, len(text)]]
 
 
 def lenient(text: str) -> dict[str, Any]:
-    """The longest beginning of the text that is an object once it is closed."""
+    """Return the longest beginning of the text that is an object after closing it."""
     values = (closed(text[:end]) for end in range(len(text), 0, -1))
     return next(value for value in values if isinstance(value, dict))
 
 
 def closing(text: str) -> str:
-    """The text that closes the string and the brackets that this beginning of a JSON text leaves open."""
+    """Return the text that closes the open string and brackets of a beginning of JSON."""
     closers, in_string, escaped = "", False, False
     for character in text:
         if in_string:
@@ -143,7 +144,7 @@ def closing(text: str) -> str:
 
 
 def closed(text: str) -> Any:
-    """The value that the text is once it is closed; ``None`` if it is none."""
+    """Return the value of the text after closing it; ``None`` if there is none."""
     try:
         return json.loads(text + closing(text))
     except json.JSONDecodeError:

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from stream_protocol import ChatRequest, ChatRequestError
 from stream_protocol.session import AnsweredCalls, messages_to_events, restore_client_history
 from stream_protocol.wire import UIMessage
-from stream_protocol.wire._messages import ToolState
+from stream_protocol.wire._ui_messages import ToolState
 from tests.examples import examples
 
 AGENTS = ("root", "expert")

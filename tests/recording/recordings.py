@@ -83,7 +83,7 @@ async def drained(events: AsyncIterable[Event]) -> list[Event]:
 
 
 class Ticks:
-    """A clock that advances by half a second with each reading."""
+    """Clock that advances by half a second with each reading."""
 
     def __init__(self) -> None:
         self._now = 1000.0

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from stream_protocol import StreamProtocolError, iter_chunks
 from stream_protocol.recording import record
-from stream_protocol.recording.write._event_json import event_json
+from stream_protocol.recording.write._recording_lines import event_json
 from tests.batch import batch
 from tests.conformance.fixtures import VERSIONS, Fixture, RunRaisedError, fixture_names, load_fixture
 from tests.processes import started

@@ -14,7 +14,7 @@ from google.genai import types
 from stream_protocol import iter_chunks
 from stream_protocol._secret_texts import REDACTED
 from stream_protocol.recording import record
-from stream_protocol.recording.write._event_json import event_json
+from stream_protocol.recording.write._recording_lines import event_json
 from stream_protocol.recording.write._redaction import redact_chunk, redact_event, redact_request
 from stream_protocol.session import STATE_PREFIX
 from tests.recording.recordings import drained, said, source, turns

@@ -19,7 +19,7 @@ from stream_protocol import iter_chunks, parse_chat_request
 from stream_protocol._secret_texts import REDACTED, search_work, without_secrets
 from stream_protocol.inspector import Inspector
 from stream_protocol.recording import ChatRecorder, record
-from stream_protocol.recording.write._event_json import event_json
+from stream_protocol.recording.write._recording_lines import event_json
 from stream_protocol.recording.write._redaction import redact_chunk, redact_event, redact_request
 from stream_protocol.recording.write._search import MAX_WORK, TOO_LARGE
 from stream_protocol.serving import ChatService

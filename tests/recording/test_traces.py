@@ -402,6 +402,7 @@ def test_a_case_without_an_answer_is_refused_beside_others(tmp_path: Path) -> No
 ODD: Final[list[Any]] = [None, 3, "text", True, [], {}, [None], [3], [[]], {"parts": 3}, {"parts": [None, 3, []]}]
 
 
+@pytest.mark.slow
 @batch(
     key=["prompt", "responses", "response", "agent_data", "turns", "events", "event", "content", "author"],
     value=ODD,

@@ -1,4 +1,4 @@
-"""The distributions that would be published, and environments with nothing else in them."""
+"""The distributions to publish, and environments with nothing else."""
 
 import os
 import shutil
@@ -17,15 +17,15 @@ from tests.processes import HANG, ROOT
 from tests.tools import require_command
 
 OUR_VARIABLES: Final = ("PYTHONPATH", "VIRTUAL_ENV", "GOOGLE_API_KEY", "GEMINI_API_KEY", "CI")
-"""Variables that a stranger's shell does not have."""
+"""Variables of our environment that a user's shell does not have."""
 
 INSTALLING: Final = 240.0
-"""Seconds after which a command that loads packages has failed."""
+"""Seconds after which a command that installs packages has failed."""
 
 
 @dataclass(frozen=True)
 class Dist:
-    """The distribution that would be published."""
+    """Distribution to publish."""
 
     sdist: Path
     wheel: Path
@@ -33,7 +33,7 @@ class Dist:
 
 @pytest.fixture(scope="session")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Dist:
-    """A source distribution of this tree, and the wheel that was built from it."""
+    """Source distribution of this tree, and the wheel built from it."""
     out = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT), cwd=out)
     return Dist(*out.glob("*.tar.gz"), *out.glob("*.whl"))
@@ -41,7 +41,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Dist:
 
 @dataclass(frozen=True)
 class Shell:
-    """A stranger's shell: a Python of an environment with the wheel and pytest, and a folder."""
+    """Shell of a user: a Python environment with the wheel and pytest, and a folder."""
 
     bin: Path
     folder: Path
@@ -51,14 +51,14 @@ class Shell:
         return {**ours, "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}", "PYTHONUNBUFFERED": "1", **more}
 
     def run(self, *command: str, cwd: str = ".", **env: str) -> str:
-        """The command's output on stdout. Fails the test if the command fails."""
+        """Run a command. Returns its stdout. Fails the test if the command fails."""
         return run(*command, cwd=self.folder / cwd, env=self.env(**env))
 
     @contextmanager
     def serving(
         self, *arguments: str, command: str = "serve", cwd: str = ".", **env: str
     ) -> Iterator[tuple[str, list[str]]]:
-        """The address of ``adk-ui-stream serve``, and the screen below its first line. It is ended, and waited for."""
+        """Run ``adk-ui-stream serve``. Yields its address, and the screen below its first line. Stops it at the end."""
         words = [str(self.bin / "adk-ui-stream"), command, *arguments, "--port", "0"]
         log = self.folder / "serve.log"
         with (
@@ -85,13 +85,13 @@ class Shell:
             server.wait(HANG)
 
     def log(self) -> str:
-        """The server's output on stderr."""
+        """Return the server's stderr."""
         return (self.folder / "serve.log").read_text()
 
 
 @pytest.fixture(scope="session")
 def environments(dist: Dist, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Python version -> the commands of an environment that has the wheel and pytest, and nothing else."""
+    """Python version -> commands of an environment with only the wheel and pytest."""
     uv = require_command(str(Path(sys.executable).with_name("uv")))
     locked = str(ROOT / "requirements" / "ci.txt")
 
@@ -108,12 +108,12 @@ def environments(dist: Dist, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 @pytest.fixture
 def shell(request: pytest.FixtureRequest, environments: Callable[[str], Path], tmp_path: Path) -> Shell:
-    """With the Python that the test names."""
+    """Shell with the Python version in the test's parameter."""
     return Shell(environments(request.param), tmp_path)
 
 
 def find_python(version: str) -> str:
-    """The path of this Python (``3.12``), from the PATH or a pyenv. A pyenv's own commands may not run."""
+    """Return the path of this Python (``3.12``), from the PATH or pyenv. Commands of pyenv itself may not run."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     there = (shutil.which(f"python{version}"), *pyenv.glob(f"{version}.*/bin/python"), sys.executable)
     found = next((str(python) for python in there if python and _version(python) == version), None)
@@ -126,7 +126,7 @@ def _version(python: str | Path) -> str:
 
 
 def run(*command: str, cwd: Path, env: dict[str, str] | None = None, seconds: float = INSTALLING) -> str:
-    """The command's output on stdout. Fails the test if the command fails."""
+    """Run a command. Returns its stdout. Fails the test if the command fails."""
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=seconds, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout

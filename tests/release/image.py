@@ -1,6 +1,6 @@
-"""Builds the image of a Dockerfile without Docker: its instructions run in an overlay over this machine's files.
+"""Builds the image of a Dockerfile without Docker: runs its instructions in an overlay over this machine's files.
 
-A Python of the version that ``FROM`` names, without packages, replaces the base image.
+A Python of the version in ``FROM``, without packages, replaces the base image.
 """
 
 import json
@@ -25,7 +25,7 @@ from tests.tools import missing, require_command
 PYTHON: Final = "/opt/python"
 
 BUILDING: Final = 600.0
-"""Seconds after which an instruction has failed: pip has no cache in an image."""
+"""Seconds after which an instruction has failed. pip has no cache in an image."""
 
 OVERLAY: Final = """
 mount -t overlay overlay -o "lowerdir=/,upperdir=$1/layer,workdir=$1/work" "$1/root"
@@ -46,7 +46,7 @@ exec chroot "$root" "$@"
 
 @dataclass
 class Image:
-    """The image in ``folder``, and the settings of its process."""
+    """Image in ``folder``, and the settings of its process."""
 
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Image:
     command: list[str] = field(default_factory=list)
 
     def inside(self, *script: str) -> list[str]:
-        """The beginning of a command that is run in the image, after these scripts."""
+        """Return the beginning of a command that runs in the image, after these scripts."""
         return [
             "unshare",
             "--mount",
@@ -70,7 +70,7 @@ class Image:
         ]
 
     def process(self, command: Sequence[str], **env: str) -> list[str]:
-        """The command as the image's process: its user, without any rights, its folder, its environment."""
+        """Return the command as the image's process, with its user, folder and environment, and without privileges."""
         uid, gid = self.user.split(":")
         who = ("setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--no-new-privs", "--bounding-set=-all")
         variables = [f"{name}={value}" for name, value in {**self.env, **env}.items()]
@@ -78,7 +78,7 @@ class Image:
 
 
 def build_image(dockerfile: Path, context: Path, folder: Path, wheel: Path) -> Image:
-    """Executes the instructions. ``wheel``: our package, as the package index would have it."""
+    """Run the instructions. ``wheel``: our package, in the place of the package index."""
     for command in ("chroot", "ip", "nsenter", "setpriv", "unshare"):
         require_command(command)
     if os.geteuid() != 0:
@@ -116,7 +116,7 @@ def build_image(dockerfile: Path, context: Path, folder: Path, wheel: Path) -> I
 
 
 def _require_mounts(folder: Path) -> None:
-    """Skips the test, in CI too, where no tool is missing but the kernel's leave: in most containers."""
+    """Skip the test if the kernel does not allow mounts, as in most containers. Applies to CI, too."""
     overlay = f"lowerdir=/,upperdir={folder}/layer,workdir={folder}/work"
     mount = ["mount", "-t", "overlay", "overlay", "-o", overlay, f"{folder}/root"]
     tried = subprocess.run(["unshare", "--mount", "--net", *mount], capture_output=True, text=True, check=False)
@@ -125,7 +125,7 @@ def _require_mounts(folder: Path) -> None:
 
 
 def instructions(dockerfile: Path) -> Iterator[tuple[str, str]]:
-    """Each instruction and its arguments."""
+    """Yield each instruction and its arguments."""
     lines = dockerfile.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
     for line in lines:
         if line and not line.startswith("#"):
@@ -147,7 +147,7 @@ def _begin(image: Image, base: str, wheel: Path) -> None:
 
 
 def _run(image: Image, command: str) -> None:
-    """As root, with this machine's network and its settings of package indexes."""
+    """Run a command as root, with this machine's network and settings of package indexes."""
     ours = {name: value for name, value in os.environ.items() if name not in OUR_VARIABLES}
     env = {**ours, **image.env, "PIP_FIND_LINKS": "/wheels", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     inside = [word for word in image.inside() if word != "--net"]
@@ -156,7 +156,7 @@ def _run(image: Image, command: str) -> None:
 
 
 def _copy(context: Path, source: str, target: Path) -> None:
-    """As ``COPY`` does, with the context's ``.dockerignore``."""
+    """Copy files as ``COPY``, with the context's ``.dockerignore``."""
     patterns = (context / ".dockerignore").read_text(encoding="utf-8").splitlines()
 
     def ignored(folder: str, names: list[str]) -> list[str]:
@@ -171,7 +171,7 @@ def _copy(context: Path, source: str, target: Path) -> None:
 
 
 def _is_ignored(path: Path, patterns: Sequence[str]) -> bool:
-    """The last pattern that matches the path, or a folder above it, decides."""
+    """Return the decision of the last pattern that matches the path or a folder above it."""
     names = [part.as_posix() for part in (path, *path.parents[:-1])]
     result = False
     for pattern in patterns:
@@ -186,12 +186,12 @@ def _is_ignored(path: Path, patterns: Sequence[str]) -> bool:
 
 
 def _fits(name: str, pattern: str, *, anywhere: bool) -> bool:
-    """``*`` does not match a slash."""
+    """Return True if the name matches the pattern. ``*`` does not match a slash."""
     return fnmatchcase(name, pattern) and (anywhere or name.count("/") == pattern.count("/"))
 
 
 class Container:
-    """A process of the image, on a read-only file system and with a network of its own."""
+    """Process of the image, with a read-only file system and its own network."""
 
     def __init__(self, image: Image, process: subprocess.Popen[str], log: Path) -> None:
         self.process = process
@@ -202,21 +202,21 @@ class Container:
         return self._log.read_text()
 
     def execute(self, *command: str) -> str:
-        """The output of a further process in the container, like ``docker exec``. Fails the test if the process
+        """Run a further process in the container, as ``docker exec``. Returns its output. Fails the test if the process
         fails.
         """
         enter = ("nsenter", f"--target={self.process.pid}", "--mount", "--net", "--root")
         return run(*enter, *self._image.process(command), cwd=self._image.folder)
 
     def end(self) -> int:
-        """As ``docker stop`` does; the exit code."""
+        """Stop the container, as ``docker stop``. Returns the exit code."""
         self.process.terminate()
         return self.process.wait(HANG)
 
 
 @contextmanager
 def started(image: Image, command: Sequence[str] | None = None, **env: str) -> Iterator[Container]:
-    """A container whose server listens. ``command``: in place of the image's."""
+    """Start a container, and wait until its server listens. ``command``: replaces the image's command."""
     words = [*image.entrypoint, *(image.command if command is None else command)]
     log = image.folder / "stderr"
     whole: Mapping[str, str] = {"PATH": os.environ["PATH"]}

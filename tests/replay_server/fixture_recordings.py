@@ -1,4 +1,4 @@
-"""Recordings for a replay server: the fixtures', each in one file as a session would have it."""
+"""Recordings for a replay server, made from fixtures: one file for each, as of a session."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.conformance.fixtures import FOLDER
 
 
 def write_recordings(folder: Path, *fixtures: str) -> Path:
-    """The turns of these fixtures as files of their names in a folder, which is returned."""
+    """Write the turns of these fixtures as files with their names. Returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in fixtures:
         turns = sorted((FOLDER / name).glob("turn*.jsonl"))

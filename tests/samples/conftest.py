@@ -1,4 +1,4 @@
-"""Set before any agent is made. The models have clients here, as in ``tests/conformance``."""
+"""Settings that must exist before any agent is created. The models have test clients, as in ``tests/conformance``."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""An MCP server with one tool of each kind. As a program it talks over its stdin and stdout."""
+"""MCP server with one tool of each kind. As a program it uses stdin and stdout."""
 
 from typing import Any
 

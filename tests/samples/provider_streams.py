@@ -1,4 +1,4 @@
-"""Models' streams over HTTP, and the ADK adapters that read them: each response can be split anywhere."""
+"""HTTP streams of model providers, and the ADK adapters that read them. Each response can be split anywhere."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ from tests.conformance import gemini_replies
 from tests.conformance.openai_replies import delta, piece, streamed, usage
 
 Replies: TypeAlias = Sequence[Sequence[bytes]]
-"""The bodies of the responses, one for each request, each in the pieces in which it comes."""
+"""Bodies of the responses, one for each request, each in network pieces."""
 
 MODEL = "some-model"
 SSE = {"content-type": "text/event-stream"}
@@ -94,7 +94,7 @@ def gemini(replies: Replies) -> BaseLlm:
 
 
 def sse(*events: dict[str, Any], newline: str = "\n") -> bytes:
-    """Events that have their type twice, as Anthropic's and those of OpenAI's Responses have it."""
+    """Return SSE events that also have their type in the data, as from Anthropic and OpenAI's Responses API."""
     lines = [f"event: {event['type']}{newline}data: {json.dumps(event)}{newline}{newline}" for event in events]
     return "".join(lines).encode()
 
@@ -288,7 +288,7 @@ OPENAI_RESPONSES_ANSWER = _responses(_message("Sunny."))
 
 
 def _responses_that_fail(last: dict[str, Any]) -> bytes:
-    """A text that is broken off by this event."""
+    """Return a text that this event breaks off."""
     head = _responses(_message("Hé… 😀.")).split(b"event: response.output_text.done")[0]
     return head + sse(last)
 
@@ -316,7 +316,7 @@ BROKEN_RESPONSES = {
         }
     ),
 }
-"""Answers of OpenAI's Responses that fail in the middle of the text."""
+"""Responses of OpenAI's Responses API that fail in the middle of the text."""
 
 CUT_ANSWERS: dict[str, dict[str, bytes]] = {
     "OpenAILlm": {
@@ -330,7 +330,7 @@ CUT_ANSWERS: dict[str, dict[str, bytes]] = {
         "other": _anthropic(_said("Hé… ", "😀."), stop="weird"),
     },
 }
-"""By adapter: answers that a provider has cut, under the finish reason that a page gets."""
+"""Adapter -> replies that a provider has truncated, by the finish reason on the page."""
 CUT_ANSWERS["LiteLlm of OpenAI"] = {reason: CUT_ANSWERS["OpenAILlm"][reason] for reason in ("length", "content-filter")}
 CUT_ANSWERS["LiteLlm of Anthropic"] = {
     reason: CUT_ANSWERS["AnthropicLlm"][reason] for reason in ("length", "content-filter")
@@ -364,7 +364,7 @@ CUT_ANSWERS["Gemini"] = {
 }
 
 GEMINI_ONE_ID = _gemini(_look("Rome", id="0"), _look("Paris", id="0"))
-"""ADK takes the second call for the first one again."""
+"""Replies with two calls of one id. ADK takes the second call for a repetition of the first."""
 
 ADAPTERS: dict[str, tuple[Callable[[Replies], BaseLlm], dict[str, bytes], bytes]] = {
     "OpenAILlm": (openai_chat, OPENAI_CHAT, OPENAI_ANSWER),
@@ -374,4 +374,4 @@ ADAPTERS: dict[str, tuple[Callable[[Replies], BaseLlm], dict[str, bytes], bytes]
     "LiteLlm of Anthropic": (litellm_anthropic, ANTHROPIC, ANTHROPIC_ANSWER),
     "Gemini": (gemini, GEMINI, GEMINI_ANSWER),
 }
-"""By name: the adapter, its model's possible first responses, and its response after a tool."""
+"""Name -> adapter, possible first responses of its model, and its response after a tool."""

@@ -1,4 +1,4 @@
-"""The definition of a sample: an agent, and a chat with it."""
+"""Types of a sample: an agent, and a chat with it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +33,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """``build`` makes the agent; it is given the address of the services in ``services.py``.
+    """Sample agent, and a chat with it.
 
-    ``logs``: words that the log may have, besides those in ``EXPECTED_LOGS``.
+    ``build``: makes the agent, from the address of the services in ``services.py``. ``logs``: allowed words in the log,
+    besides ``EXPECTED_LOGS``.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Sample:
 
 
 def scripted(name: str, *turns: Any, **more: Any) -> LlmAgent:
-    """An agent whose model answers with ``turns`` of ``ScriptedLlm``."""
+    """Return an agent whose model sends these ``turns`` of ``ScriptedLlm``."""
     return LlmAgent(name=name, model=ScriptedLlm(turns=turns), **more)
 
 

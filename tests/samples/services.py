@@ -1,4 +1,4 @@
-"""The agents' network services on loopback: an MCP server and a web service."""
+"""Network services of the sample agents on loopback: an MCP server and a web service."""
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator
@@ -14,7 +14,7 @@ from tests.served import served
 
 
 def shop_spec(at: str) -> dict[str, Any]:
-    """The web service's OpenAPI description."""
+    """Return the web service's OpenAPI description."""
     item = {"name": "item", "in": "path", "required": True, "schema": {"type": "string"}}
     order = {"type": "object", "properties": {"item": {"type": "string"}, "count": {"type": "integer"}}}
     answer = {"200": {"description": "ok", "content": {"application/json": {"schema": {"type": "object"}}}}}
@@ -53,7 +53,7 @@ async def _order(request: Request) -> JSONResponse:
 
 @contextlib.contextmanager
 def services() -> Iterator[str]:
-    """Their address: ``/mcp`` and ``/shop``."""
+    """Serve the services. Yields their address: ``/mcp`` and ``/shop``."""
     mcp = mcp_server()
     mcp_app = mcp.streamable_http_app()
 

@@ -1,4 +1,4 @@
-"""A ``useChat`` client in this process: it posts the same requests, and folds responses by the client's rules."""
+"""A ``useChat`` client in this process: posts the same requests, and reads responses by the client's rules."""
 
 import copy
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from tests.serving.support import chunks, client, post
 
 Message = dict[str, Any]
 Messages = list[Any]
-"""JSON, as a page has it: taken for `UIMessage` and for plain dictionaries alike."""
+"""Messages as JSON. They can be used as `UIMessage` and as dictionaries."""
 
 
 class Page:
@@ -25,46 +25,46 @@ class Page:
         self.chat_id = chat_id
         self.messages: Messages = []
         self.responses: list[list[Any]] = []
-        """The chunks of each response."""
+        """Chunks of each response."""
 
     async def send(self, text: str, *files: Message) -> None:
-        """``sendMessage({text, files})``."""
+        """Call ``sendMessage({text, files})``."""
         self._sent += 1
         parts = [*files, {"type": "text", "text": text}]
         self.messages.append({"id": f"{self.chat_id}-u{self._sent}", "role": "user", "parts": parts})
         await self.submit()
 
     async def edit(self, message_id: str, text: str, *files: Message) -> None:
-        """``sendMessage({text, files, messageId})``."""
+        """Call ``sendMessage({text, files, messageId})``."""
         del self.messages[self._index(message_id) :]
         self.messages.append({"id": message_id, "role": "user", "parts": [*files, {"type": "text", "text": text}]})
         await self.submit(messageId=message_id)
 
     async def regenerate(self, message_id: str | None = None) -> None:
-        """``regenerate()`` and ``regenerate({messageId})``."""
+        """Call ``regenerate()`` or ``regenerate({messageId})``."""
         index = len(self.messages) - 1 if message_id is None else self._index(message_id)
         del self.messages[index + (self.messages[index]["role"] == "user") :]
         more = {} if message_id is None else {"messageId": message_id}
         await self.submit(trigger="regenerate-message", **more)
 
     def approve(self, approved: bool, reason: str | None = None) -> None:
-        """``addToolApprovalResponse`` for the first request on the screen; sent by ``submit``."""
+        """Call ``addToolApprovalResponse`` for the first request on the screen. ``submit`` sends it."""
         part = self.parts("approval-requested")[0]
         part["state"] = "approval-responded"
         part["approval"] = {**part["approval"], "approved": approved, **({} if reason is None else {"reason": reason})}
 
     def answer(self, tool: str, output: Any) -> None:
-        """``addToolOutput`` for the first open call of the tool; sent by ``submit``."""
+        """Call ``addToolOutput`` for the first open call of the tool. ``submit`` sends it."""
         part = next(part for part in self.parts("input-available") if part["type"] == f"tool-{tool}")
         part |= {"state": "output-available", "output": output}
 
     def refuse(self, tool: str, error_text: str) -> None:
-        """``addToolOutput({state: 'output-error'})``."""
+        """Call ``addToolOutput({state: 'output-error'})``."""
         part = next(part for part in self.parts("input-available") if part["type"] == f"tool-{tool}")
         part |= {"state": "output-error", "errorText": error_text}
 
     def parts(self, state: str) -> list[Message]:
-        """The parts of the last message that are in this state."""
+        """Return the parts of the last message in this state."""
         return [part for part in self.messages[-1]["parts"] if part.get("state") == state]
 
     def ids(self) -> list[str]:
@@ -75,13 +75,13 @@ class Page:
         return {"id": self.chat_id, "messages": self.messages, "trigger": "submit-message", **own, **more}
 
     async def submit(self, **more: Any) -> None:
-        """Posts the chat and reads the response, which must be accepted."""
+        """Post the chat and read the response, which must be accepted."""
         response = await post(self.app, self.body(**more))
         assert response.status_code == 200, response.text
         self.take(chunks(response.text))
 
     def take(self, stream: Iterable[Any]) -> None:
-        """Handles a response as ``AbstractChat`` does: a chunk that writes puts the message into the list."""
+        """Read a response as ``AbstractChat``: a chunk that writes puts the message into the list."""
         self.responses.append([*stream])
         last = self.messages[-1]
         reducer = MessageReducer(ai_sdk=self._ai_sdk, message=last if last["role"] == "assistant" else None)
@@ -94,7 +94,7 @@ class Page:
                 raise
 
     async def stored(self) -> Messages:
-        """``GET /api/chat/{id}``."""
+        """Return the messages of ``GET /api/chat/{id}``."""
         async with client(self.app) as http:
             response = await http.get(f"/api/chat/{self.chat_id}")
         assert response.status_code == 200, response.text

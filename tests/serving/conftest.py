@@ -12,12 +12,12 @@ from stream_protocol.serving.adk_runner._threaded_reads import ThreadedReads
 from tests.postgres import Postgres
 
 LEAST_WAIT = 0.001
-"""Seconds that a poll without waiting counts for: a polling test must see time pass."""
+"""Seconds that the clock advances in a poll without waiting, so that a polling test sees time pass."""
 
 
 @pytest.fixture
 async def patient_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that advances only while the loop waits: on a busy machine no limit ends before its work."""
+    """Clock that advances only while the loop waits. So on a busy machine no time limit ends before its work."""
     loop: Any = asyncio.get_running_loop()
     now, select = loop.time(), loop._selector.select  # noqa: SLF001 - the loop has no other place where it waits
 
@@ -33,9 +33,9 @@ async def patient_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "time", lambda: now)
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlalchemy", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("sqlalchemy", marks=pytest.mark.slow), "postgres"])
 def new_sessions(request: pytest.FixtureRequest, tmp_path: Path) -> BaseSessionService:
-    """A new, empty session service of every kind, made where no loop runs, as a server makes it."""
+    """New, empty session service of every kind. Created without a running loop, as by a server."""
     match request.param:
         case "memory":
             uri = "memory://"
@@ -51,7 +51,7 @@ def new_sessions(request: pytest.FixtureRequest, tmp_path: Path) -> BaseSessionS
 
 @pytest.fixture
 async def sessions(new_sessions: BaseSessionService) -> AsyncIterator[BaseSessionService]:
-    """The same, closed at the end, in the loop that has used it."""
+    """The same session service. It is closed at the end, in the loop that has used it."""
     yield new_sessions
     if isinstance(new_sessions, ThreadedReads):
         await new_sessions.close()

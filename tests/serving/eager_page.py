@@ -13,11 +13,11 @@ from tests.serving.chat_client import Page
 from tests.serving.support import chunks, post
 
 TOO_OFTEN = 12
-"""A page that posts as often as this after one act would post for ever."""
+"""Number of posts after one action that counts as an endless loop."""
 
 
 def template(parts: Sequence[Any]) -> bool:
-    """The predicate of Vercel's chatbot template."""
+    """Predicate of Vercel's chatbot template."""
     return any(
         part.get("state") == "approval-responded" and part.get("approval", {}).get("approved") is True for part in parts
     )
@@ -30,29 +30,27 @@ PREDICATES: dict[str, Callable[[Sequence[Any]], bool]] = {
     "template": template,
     "any": any_approval_is_answered,
 }
-"""The predicates with which an app's page sends by itself; the names are those of
-``frontend-fixtures/harness/chat.js``.
-"""
+"""Predicates of ``sendAutomaticallyWhen``, with the names in ``frontend-fixtures/harness/chat.js``."""
 
 
 class EagerPage(Page):
-    """A page with ``sendAutomaticallyWhen``."""
+    """Page with ``sendAutomaticallyWhen``."""
 
     def __init__(self, app: ASGIApp, ai_sdk: AiSdkVersion, sends: str, answers: bool) -> None:
         super().__init__(app, ai_sdk=ai_sdk)
         self.ai_sdk: AiSdkVersion = ai_sdk
         self.posts = 0
         self.rounds = 0
-        """The number of responses with calls that the page answered while they arrived."""
+        """Number of responses whose calls the page answered while they arrived."""
         self.failed = False
         self.received: list[str] = []
-        """The streams that it was sent."""
+        """Received streams."""
         self._sends = PREDICATES[sends]
         self._answers = answers
         """True if ``onToolCall`` answers the page's tool."""
 
     async def submit(self, **more: Any) -> None:
-        """Posts the chat, and again while the predicate is true."""
+        """Post the chat, and post it again while the predicate is true."""
         while True:
             self.posts += 1
             assert self.posts <= TOO_OFTEN, "posts for ever"
@@ -66,7 +64,7 @@ class EagerPage(Page):
             more = {}
 
     def take(self, stream: Any) -> None:
-        """Folds a response, and answers the page's own tool in it."""
+        """Read a response, and answer the page's client tool in it."""
         last = self.messages[-1]
         message = last if last["role"] == "assistant" else None
         reducer = MessageReducer(ai_sdk=self.ai_sdk, message=message)
@@ -88,14 +86,14 @@ class EagerPage(Page):
         return last["role"] == "assistant" and self._sends(last["parts"])
 
     async def decide(self, index: int, *, approved: bool) -> None:
-        """``addToolApprovalResponse`` for an open request."""
+        """Call ``addToolApprovalResponse`` for an open request."""
         part = self.parts("approval-requested")[index]
         part["state"] = "approval-responded"
         part["approval"] = {**part["approval"], "approved": approved}
         await self._after_answer()
 
     async def give_output(self) -> None:
-        """``addToolOutput`` for the first open call: of every part of the message with its id."""
+        """Call ``addToolOutput`` for the first open call, and for every part of the message with its id."""
         self._give(self.messages[-1], self.parts("input-available")[0]["toolCallId"])
         await self._after_answer()
 

@@ -1,4 +1,4 @@
-"""An engine that stores nothing."""
+"""Engine that stores nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stream_protocol.serving.engine import Deployment, LiveState, OrphanedRun, R
 
 @dataclass
 class Execution:
-    """Of such an engine."""
+    """Execution of an engine that stores nothing."""
 
     runner: Runner
     log_id = None
@@ -22,7 +22,7 @@ class Execution:
 
 
 class FakeEngine:
-    """An engine whose store fails or hangs, from one moment on. ``in_use``: true if it can store the work of agents."""
+    """Engine whose store fails or hangs after some time. ``in_use``: it can store the work of agents."""
 
     def __init__(self, *, in_use: bool = True) -> None:
         self.answers = asyncio.Event()
@@ -35,13 +35,13 @@ class FakeEngine:
     is_shared = False
 
     def attach(self, _deployment: Deployment) -> None:
-        """Stores nothing."""
+        """Do nothing."""
 
     async def start(self) -> None:
-        """Nothing to connect to."""
+        """Do nothing."""
 
     async def aclose(self) -> None:
-        """Nothing to leave."""
+        """Do nothing."""
 
     async def ping(self) -> None:
         self.pings += 1

@@ -1,4 +1,4 @@
-"""Services whose runs a test sees, and ends from outside: through the run log, as any app could."""
+"""Services whose runs a test can inspect, and end from outside through the run log, as any app could."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from tests.serving.support import soon
 
 
 class InstrumentedLease:
-    """A lease that signals its release."""
+    """Lease that signals its release."""
 
     def __init__(self, lease: Lease, released: Callable[[], None]) -> None:
         self._lease = lease
@@ -44,7 +44,7 @@ class InstrumentedLease:
 
 
 class InstrumentedLog:
-    """``log``, and the runs of this worker to which it has given a chat."""
+    """Wrapper of a run log that records this worker's runs with a lease."""
 
     def __init__(self, log: RunLog) -> None:
         self._log = log
@@ -60,26 +60,26 @@ class InstrumentedLog:
 
     @property
     def running(self) -> int:
-        """The number of runs that have a chat."""
+        """Return the number of runs with a lease."""
         return len(self._running)
 
     @property
     def run(self) -> RunHandle:
-        """The one that has."""
+        """Return the only run with a lease."""
         (owner,) = self._running
         return owner
 
     @property
     def lease(self) -> Lease:
-        """Its right to the chat."""
+        """Return the lease of the only run."""
         return self._running[self.run]
 
     async def free(self) -> None:
-        """Waits until nothing runs any more."""
+        """Wait until no run is active."""
         await soon(self._free)
 
     def forget(self) -> None:
-        """Acts as a lost store: gives a chat to another run, though the first one continues."""
+        """Simulate a lost store: the chat's lease becomes free, though its run continues."""
         self._log = MemoryRunLog()
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
@@ -125,7 +125,7 @@ class InstrumentedLog:
 
 
 class InstrumentedService(ChatService):
-    """A service whose ``runs`` lists the active runs."""
+    """Service whose ``runs`` lists the active runs."""
 
     def __init__(self, target: Target, *, run_log: RunLog | None = None, **options: Any) -> None:
         self.runs = InstrumentedLog(run_log or MemoryRunLog())
@@ -133,7 +133,7 @@ class InstrumentedService(ChatService):
 
 
 def let_time_out() -> None:
-    """Puts the clock of the loop so far ahead that no run may go on."""
+    """Advance the loop's clock beyond the time limit of every run."""
     loop = asyncio.get_running_loop()
     time = loop.time
 

@@ -1,6 +1,4 @@
-"""An engine that stores records in memory, for workers in one process. It stores no results: models are called
-again.
-"""
+"""Engine that stores records in memory, for workers in one process. It stores no results: models are called again."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ class KeptRun:
 
 @dataclass
 class Execution:
-    """Of such an engine."""
+    """Execution of this engine."""
 
     runner: Runner
     log_id: str | None
@@ -43,14 +41,14 @@ class Execution:
 
 
 class StoredRuns:
-    """The runs that the engines of all workers store."""
+    """Runs that the engines of all workers store."""
 
     def __init__(self) -> None:
         self.runs: dict[str, KeptRun] = {}
 
 
 class KeepingEngine:
-    """The engine of one worker."""
+    """Engine of one worker."""
 
     is_shared = False
 
@@ -60,9 +58,9 @@ class KeepingEngine:
         self.is_dead = False
         """True if the worker has crashed: it stores nothing more."""
         self.is_paused = False
-        """True if the worker looks for no runs."""
+        """True if the worker does not search for orphaned runs."""
         self.error: Exception | None = None
-        """The exception that each change raises."""
+        """Exception that each change raises."""
         self.writes = asyncio.Event()
         """Set while records are written."""
         self.writes.set()
@@ -72,10 +70,10 @@ class KeepingEngine:
         self.deployment = deployment
 
     async def start(self) -> None:
-        """Nothing to connect to."""
+        """Do nothing."""
 
     async def aclose(self) -> None:
-        """Nothing to leave."""
+        """Do nothing."""
 
     async def ping(self) -> None:
         self._fail()

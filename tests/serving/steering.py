@@ -1,4 +1,4 @@
-"""An app whose tools and models take as long as a test wants, and its client that steers."""
+"""App whose tools and models wait for the test, and its client that steers."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -19,7 +19,7 @@ from tests.serving.support import HANG, Exchange, chunks, client, said
 
 
 class ReadLlm(ScriptedLlm):
-    """A scripted model that keeps what it reads: for each call the texts and results, in their order."""
+    """Scripted model that records its inputs: for each call the texts and results, in order."""
 
     read: list[list[str]] = []  # noqa: RUF012 - pydantic copies it
 
@@ -42,7 +42,7 @@ def _text(part: Any) -> str:
 
 
 class SteeredApp:
-    """A service, its model, and a tool that takes as long as a test wants."""
+    """Service, its model, and a tool that waits for the test."""
 
     def __init__(self, *turns: Any, **options: Any) -> None:
         self.digging, self.may_end = asyncio.Event(), asyncio.Event()
@@ -53,12 +53,12 @@ class SteeredApp:
         self.use(self.agent)
 
     def use(self, target: Target) -> None:
-        """Serves another agent."""
+        """Serve another agent."""
         self.service = InstrumentedService(target, **self._options)
         self.app = create_app(self.service)
 
     async def accepted(self, number: int) -> None:
-        """Waits until so many messages are stored as accepted."""
+        """Wait until so many messages are stored as accepted."""
         async with asyncio.timeout(HANG):
             while sum("accepted" in str(event.custom_metadata) for event in await self.stored()) < number:  # noqa: ASYNC110 - in the store
                 await asyncio.sleep(0.01)
@@ -89,7 +89,7 @@ class SteeredApp:
 
 
 async def steer(app: ASGIApp, text: str, message_id: str = "s1", chat_id: str = "c1") -> dict[str, Any]:
-    """Steers, and returns the outcome, which must not be a refusal."""
+    """Steer, and return the outcome, which must not be a refusal."""
     async with client(app) as http:
         response = await http.post(f"/api/chat/{chat_id}/steer", json=said(text, message_id))
     assert response.status_code == 200, response.text
@@ -98,7 +98,7 @@ async def steer(app: ASGIApp, text: str, message_id: str = "s1", chat_id: str = 
 
 
 async def rest(answer: Exchange) -> list[dict[str, Any]]:
-    """The chunks of a response up to its end."""
+    """Return the chunks of a response up to its end."""
     events = []
     while event := await answer.event():
         events.append(event)

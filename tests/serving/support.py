@@ -1,4 +1,4 @@
-"""A client that speaks ASGI by hand, so that a test sees each event when it is sent, and can leave when it likes."""
+"""ASGI client in this process. A test gets each event when it is sent, and can disconnect at any time."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ import httpx
 from starlette.types import ASGIApp, Message
 
 HANG = 20.0
-"""Seconds after which a test has failed, whatever it waits for."""
+"""Seconds after which any wait of a test fails."""
 
 JSON_TYPE = {"content-type": "application/json"}
 
@@ -24,13 +24,13 @@ def chat(*messages: Mapping[str, Any], chat_id: str = "c1", **more: Any) -> dict
 
 
 def answered(message_id: str, *parts: Mapping[str, Any], chat_id: str = "c1") -> dict[str, Any]:
-    """The request of a client that has answered calls in the assistant message."""
+    """Return the request of a client that has answered calls in the assistant message."""
     message = {"id": message_id, "role": "assistant", "parts": [{"type": "step-start"}, *parts]}
     return chat(said("hi"), message, chat_id=chat_id, messageId=message_id, trigger="submit-message")
 
 
 def approval(request: Mapping[str, Any], *, approved: bool, tool: str = "pay", **more: Any) -> dict[str, Any]:
-    """The part that a client makes of a ``tool-approval-request``."""
+    """Return the part that a client makes from a ``tool-approval-request``."""
     return {
         "type": f"tool-{tool}",
         "toolCallId": request["toolCallId"],
@@ -41,14 +41,14 @@ def approval(request: Mapping[str, Any], *, approved: bool, tool: str = "pay", *
 
 
 def chunks(stream: str) -> list[dict[str, Any]]:
-    """The chunks of a whole stream, which must be well-formed and end with ``[DONE]``."""
+    """Return the chunks of a whole stream, which must be well-formed and end with ``[DONE]``."""
     *events, done, end = stream.split("\n\n")
     assert (done, end) == ("data: [DONE]", "")
     return [json.loads(event.removeprefix("data: ")) for event in events if not event.startswith(":")]
 
 
 def why(refused: httpx.Response) -> str:
-    """Returns the sentence of a refusal: in JSON where the route answers JSON, else as plain text."""
+    """Return the text of a refusal: in JSON if the route returns JSON, else as plain text."""
     if refused.headers["content-type"] == "text/plain; charset=utf-8":
         return refused.text
     assert refused.headers["content-type"] == "application/json"
@@ -69,7 +69,7 @@ def text(stream: Iterable[Mapping[str, Any]]) -> str:
 
 
 async def soon(event: asyncio.Event) -> None:
-    """Waits for an event that must happen."""
+    """Wait for an event that must happen."""
     await asyncio.wait_for(event.wait(), HANG)
 
 
@@ -86,7 +86,7 @@ async def post(app: ASGIApp, body: Mapping[str, Any]) -> httpx.Response:
 
 
 async def stream(app: ASGIApp, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The chunks of a request that must be accepted."""
+    """Return the chunks of a request that must be accepted."""
     response = await post(app, body)
     assert response.status_code == 200, response.text
     return chunks(response.text)
@@ -113,13 +113,13 @@ class Exchange:
         self._outgoing: asyncio.Queue[Message] = asyncio.Queue()
         self._buffer = b""
         self.may_send = asyncio.Event()
-        """Cleared: the client does not read."""
+        """Cleared while the client does not read."""
         self.may_send.set()
         self._served = asyncio.Event()
 
     @asynccontextmanager
     async def begin(self, *body: bytes) -> AsyncIterator["Exchange"]:
-        """Sends the body in these pieces, and runs the app until the block ends."""
+        """Send the body in these pieces, and run the app until the block ends."""
         for number, piece in enumerate(body, 1):
             self._incoming.put_nowait({"type": "http.request", "body": piece, "more_body": number < len(body)})
         task = asyncio.create_task(self._serve())
@@ -131,11 +131,11 @@ class Exchange:
             await asyncio.wait_for(task, HANG)
 
     def send(self, piece: bytes) -> None:
-        """Sends a piece of the body, and not the last one."""
+        """Send a piece of the body that is not the last piece."""
         self._incoming.put_nowait({"type": "http.request", "body": piece, "more_body": True})
 
     def leave(self) -> None:
-        """The client closes the connection."""
+        """Close the connection, as a client."""
         self._incoming.put_nowait({"type": "http.disconnect"})
 
     async def status(self) -> int:
@@ -144,7 +144,7 @@ class Exchange:
         return int(message["status"])
 
     async def event(self) -> str:
-        """The next SSE event, without the blank line after it; empty when the response is over."""
+        """Return the next SSE event, without the blank line after it. Empty at the end of the response."""
         while b"\n\n" not in self._buffer:
             message = await self._next()
             self._buffer += message.get("body", b"")
@@ -159,7 +159,7 @@ class Exchange:
         return chunk
 
     async def until(self, kind: str) -> dict[str, Any]:
-        """Reads on to the first chunk of this type."""
+        """Read to the first chunk of this type. Returns the chunk."""
         while (chunk := await self.chunk())["type"] != kind:
             pass
         return chunk
@@ -171,7 +171,7 @@ class Exchange:
             self._served.set()
 
     async def gone(self) -> None:
-        """Waits until the app has done with the request, though the client may not have read it all."""
+        """Wait until the app has ended the request, even if the client has not read all of it."""
         await soon(self._served)
 
     async def _send(self, message: Message) -> None:
@@ -185,5 +185,5 @@ class Exchange:
 def begin(
     app: ASGIApp, body: Mapping[str, Any], headers: Mapping[str, str] = JSON_TYPE
 ) -> AbstractAsyncContextManager["Exchange"]:
-    """A request whose response is read event by event."""
+    """Send a request, and read its response event by event."""
     return Exchange(app, headers=headers).begin(json.dumps(body).encode())

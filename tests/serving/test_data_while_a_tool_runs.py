@@ -199,6 +199,7 @@ async def test_without_a_service_data_comes_with_the_event() -> None:
 # report_progress
 
 
+@pytest.mark.slow
 async def test_the_first_report_is_seen_while_the_tool_runs_and_the_last_one_before_its_result() -> None:
     seen = threading.Event()
 

@@ -111,7 +111,7 @@ async def test_idle_connections_that_a_proxy_has_forgotten_are_made_again(postgr
         async with loaded(url.replace(f":{postgres.port}/", f":{port}/")) as sessions:
             await burst(sessions, 2)
             proxy.forget()
-            async with asyncio.timeout(HANG / 3):  # to wait for the forgotten ones takes longer than any test
+            async with asyncio.timeout(HANG / 3):  # waiting for the dropped connections would take longer than any test
                 session = await sessions.get_session(app_name="app", user_id="ann", session_id="c1")
                 assert session is not None
                 await sessions.create_session(app_name="app", user_id="ann", session_id="new")
@@ -128,7 +128,7 @@ def pgbouncer(url: str, mode: str, folder: Path) -> Iterator[str]:
         f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\nunix_socket_dir =\n"
         f"pool_mode = {mode}\ndefault_pool_size = 20\nignore_startup_parameters = extra_float_digits\n"
     )
-    user = ("-u", UNPRIVILEGED) if os.geteuid() == 0 else ()  # it refuses to be root
+    user = ("-u", UNPRIVILEGED) if os.geteuid() == 0 else ()  # PgBouncer refuses to run as root
     process = subprocess.Popen([command, *user, str(settings)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         yield url.replace(f":{address.port}/", f":{port}/")
@@ -139,8 +139,8 @@ def pgbouncer(url: str, mode: str, folder: Path) -> Iterator[str]:
 
 async def _answers(url: str) -> None:
     async with asyncio.timeout(HANG):
-        while True:  # nobody tells of it
-            with suppress(OSError):  # it has not begun yet
+        while True:  # no event reports the start
+            with suppress(OSError):  # the server has not started yet
                 _, writer = await asyncio.open_connection(urlsplit(url).hostname, urlsplit(url).port)
                 writer.close()
                 return
@@ -150,7 +150,7 @@ async def _answers(url: str) -> None:
 async def test_a_pooler_in_transaction_mode_is_refused_at_the_start(postgres: Postgres, tmp_path: Path) -> None:
     with pgbouncer(postgres.new_database(), "transaction", tmp_path) as url:
         await _answers(url)
-        for _ in range(2):  # the first worker, and another one that finds what the first has prepared
+        for _ in range(2):  # the first worker creates the tables, the second finds them
             with pytest.raises(SessionServiceError, match="is a pooler in transaction mode between"):
                 await asyncio.to_thread(load_session_service, url)
 

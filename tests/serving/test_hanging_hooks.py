@@ -161,7 +161,7 @@ async def test_a_store_that_hangs_when_a_stopped_run_is_stored_frees_the_chat(ca
         await service.runs.free()
     store.hangs = False
     assert told == ["abort"]
-    assert said_by(caplog) == ["What a run has shown was not stored. It took longer than 0.05 seconds."]
+    assert said_by(caplog) == ["The end of a run was not stored. It took longer than 0.05 seconds."]
     assert text(await stream(app, chat(said("more", "u2")))) == "Whole."
 
 
@@ -300,6 +300,7 @@ async def test_an_engine_that_fails_refuses_requests_at_once_and_the_log_says_wh
     await service.aclose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [*AWAY, RunLogError("redis://host: gone")], ids=lambda error: type(error).__name__)
 async def test_looks_for_runs_go_on_when_a_store_was_away_and_the_log_says_so_once(
     error: Exception, caplog: pytest.LogCaptureFixture

@@ -188,8 +188,8 @@ async def test_a_store_that_fails_leaves_the_chat_free(caplog: pytest.LogCapture
     await chat.page.send("go")
     response = await post(chat.app, {"id": "c1", "messages": [{**MESSAGE, "id": "u2"}]})
     assert response.status_code == 200
-    assert "That a tool failed could not be stored." in caplog.messages
-    assert "What a run has shown could not be stored." in caplog.messages
+    assert "The failure of a tool could not be stored." in caplog.messages
+    assert "The end of a run could not be stored." in caplog.messages
 
 
 async def test_a_store_that_is_away_gets_the_end_of_a_run_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
@@ -213,7 +213,7 @@ async def test_a_store_that_is_away_gets_the_end_of_a_run_when_it_is_back(caplog
     (half,) = await chat.appended()
     assert half.content is not None
     assert [part.text for part in half.content.parts or ()] == ["Well. "]
-    told = [each for each in caplog.messages if each.startswith("A run keeps its chat until the session store")]
+    told = [each for each in caplog.messages if each.startswith("A chat stays busy until the session store")]
     assert len(told) == 1
 
 

@@ -322,6 +322,7 @@ async def test_a_run_that_waits_for_a_suspect_can_be_stopped() -> None:
         assert gated.asked["bad"] == 3
 
 
+@pytest.mark.slow
 async def test_a_suspect_waits_until_other_runs_have_ended() -> None:
     gated = GatedWorkers(alone=1.0)
     async with gated.worker(launched=False) as worker:
@@ -341,6 +342,7 @@ async def test_a_suspect_waits_until_other_runs_have_ended() -> None:
         assert (await reading)[-1]["type"] == "finish"
 
 
+@pytest.mark.slow
 async def test_a_busy_worker_leaves_a_suspect_to_an_idle_one() -> None:
     gated = GatedWorkers(alone=1.0)
     async with gated.worker() as busy:
@@ -1041,6 +1043,7 @@ async def test_a_run_whose_lease_is_lost_before_its_recovery_begins_is_left(cras
         assert await other.text("c1") == ("go to c1" if crashes == 3 else "Hello c1.")
 
 
+@pytest.mark.slow
 async def test_runs_that_wait_for_a_suspect_are_left_when_their_worker_ends() -> None:
     gated = GatedWorkers()
     await crash_with(gated, 2, "bad")

@@ -152,6 +152,7 @@ async def test_what_was_taken_back_stays_taken_back(uri: str) -> None:
     assert server.texts_shown_to_the_model() == ["first", "One.", "otherwise", "Four.", "third"]
 
 
+@pytest.mark.slow
 async def test_nothing_that_a_chat_can_do_makes_a_session_stale(uri: str) -> None:
     """A service with revisions refuses to append to a session that another writer has changed."""
     half = ["Half", Wait(asyncio.Event())]

@@ -233,6 +233,7 @@ async def test_a_finished_run_is_forgotten() -> None:
     assert not service.runs.remembered
 
 
+@pytest.mark.slow
 async def test_a_reader_that_does_not_read_stalls_neither_the_agent_nor_its_tools() -> None:
     used = asyncio.Event()
 

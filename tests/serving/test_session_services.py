@@ -29,7 +29,7 @@ from stream_protocol.serving.adk_runner import (
     _session_services as session_services,
     load_session_service,
 )
-from stream_protocol.serving.adk_runner._threaded_reads import READS, ThreadedReads
+from stream_protocol.serving.adk_runner._threaded_reads import THREAD_NAME, ThreadedReads
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.postgres import Postgres
 from tests.serving.chat_client import Page
@@ -166,12 +166,12 @@ def test_a_database_is_read_in_a_thread_of_its_own(scheme: str, tmp_path: Path) 
         await service.delete_session(app_name="app", user_id="ann", session_id="c1")
         assert await service.get_session(app_name="app", user_id="ann", session_id="c1") is None
         await service.close()
-        assert not any(thread.name == READS for thread in threading.enumerate())
+        assert not any(thread.name == THREAD_NAME for thread in threading.enumerate())
 
     for name in ("get_session", "list_sessions"):
         setattr(service.reader, name, partial(noted, getattr(service.reader, name)))
     asyncio.run(use())
-    assert threads == {READS}
+    assert threads == {THREAD_NAME}
 
 
 @pytest.mark.parametrize(

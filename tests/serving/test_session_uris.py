@@ -99,6 +99,7 @@ NEEDED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "uris"),
     [

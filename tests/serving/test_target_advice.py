@@ -323,6 +323,6 @@ def test_a_file_in_another_folder_says_where_to_go(folder: Path, monkeypatch: py
 
 def test_what_may_be_mended_is_told_apart_from_a_name_that_means_nothing(folder: Path) -> None:
     for name in ("bots/broken", "bare", "unnamed", "odd:missing", "odd:number", "absent:root_agent", "not_yaml"):
-        assert refused(name).can_be_mended, name
+        assert refused(name).is_fixable, name
     for name in ("nowhere", "nowhere:agent", "bots", "my-chat", "nothing", "my-bot", "notes/readme.md"):
-        assert not refused(name).can_be_mended, name
+        assert not refused(name).is_fixable, name

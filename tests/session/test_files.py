@@ -84,6 +84,7 @@ def unreadable() -> list[tuple[str, str, int]]:
     ]
 
 
+@pytest.mark.slow
 def test_what_must_not_or_cannot_be_read_is_refused(subtests: pytest.Subtests) -> None:
     for url, media_type, status in unreadable():
         with subtests.test(url=url[:40], media_type=media_type[:40]), pytest.raises(ChatRequestError) as refused:

@@ -111,6 +111,7 @@ def hostile() -> dict[str, tuple[Any, Any, Any]]:
     return {name: (schema, answer, expected) for name, schema, answer, expected in rows}
 
 
+@pytest.mark.slow
 @batch(case=hostile)
 def test_whatever_the_schema_the_work_is_counted_and_ends(case: tuple[Any, Any, Any]) -> None:
     schema, answer, expected = case

@@ -1,6 +1,6 @@
 """Executes many schedules: ``python -m tests.simulation 0:100000``, or some seeds: ``python -m tests.simulation 7 8``.
 
-Prints how many there were, and the story of the first schedule that breaks each promise.
+Prints the number of schedules, and the story of the first schedule that breaks each promise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _seeds(texts: Sequence[str]) -> list[int]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Returns the exit code."""
+    """Run the schedules of the arguments. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("seeds", nargs="+", help="seeds, or ranges such as 0:1000")
     parser.add_argument("--minutes", type=float, default=10.0, help="no schedule begins after these")

@@ -1,7 +1,7 @@
-"""The agent, as a model of ADK's ``Runner``: it says words, calls a tool, and asks before it pays.
+"""Simulated agent, a model of ADK's ``Runner``: it sends words, calls a tool, and asks for approval before it pays.
 
-Each word is said once in the world: ``m7.2`` is word 2 of call 7 of the model. So a reader that lacks a word, or gets
-one twice, is found by its text alone. ``Ledger`` notes what the agent and its tools have really done.
+Each word is unique: ``m7.2`` is word 2 of model call 7. So the text alone shows if a reader lacks a word, or gets one
+twice. ``Ledger`` records what the agent and its tools have really done.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ APP: Final = "app"
 AGENT: Final = LlmAgent(name="root", model="scripted")
 
 Kind: TypeAlias = Literal["talk", "work", "pay"]
-"""``talk``: words. ``work``: words, a tool, and words. ``pay``: words, a tool that waits for an approval, and words."""
+"""Kind of reply. ``talk``: words. ``work``: words, a tool, words. ``pay``: words, a tool that waits for approval,
+words.
+"""
 
 KINDS: Final[tuple[Kind, ...]] = ("talk", "work", "pay")
 
@@ -40,7 +42,7 @@ AWAITS_APPROVAL: Final = "This tool call requires confirmation, please approve o
 
 @dataclass(frozen=True)
 class Script:
-    """How the agent answers a message. ``pause``: seconds before each word. ``tool_seconds``: that the tool takes."""
+    """Reply to a message. ``pause``: seconds before each word. ``tool_seconds``: duration of the tool."""
 
     kind: Kind
     words: int
@@ -50,8 +52,9 @@ class Script:
 
 @dataclass(frozen=True)
 class ToolStart:
-    """A tool has started. ``message``: the words of the user that the agent answers. ``holder``: of the chat's lease
-    then, in the store; empty if there is none."""
+    """Start of a tool. ``message``: the user message. ``holder``: holder of the chat's lease at this time, empty
+    without one.
+    """
 
     call_id: str
     tool: str
@@ -61,12 +64,12 @@ class ToolStart:
     holder: str
     holder_worker: str
     process: str
-    """The process that runs the tool."""
+    """Process that runs the tool."""
 
 
 @dataclass(frozen=True)
 class ModelCall:
-    """The model was called."""
+    """Call of the model."""
 
     number: int
     message: str
@@ -76,27 +79,29 @@ class ModelCall:
 
 @dataclass
 class Ledger:
-    """The truth about the agent."""
+    """Record of everything that the agent has really done."""
 
     scripts: dict[str, Script] = field(default_factory=dict)
-    """By the words of the user."""
+    """User message -> script of the reply."""
     calls: list[ModelCall] = field(default_factory=list)
     said: dict[int, int] = field(default_factory=dict)
-    """By the call of the model: the number of words that it has said."""
+    """Number of a model call -> number of words that it has sent."""
     late_words: dict[int, int] = field(default_factory=dict)
-    """The same, of the words that it has said while the run of another worker had the chat."""
+    """Number of a model call -> number of words sent while another worker's run held the chat."""
     tools: list[ToolStart] = field(default_factory=list)
     ended: set[str] = field(default_factory=set)
-    """The calls whose tool has run to its end."""
+    """Calls whose tool has ended."""
 
 
 class ScriptedRunner(Runner):
-    """The runner of one worker. ``note_call(message)``: called when the model is called, returns the call's number.
-    ``note_word(call)``: called when it says a word.
-    ``note_tool(call id, tool, message)``: called when a tool starts."""
+    """Runner of one worker.
+
+    ``note_call(message)``: called for each model call, returns its number. ``note_word(call)``: called for each word.
+    ``note_tool(call id, tool, message)``: called for each start of a tool.
+    """
 
     journal: CallJournal | None = None
-    """The calls that an engine keeps; ``None`` without an engine."""
+    """Journal of the calls that an engine stores; ``None`` without an engine."""
 
     def __init__(
         self,
@@ -149,7 +154,7 @@ class ScriptedRunner(Runner):
 
 
 class Turn:
-    """One invocation."""
+    """One invocation of the agent."""
 
     def __init__(
         self,
@@ -170,7 +175,7 @@ class Turn:
         self._message = ""
 
     def find_call(self, confirmation_id: str) -> None:
-        """Finds the call that this answer is about, and the message that the agent answers."""
+        """Find the call for this approval, and the user message of its run."""
         for event in self._session.events:
             for call in event.get_function_calls():
                 if call.id == confirmation_id:
@@ -191,7 +196,7 @@ class Turn:
         await self._runner.session_service.append_event(self._session, event)
 
     async def answer_words(self, message: str) -> AsyncGenerator[Event, None]:
-        """The agent's answer to a message."""
+        """Yield the reply to a message."""
         self._message = message
         kind = self._ledger.scripts[message].kind
         async for event in self._speak(call="" if kind == "talk" else kind):
@@ -206,7 +211,7 @@ class Turn:
             yield event
 
     async def answer_approval(self, approved: bool) -> AsyncGenerator[Event, None]:
-        """What follows from an approval, or a denial."""
+        """Yield the events after an approval or a denial."""
         if approved:
             async for event in self._use_tool():
                 yield event
@@ -218,7 +223,7 @@ class Turn:
             yield event
 
     async def _speak(self, call: str = "") -> AsyncGenerator[Event, None]:
-        """Calls the model. ``call``: the tool that it calls after its words."""
+        """Call the model. ``call``: tool that the model calls after its words."""
         if self._abort_signal.is_set():
             return
         kept = None if self._journal is None else self._journal.next_answer()
@@ -245,7 +250,7 @@ class Turn:
         yield complete
 
     async def _use_tool(self) -> AsyncGenerator[Event, None]:
-        """Runs the tool, whose call is stored, and tells the model of its result."""
+        """Run the tool of a stored call, and send its result to the model."""
         if self._abort_signal.is_set():
             return
         call_id, tool = str(self._call.id), str(self._call.name)

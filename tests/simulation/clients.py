@@ -1,4 +1,4 @@
-"""The clients of a schedule: pages that send, read, stop, answer, and come back after a lost connection."""
+"""Clients of a schedule: pages that send, read, stop, answer, and reconnect after a lost connection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.simulation.deployment import Deployment, Worker
 
 ATTEMPTS: Final = 6
-"""Attempts of a page to get its answer. Then its user gives up."""
+"""Maximum attempts of a page to get its response."""
 
 USER: Final = "ann"
 CHAT: Final = "c1"
@@ -26,7 +26,7 @@ LAST_WORDS: Final = "last words"
 
 
 class Clients:
-    """All clients. They see what a browser sees."""
+    """All clients. They see only what a browser sees."""
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
@@ -63,19 +63,19 @@ class Clients:
         self._wake(response)
 
     def cut(self, response: Response) -> None:
-        """The worker is dead."""
+        """Close the connection of a dead worker."""
         if response.status is None:
             response.status = 0
         self.end(response, is_cut=True)
 
     def waiting(self) -> list[str]:
-        """The requests that have no end."""
+        """Return the requests without an end."""
         return [_name(each) for each in self._seen.responses if each.ended is None and not each.has_left]
 
     # What users do.
 
     async def act(self, actions: Sequence[Action]) -> None:
-        """Does all actions, each at its time."""
+        """Do all actions, each at its time."""
         async with asyncio.TaskGroup() as group:
             for number, action in enumerate(actions):
                 if isinstance(action, Send):
@@ -86,7 +86,7 @@ class Clients:
                     group.create_task(self._act(action))
 
     async def look(self, number: int) -> History:
-        """Loads the history."""
+        """Load the history."""
         loaded = History(number, self._deployment.loop.now)
         worker = self._worker(number)
 
@@ -102,7 +102,7 @@ class Clients:
         return loaded
 
     async def say_last_words(self) -> Response:
-        """Sends a message when all is quiet."""
+        """Send a message after all runs have ended."""
         self._seen.ledger.scripts[LAST_WORDS] = Script("talk", 1, 0.0, 0.0)
         for number in range(WORKERS):
             response = await self._post(number, LAST_WORDS)
@@ -146,7 +146,7 @@ class Clients:
             await self._answer(action.answer, words)
 
     async def _answer(self, answer: Answer, words: str) -> None:
-        """Answers the agent's question, as often as it takes."""
+        """Answer the agent's question. Repeats the request until it gets a response."""
         await asyncio.sleep(answer.after)
         asked, worker = self._asked[words], answer.worker
         for _ in range(ATTEMPTS):
@@ -205,7 +205,7 @@ class Clients:
             worker.respond(response, lambda: worker.service.respond(request, user_id=USER))
 
     def _begin(self, response: Response) -> Worker | None:
-        """Connects to the worker; ``None`` if it is not there."""
+        """Connect to the worker; returns ``None`` if it does not run."""
         self._seen.responses.append(response)
         self._changed[response] = asyncio.Event()
         worker = self._worker(response.worker)
@@ -226,7 +226,7 @@ class Clients:
             self._wake(response)
 
     async def _do(self, worker: Worker, work: Any) -> None:
-        """Waits for an answer of a worker, which may be killed meanwhile."""
+        """Wait for a result of a worker, which may be killed meanwhile."""
         if not worker.is_there:
             return
         task = worker.do(work)
@@ -265,7 +265,7 @@ class Clients:
 
 
 def chunks(response: Response) -> list[dict[str, Any]]:
-    """The chunks that the client has, without ``[DONE]``."""
+    """Return the chunks that the client has, without ``[DONE]``."""
     events = b"".join(piece for _, piece in response.pieces).split(b"\n\n")
     return [json.loads(event[6:]) for event in events if event.startswith(b"data: {")]
 

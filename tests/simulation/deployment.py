@@ -40,16 +40,16 @@ TIMES: Final = ServiceTimes(
 LIMITS: Final = ServiceLimits(stop_timeout=4.0, hook_timeout=4.0)
 
 BOUNDS: Final = LogBounds(coalesce_above=600)
-"""Small, so that events are joined."""
+"""Small limits, so that events are joined."""
 
 MAX_ROUNDS: Final = 200
 
 SETTLING: Final = 120.0
-"""Seconds within which everything has ended after the last fault."""
+"""Seconds after the last fault within which everything must end."""
 
 
 class Worker:
-    """A process of the deployment. ``generation``: how many there were before it under this number."""
+    """Process of the deployment. ``generation``: number of earlier processes with this number."""
 
     def __init__(self, deployment: Deployment, number: int, generation: int) -> None:
         self.number = number
@@ -77,32 +77,32 @@ class Worker:
 
     @property
     def is_there(self) -> bool:
-        """True if it takes connections."""
+        """True if the worker accepts connections."""
         return not self.process.is_dead and not self.is_retired
 
     @property
     def goes_on(self) -> bool:
-        """True if a run or a request goes on here."""
+        """True if a run or a request is active in this worker."""
         context = self.service._context  # noqa: SLF001 - no other way to see that nothing goes on
         return bool(self._responses) or bool(context.tasks) or context.runs.any_here or bool(context.waiting)
 
     def respond(self, response: Response, call: Callable[[], Awaitable[AsyncIterator[bytes] | None]]) -> None:
-        """Begins to answer a request."""
+        """Begin the response to a request."""
         task = self._deployment.loop.start_in(self.process, self._respond(response, call))
         self._responses[response] = task
         task.add_done_callback(lambda _: self._responses.pop(response, None))
 
     def do(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[Any]:
-        """Does something in this process."""
+        """Run work in this process."""
         return self._deployment.loop.start_in(self.process, _of(work))
 
     def close(self, response: Response) -> None:
-        """The client has closed the connection. A request that is not answered yet is answered all the same."""
+        """Close the client's connection. A request without a response continues."""
         if response.answered is not None and (task := self._responses.get(response)) is not None:
             task.cancel()
 
     def kill(self) -> None:
-        """All of its connections break."""
+        """Kill the worker. All its connections break."""
         self.process.kill()
         for response in [*self._responses]:
             self._deployment.clients.cut(response)
@@ -167,7 +167,7 @@ class Worker:
 
 
 class Deployment:
-    """``tells``: whether a story is told."""
+    """Workers, stores and clients of one schedule. ``tells``: record the story."""
 
     chat_name = f'["{APP}", "{USER}", "{CHAT}"]'
 
@@ -195,12 +195,12 @@ class Deployment:
         self.is_over = False
 
     def tell(self, who: str, what: str) -> None:
-        """Adds a line to the story."""
+        """Add a line to the story."""
         if self._tells and not self.is_over:
             self.seen.story.append((self.loop.now, who, what))
 
     async def execute(self) -> None:
-        """Executes the schedule to its end."""
+        """Execute the schedule to its end."""
         schedule = self.seen.schedule
         self.workers = [Worker(self, number, 0) for number in range(len(schedule.rates))]
         await asyncio.sleep(0)
@@ -219,7 +219,7 @@ class Deployment:
         await self._close()
 
     async def bury(self) -> None:
-        """Ends the tasks of dead workers, which can do nothing any more. Their objects are freed then."""
+        """End the tasks of dead workers, so that their objects are freed."""
         self.is_over = self.network.is_over = True
         for process in self.processes:
             self.loop.thaw(process)
@@ -284,13 +284,13 @@ class Deployment:
             self.tell(self.workers[number].process.name, "starts")
 
     def _repair(self) -> None:
-        """Starts what is dead: someone must recover what others have left."""
+        """Start dead workers, so that orphaned runs are recovered."""
         for number, worker in enumerate(self.workers):
             if worker.process.is_dead:
                 self._replace(number)
 
     async def _settle(self, acting: asyncio.Task[None]) -> None:
-        """Waits until nothing goes on."""
+        """Wait until nothing is active."""
         deadline = self.loop.now + SETTLING
         while self.loop.now < deadline:
             self._repair()
@@ -317,7 +317,7 @@ class Deployment:
         )
 
     async def _visit(self) -> None:
-        """A last visitor loads the history, and says something."""
+        """Load the history as a last visitor, and send a message."""
         number = self.seen.schedule.seed % len(self.workers)
         self.seen.final_history = await self.clients.look(number)
         self.seen.last_words = await self.clients.say_last_words()
@@ -328,7 +328,7 @@ class Deployment:
                 await asyncio.wait([worker.do(lambda worker=worker: self._retire(worker, 1.0))])  # type: ignore[misc]
 
     def _check_tasks(self, worker: Worker) -> None:
-        """A worker that has ended leaves no task behind but the one that ends it."""
+        """Check that an ended worker has no tasks, except the task that ends it."""
         left = [task for task in self.loop.tasks_of(worker.process) if task is not asyncio.current_task()]
         if left:
             self.seen.problems.append(f"{worker.process.name}: tasks are left: {[_name(task) for task in left]}")

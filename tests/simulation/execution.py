@@ -1,4 +1,4 @@
-"""``simulate``: executes a schedule, the same way each time."""
+"""Executes a schedule with ``simulate``, in the same way each time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def numbered_ids() -> Iterator[None]:
-    """Replaces random ids by numbers: the same in each execution of a schedule."""
+    """Replace random ids by numbers, so that each execution of a schedule has the same ids."""
     rng = Random("ids")
 
     def new() -> uuid.UUID:
@@ -34,7 +34,7 @@ def numbered_ids() -> Iterator[None]:
 
 
 class _StoryHandler(logging.Handler):
-    """Adds the log of the workers to the story."""
+    """Log handler that adds the workers' log to the story."""
 
     def __init__(self, deployment: Deployment) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ def _told_log(deployment: Deployment) -> Iterator[None]:
 
 
 def simulate(schedule: Schedule, *, tells: bool = False) -> Seen:
-    """Executes a schedule, and returns what was seen. ``tells``: whether the story is told, too."""
+    """Execute a schedule, and return the observations. ``tells``: record the story, too."""
     deployment = Deployment(schedule, tells=tells)
     gc_was_enabled = gc.isenabled()
     gc.disable()  # a collection would end generators at a random moment

@@ -1,4 +1,4 @@
-"""Executes many schedules, in many processes, and tells what broke."""
+"""Executes many schedules in several processes, and reports the failures."""
 
 from __future__ import annotations
 
@@ -20,29 +20,31 @@ if TYPE_CHECKING:
 CHUNK: Final = 200
 
 Failure: TypeAlias = tuple[int, str, str]
-"""A seed, the promise that it breaks, and how."""
+"""A seed, the promise that it breaks, and the details."""
 
 
 def failures_of(seeds: Sequence[int]) -> list[Failure]:
-    """The broken promises of some schedules."""
+    """Return the broken promises of some schedules."""
     found = [(seed, promise, how) for seed in seeds for promise, how in broken(simulate(drawn(seed)))]
     gc.collect()
     return found
 
 
 def story_of(schedule: Schedule) -> str:
-    """The story of one schedule."""
+    """Return the story of one schedule."""
     seen = simulate(schedule, tells=True)
     return told(seen, broken(seen))
 
 
 def smallest(schedule: Schedule, promise: str) -> Schedule:
-    """The smallest schedule like this one that breaks the promise."""
+    """Return the smallest similar schedule that breaks the promise."""
     return shrunk(schedule, lambda other: any(name == promise for name, _ in broken(simulate(other))))
 
 
 def execute_all(seeds: Sequence[int], *, processes: int | None, minutes: float) -> tuple[int, list[Failure]]:
-    """Executes schedules until all are done, or the time is over. Returns how many were executed."""
+    """Execute schedules until all are done or the time is over. Returns the number of executed schedules, and the
+    failures.
+    """
     begun, executed, found = time.perf_counter(), 0, list[Failure]()
     chunks = [seeds[begin : begin + CHUNK] for begin in range(0, len(seeds), CHUNK)]
     with multiprocessing.get_context("spawn").Pool(processes, _begin_process) as pool:

@@ -1,7 +1,7 @@
-"""Ways to break the code on purpose. The simulation must find each of them.
+"""Deliberate defects of the code. The simulation must find each of them.
 
-A mutant replaces one text in one function of the package. If the text is not there any more, the mutant is an error: it
-must be thought over with the code.
+A mutant replaces one text in one function of the package. If the text is missing, because the code has changed, the
+mutant is an error and must be adapted.
 """
 
 from __future__ import annotations
@@ -191,14 +191,14 @@ MUTANTS: Final = (
 
 
 def table() -> str:
-    """The table of the mutants, as the documentation has it."""
+    """Return the table of the mutants in the documentation."""
     rows = [f"| {each.what} | {each.promise.replace('_', ' ')} | {each.seed} |" for each in MUTANTS]
     return "\n".join(["| Broken on purpose | Promise that is broken | Seed |", "|---|---|---|", *rows])
 
 
 @contextmanager
 def applied(mutant: Mutant) -> Iterator[None]:
-    """Breaks the code while the block runs."""
+    """Replace the text during the block."""
     module: Any = import_module(PACKAGE + mutant.module)
     *owners, name = mutant.function.split(".")
     owner = module

@@ -1,4 +1,4 @@
-"""The way between workers and stores: delays, outages, and replies that get lost though the store did the work."""
+"""Network between workers and stores: delays, outages, and replies that get lost after the store did the work."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ does not say so. ``is slow``: takes up to a second for a command."""
 MANNERS: Final[tuple[Manner, ...]] = ("refuses", "hangs", "loses replies", "is slow")
 
 PATIENCE: Final = 0.6
-"""Seconds after which a worker gives up a command: a fifth of a lease, as with the times that are the default."""
+"""Seconds after which a worker gives up a command: a fifth of a lease, as with the default times."""
 
 SLOW: Final = 0.5
-"""The most seconds that a slow store takes to get a command, and again to reply."""
+"""Maximum seconds in which a slow store receives a command, and again in which it replies."""
 
 LOST_SHARE: Final = 0.4
-"""The share of the replies that get lost while a store loses replies."""
+"""Share of lost replies while a store loses replies."""
 
 
 MAX_TOLD: Final = 120
-"""Characters of a reply in a story."""
+"""Maximum characters of a reply in a story."""
 
 
 @dataclass(frozen=True)
 class Outage:
-    """A store, or the way to it from one worker. Seconds, by the true time. ``worker``: its number; ``None``: all."""
+    """Outage of a store, or of its connection to one worker. Seconds are true times. ``worker``: its number; ``None``:
+    all.
+    """
 
     store: StoreName
     worker: int | None
@@ -56,7 +58,7 @@ class Outage:
 
 
 class Network:
-    """All links. ``note(worker, text)``: gets a line for the story; ``None``: nobody reads it."""
+    """All connections. ``note(worker, text)``: gets a line for the story; ``None`` without a story."""
 
     def __init__(
         self,
@@ -74,7 +76,7 @@ class Network:
         """Of no process: what is under way arrives, though the worker is frozen or dead."""
 
     def manner(self, store: StoreName, worker: int) -> Manner | None:
-        """How the store treats this worker now; ``None``: well."""
+        """Return the behaviour of the store for this worker at this time; ``None`` for normal behaviour."""
         now = self.loop.now
         for outage in self._outages:
             if outage.store == store and outage.worker in (None, worker) and outage.at <= now < outage.until:
@@ -89,7 +91,7 @@ class Network:
         command: Callable[[], T | asyncio.Future[T]],
         failure: Callable[[str], Exception],
     ) -> T:
-        """Has the store do a command, which may reply later. Raises ``failure`` if there is no reply."""
+        """Send a command to the store, which may reply later. Raises ``failure`` without a reply."""
         if self.is_over:
             raise failure("the schedule is over")
         manner, rng, loop = self.manner(store, worker), self._rng, self.loop

@@ -1,4 +1,4 @@
-"""The engine, as a model of ``DbosEngine``: records of runs, answers of models and results of tools, in one database.
+"""Simulated engine, a model of ``DbosEngine``: records of runs, model replies and tool results, in one database.
 
 The database forgets nothing. A tool that has started and not ended is not started again.
 """
@@ -29,32 +29,32 @@ if TYPE_CHECKING:
     from tests.simulation.network import Network, T
 
 RETRY_SECONDS: Final = 0.3
-"""The pause of a call that waits for the engine's database."""
+"""Seconds between attempts of a call that waits for the engine's database."""
 
 
 @dataclass
 class KeptRun:
-    """All that the database has of a run."""
+    """Record of a run in the database."""
 
     record: RunRecord
     log_id: str
     executions: dict[str, ExecutionState]
     answers: list[Any] = field(default_factory=list)
-    """The answers of models, in their order."""
+    """Model replies, in order."""
     tools: dict[str, str] = field(default_factory=dict)
-    """By call: ``started``, or its result."""
+    """Call -> ``started``, or its result."""
     told: ToldEnd | None = None
 
 
 class EngineDatabase:
-    """The data, by the records' ids."""
+    """Data of the engine, by the ids of the records."""
 
     def __init__(self) -> None:
         self.runs: dict[str, KeptRun] = {}
 
 
 class CallJournal:
-    """The calls of one execution. A call waits while the database is away."""
+    """Calls of one execution. A call waits while the database is unreachable."""
 
     def __init__(self, engine: SimulatedEngine, kept: KeptRun) -> None:
         self._engine = engine
@@ -63,7 +63,7 @@ class CallJournal:
         self.is_live = False
 
     def next_answer(self) -> Any | None:
-        """The kept answer of the next call of the model; ``None`` if there is none: call it."""
+        """Return the stored reply for the next model call; ``None`` if the model must be called."""
         if self._read < len(self._kept.answers):
             self._read += 1
             return self._kept.answers[self._read - 1]
@@ -71,7 +71,7 @@ class CallJournal:
         return None
 
     async def keep_answer(self, answer: Any) -> None:
-        """Keeps the answer of a model."""
+        """Store a model's reply."""
         self._read += 1
         place = self._read
 
@@ -82,7 +82,7 @@ class CallJournal:
         await self._engine.until_kept("keep an answer", keep)
 
     async def begin_tool(self, call_id: str) -> str | None:
-        """Notes that a tool starts. Returns what an earlier execution has noted of it; ``None``: nothing, so run it."""
+        """Store the start of a tool. Returns the record of an earlier execution; ``None`` if the tool must run."""
         noted: list[str | None] = []
 
         def begin() -> None:
@@ -94,7 +94,7 @@ class CallJournal:
         return noted[0]
 
     async def end_tool(self, call_id: str, result: str) -> None:
-        """Keeps the result of a tool."""
+        """Store the result of a tool."""
         await self._engine.until_kept(f"end {call_id}", lambda: self._kept.tools.__setitem__(call_id, result))
 
 
@@ -123,13 +123,13 @@ class SimulatedEngine:
         self._executed: set[str] = set()
 
     def attach(self, deployment: Deployment) -> None:
-        """There is one deployment."""
+        """Do nothing: there is one deployment."""
 
     async def start(self) -> None:
-        """There is no connection."""
+        """Do nothing: there is no connection."""
 
     async def aclose(self) -> None:
-        """There is no connection."""
+        """Do nothing: there is no connection."""
 
     async def ping(self) -> None:
         await self._ask("ping", lambda: None)
@@ -192,7 +192,7 @@ class SimulatedEngine:
         await self._ask(f"forget {record.id}", lambda: self._database.runs.pop(record.id, None))
 
     async def until_kept(self, name: str, command: Callable[[], None]) -> None:
-        """Repeats a command, which may be done twice, until there is a reply."""
+        """Repeat a command, which may run twice, until there is a reply."""
         while True:
             try:
                 return await self._ask(name, command)

@@ -1,7 +1,7 @@
-"""The store of run logs, as a model: what Redis does with the scripts of ``_scripts``, and PostgreSQL with its SQL.
+"""Simulated store of run logs, a model of Redis with ``_scripts``, and of PostgreSQL with its SQL.
 
-``StoreServer`` has the data. Each of its methods is one atomic step. ``SimulatedStore`` is the connection of a worker:
-a ``RunStore``. The conformance suite of run logs is run over it, too.
+``StoreServer`` has the data. Each of its methods is one atomic step. ``SimulatedStore`` is a worker's connection: a
+``RunStore``. The conformance suite of run logs also tests it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ENTRIES_AT_ONCE: Final = 16
 
 @dataclass
 class LeaseRow:
-    """The lease of a chat."""
+    """Lease of a chat."""
 
     run: RunIdentity
     token: int
@@ -51,7 +51,7 @@ class LeaseRow:
 
 @dataclass
 class LogRow:
-    """The log of a run. ``entries``: each is an ``Entry``; the last one may be the end."""
+    """Log of a run. ``entries``: each is an ``Entry``; the last may be the end."""
 
     count: int = 0
     end: str = ""
@@ -64,22 +64,22 @@ class LogRow:
 
 @dataclass
 class Tables:
-    """All that a fail-over may forget."""
+    """All data that a fail-over may lose."""
 
     leases: dict[str, LeaseRow] = field(default_factory=dict)
     tokens: dict[str, tuple[int, float]] = field(default_factory=dict)
-    """By chat: the newest token, and when it expires."""
+    """Chat -> newest token, and its expiry."""
     logs: dict[str, LogRow] = field(default_factory=dict)
     readers: dict[str, dict[str, float]] = field(default_factory=dict)
-    """By run: its readers, each with the time until which it counts."""
+    """Run -> its readers, each with its expiry."""
     stops: dict[str, tuple[str, float]] = field(default_factory=dict)
     posts: dict[str, dict[str, Post]] = field(default_factory=dict)
-    """By run, then by id: what has no reply yet."""
+    """Run -> id -> post without a reply."""
     replies: dict[tuple[str, str], bytes] = field(default_factory=dict)
-    """By run and id."""
+    """Run and id -> reply."""
 
     def snapshot(self) -> Tables:
-        """A copy."""
+        """Return a copy."""
         return Tables(
             leases={chat: copy(row) for chat, row in self.leases.items()},
             tokens=dict(self.tokens),
@@ -92,7 +92,7 @@ class Tables:
 
 
 class StoreServer:
-    """The store. ``now``: its clock. Channels and waiting readers are lost in a fail-over."""
+    """The store. ``now``: its clock. A fail-over loses channels and waiting readers."""
 
     def __init__(self, times: LeaseTimes, now: Callable[[], float]) -> None:
         self.tables = Tables()
@@ -104,13 +104,13 @@ class StoreServer:
         """By worker."""
 
     def fail_over(self, replica: Tables) -> None:
-        """A replica takes over that lacks the newest writes."""
+        """Replace the data by a replica's, which lacks the newest writes."""
         self.tables = replica
         for run_id in list(self._waiting):
             self._wake(run_id)
 
     def holder(self, chat: str) -> LeaseRow | None:
-        """The lease of the chat, if a run holds it."""
+        """Return the lease of the chat, if a run holds it."""
         row = self.tables.leases.get(chat)
         if row is not None and row.expires <= self._now():
             del self.tables.leases[chat]
@@ -265,7 +265,7 @@ class StoreServer:
             self.channels[worker].put_nowait(run_id)
 
     def _found(self, run_id: str, after: int) -> list[Entry]:
-        """As ``XREAD``: the end has a place behind all events."""
+        """Return the entries after this position, as ``XREAD``. The end comes after all events."""
         log = self._log(run_id)
         if log is None:
             return []
@@ -298,7 +298,7 @@ def _wake(waiting: asyncio.Future[list[Entry]]) -> None:
 
 
 class SimulatedStore:
-    """The connection of one worker. A ``RunStore``. ``number``: of the worker. ``name``: its id, which none had."""
+    """Connection of one worker to the store: a ``RunStore``. ``number``: the worker's. ``name``: a unique id."""
 
     place = "simulated"
 
@@ -314,7 +314,7 @@ class SimulatedStore:
         await self._ask("ping", lambda: None)
 
     async def aclose(self) -> None:
-        """There is no connection."""
+        """Do nothing: there is no connection."""
 
     async def claim(self, run: RunIdentity) -> int:
         return await self._ask(f"claim {run.run_id}", partial(self._server.claim, run))

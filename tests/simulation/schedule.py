@@ -1,4 +1,4 @@
-"""A schedule, drawn from a seed: what the users of a chat do, and what happens to workers and stores meanwhile.
+"""Draws a schedule from a seed: the users' actions in a chat, and faults of workers and stores.
 
 All times are seconds from the beginning, by the true time.
 """
@@ -20,7 +20,7 @@ WORKERS: Final = 3
 LEASE: Final = 3.0
 
 AIMED_SHARE: Final = 0.5
-"""The share of the faults that meet the first answer, and of the long ones after which another message comes."""
+"""Share of the faults that meet the first run, and of the long faults after which another message comes."""
 
 OnLoss: TypeAlias = Literal["repeats the request", "resumes", "leaves"]
 
@@ -29,7 +29,7 @@ ON_LOSS: Final[Sequence[OnLoss]] = ("repeats the request", "resumes", "leaves")
 
 @dataclass(frozen=True)
 class Answer:
-    """The user answers the agent's question, ``after`` seconds."""
+    """Action: the user answers the agent's question after ``after`` seconds."""
 
     approves: bool
     worker: int
@@ -38,9 +38,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Send:
-    """The user sends a message. ``leaves``: seconds after which the page is closed; ``None``: it stays. ``on_loss``:
-    what the page does after a refusal or a lost connection, ``back_after`` seconds, at the next worker. ``answer``: to
-    a question of the agent; ``None``: nobody answers it."""
+    """Action: the user sends a message.
+
+    ``leaves``: seconds until the page closes; ``None``: it stays open. ``on_loss``: the page's action after a refusal
+    or a lost connection, ``back_after`` seconds later, at the next worker. ``answer``: answer to the agent's question;
+    ``None``: there is none.
+    """
 
     at: float
     worker: int
@@ -53,7 +56,7 @@ class Send:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Another page sends the newest message again."""
+    """Action: another page sends the newest message again."""
 
     at: float
     worker: int
@@ -61,7 +64,7 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Stop:
-    """The user stops the chat."""
+    """Action: the user stops the chat."""
 
     at: float
     worker: int
@@ -69,7 +72,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Read:
-    """Another page opens the running response, and leaves after some seconds; ``None``: it stays."""
+    """Action: another page opens the running response, and closes after some seconds; ``None``: it stays open."""
 
     at: float
     worker: int
@@ -78,7 +81,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Look:
-    """A page loads the history."""
+    """Action: a page loads the history."""
 
     at: float
     worker: int
@@ -89,7 +92,7 @@ Action: TypeAlias = Send | Repeat | Stop | Read | Look
 
 @dataclass(frozen=True)
 class Kill:
-    """A worker is killed. ``back_after``: seconds until another process takes its place; ``None``: at the end."""
+    """Fault: a worker is killed. ``back_after``: seconds until a new process replaces it; ``None``: at the end."""
 
     at: float
     worker: int
@@ -98,7 +101,7 @@ class Kill:
 
 @dataclass(frozen=True)
 class Pause:
-    """A worker is frozen for some seconds."""
+    """Fault: a worker is frozen for some seconds."""
 
     at: float
     worker: int
@@ -107,7 +110,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class Retire:
-    """A worker is told to end: it has ``drain`` seconds for its runs."""
+    """Fault: a worker is stopped. It has ``drain`` seconds for its runs."""
 
     at: float
     worker: int
@@ -116,8 +119,10 @@ class Retire:
 
 @dataclass(frozen=True)
 class FailOver:
-    """A replica of the run log's store takes over. It lacks the writes of the last ``forgets`` seconds, and is not
-    there for ``away`` seconds."""
+    """Fault: a replica replaces the store of the run log.
+
+    It lacks the writes of the last ``forgets`` seconds, and is unreachable for ``away`` seconds.
+    """
 
     at: float
     forgets: float
@@ -129,7 +134,7 @@ Fault: TypeAlias = Kill | Pause | Retire | FailOver | Outage
 
 @dataclass(frozen=True)
 class Schedule:
-    """``engine``: whether the runs of dead workers are recovered. ``rates``: the speed of each worker's clock."""
+    """Actions and faults. ``engine``: recover the runs of dead workers. ``rates``: speed of each worker's clock."""
 
     seed: int
     engine: bool
@@ -139,7 +144,7 @@ class Schedule:
 
     @property
     def end(self) -> float:
-        """When the last action and the last fault have begun, and the faults have ended."""
+        """Time when the last action and the last fault have begun, and the faults have ended."""
         ends = [action.at for action in self.actions]
         for fault in self.faults:
             match fault:
@@ -155,7 +160,7 @@ class Schedule:
 
 
 def drawn(seed: int) -> Schedule:
-    """The schedule of this seed."""
+    """Return the schedule of this seed."""
     rng = Random(f"simulation {seed}")
     rates = tuple(rng.choice([1.0, 1.0, rng.uniform(0.9, 1.1)]) for _ in range(WORKERS))
     first = _send(rng, rng.uniform(0, 0.3))
@@ -174,7 +179,7 @@ def drawn(seed: int) -> Schedule:
 
 
 def _aimed(rng: Random, fault: Fault, first: Send) -> Fault:
-    """The same fault while the first message is answered, at the worker that answers it."""
+    """Return the fault moved to the first run, at its worker."""
     script = first.script
     seconds = rng.choice([0.06, 0.1 + script.words * script.pause + script.tool_seconds])
     at = first.at + rng.uniform(0, seconds)
@@ -188,7 +193,7 @@ def _begin(one: Action | Fault) -> float:
 
 
 def _time(rng: Random) -> float:
-    """Most things happen while the first answer is written."""
+    """Return a random time, in most cases during the first run."""
     return round(rng.choice([rng.uniform(0, 0.1), rng.uniform(0, 1.5), rng.uniform(0, 4.0)]), 4)
 
 

@@ -1,4 +1,4 @@
-"""All that clients saw, and what a checker must know to judge it."""
+"""Observations of all clients, and other facts for the checker."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ RequestKind: TypeAlias = Literal["words", "answer", "resume"]
 
 @dataclass(eq=False)
 class Response:
-    """A request and its response, as the client has them. ``words``: what the user said; of an answer and of a resumed
-    response: empty. Times are true times."""
+    """Request and its response, as the client has them. Times are true times.
+
+    ``words``: the user's message; empty for an answer and for a resumed response.
+    """
 
     kind: RequestKind
     worker: int
@@ -25,23 +27,23 @@ class Response:
     words: str = ""
     approves: bool = False
     call_id: str = ""
-    """The call that an answer is about."""
+    """Call that the request answers."""
     status: int | None = None
-    """``0``: the worker was not there, or the connection was lost before the status."""
+    """Status; ``0`` if the worker did not run, or the connection was lost before the status."""
     answered: float | None = None
     pieces: list[tuple[float, bytes]] = field(default_factory=list)
     ended: float | None = None
     is_cut: bool = False
     """True if the connection was lost."""
     has_left: bool = False
-    """True if the client has closed it."""
+    """True if the client has closed the connection."""
     reason: str = ""
-    """Of a refusal."""
+    """Reason of a refusal."""
 
 
 @dataclass(eq=False)
 class StopRequest:
-    """A stop, and when it was acknowledged; ``None``: it was not."""
+    """A stop, and the time of its acknowledgement; ``None`` without one."""
 
     worker: int
     begun: float
@@ -51,7 +53,7 @@ class StopRequest:
 
 @dataclass(eq=False)
 class History:
-    """A loaded history; ``None``: there is none."""
+    """A loaded history; ``None`` if there is none."""
 
     worker: int
     begun: float
@@ -62,7 +64,7 @@ class History:
 
 @dataclass(frozen=True)
 class StoredEvent:
-    """An event when it was stored."""
+    """An event, and the time when it was stored."""
 
     at: float
     worker: int
@@ -71,7 +73,7 @@ class StoredEvent:
 
 @dataclass
 class Seen:
-    """Everything."""
+    """All observations of one execution."""
 
     schedule: Schedule
     ledger: Ledger
@@ -80,10 +82,10 @@ class Seen:
     histories: list[History] = field(default_factory=list)
     stored: list[StoredEvent] = field(default_factory=list)
     final_history: History | None = None
-    """When nothing goes on any more."""
+    """History after all runs."""
     last_words: Response | None = None
-    """A message that is sent after all: the chat must be usable."""
+    """Response to a message after all runs: the chat must be usable."""
     problems: list[str] = field(default_factory=list)
-    """What no client sees: tasks that go on for ever, exceptions that nobody has handled."""
+    """Problems that no client sees: endless tasks, and exceptions that nobody has handled."""
     story: list[tuple[float, str, str]] = field(default_factory=list)
-    """Time, who, and what happened; empty unless a story is told."""
+    """Time, actor and action of each line; empty without a story."""

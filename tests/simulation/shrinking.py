@@ -1,4 +1,4 @@
-"""Makes a failing schedule smaller: fewer actions and faults, and simpler ones, that still break the same promise."""
+"""Shrinks a failing schedule: fewer and simpler actions and faults that still break the same promise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_EXECUTIONS: Final = 500
 
 
 def shrunk(schedule: Schedule, fails: Callable[[Schedule], bool]) -> Schedule:
-    """The smallest schedule that is found. ``fails``: executes one."""
+    """Return the smallest schedule that fails. ``fails``: executes a schedule."""
     left = MAX_EXECUTIONS
     is_smaller = True
     while is_smaller and left:
@@ -32,7 +32,7 @@ def shrunk(schedule: Schedule, fails: Callable[[Schedule], bool]) -> Schedule:
 
 
 def _smaller(schedule: Schedule) -> Iterator[Schedule]:
-    """Schedules that are a little simpler, the much simpler ones first."""
+    """Yield simpler schedules, the much simpler first."""
     faults, actions = schedule.faults, schedule.actions
     for number in range(len(faults)):
         yield replace(schedule, faults=(*faults[:number], *faults[number + 1 :]))

@@ -1,4 +1,4 @@
-"""The session store, as a model of ADK's ``DatabaseSessionService``: it refuses an event for an outdated session."""
+"""Simulated session store, a model of ADK's ``DatabaseSessionService``: it refuses an event for an outdated session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class StoredSession:
-    """A session, and the number of changes of it."""
+    """A session, and its number of changes."""
 
     events: list[Event] = field(default_factory=list)
     state: dict[str, Any] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class StoredSession:
 
 
 class SessionDatabase:
-    """The data. ``on_append(session id, event, worker)``: called when an event is stored."""
+    """Data of all sessions. ``on_append(session id, event, worker)``: called for each stored event."""
 
     def __init__(self, on_append: Callable[[str, Event, int], None]) -> None:
         self.sessions: dict[str, StoredSession] = {}
@@ -40,7 +40,7 @@ class SessionDatabase:
 
 
 class SimulatedSessions(BaseSessionService):
-    """The session service of one worker, and of one app and user."""
+    """Session service of one worker, for one app and user."""
 
     def __init__(self, database: SessionDatabase, network: Network, worker: int) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Tells a schedule, and what happened in it, as a story."""
+"""Prints a schedule, and the events of its execution, as a story."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _READS: Final = re.compile(r"(run log: (peek|entries|watch|snapshot|newest)|sess
 
 
 def told(seen: Seen, broken: Sequence[tuple[str, str]]) -> str:
-    """The story of an execution that was told."""
+    """Return the story of an execution that recorded one."""
     lines = [*_of_schedule(seen.schedule), ""]
     lines += [f"{at:8.3f}  {who:8}  {what}" for at, who, what in seen.story if not _READS.match(what)]
     lines += ["", *(f"BROKEN  {promise.replace('_', ' ')}: {how}" for promise, how in broken)]

@@ -42,6 +42,9 @@ FOUND = (
     220020,
     220623,
     226842,
+    228764,
+    230346,
+    243074,
 )
 """Schedules that have found faults, of ours or of the simulation: see `docs/reliability.md`."""
 

@@ -1,4 +1,4 @@
-"""A response, a history and a whole execution, as ``model`` looks at them."""
+"""Views of a response, a history and an execution for the checks in ``model``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.simulation.schedule import FailOver
+from tests.simulation.network import Outage
+from tests.simulation.schedule import FailOver, Kill, Retire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,17 +45,17 @@ class View:
 
     @cached_property
     def end(self) -> str:
-        """The type of the last chunk."""
+        """Type of the last chunk."""
         return self.chunks[-1]["type"] if self.chunks else ""
 
     @cached_property
     def words(self) -> list[tuple[int, int]]:
-        """The words that it shows: the number of the model's call, and of the word in it."""
+        """Words of the response: the number of the model call, and of the word in it."""
         return words_in("".join(chunk["delta"] for chunk in self.chunks if chunk["type"] == "text-delta"))
 
     @property
     def is_whole(self) -> bool:
-        """True if the client has read it to its end."""
+        """True if the client has read the response to its end."""
         response = self.response
         return response.status == 200 and response.ended is not None and not response.is_cut and not response.has_left
 
@@ -66,7 +67,7 @@ class View:
 
 
 class Case:
-    """One execution of a schedule, with what several promises need."""
+    """One execution of a schedule, with values that several promises need."""
 
     def __init__(self, seen: Seen) -> None:
         self.seen = seen
@@ -75,18 +76,20 @@ class Case:
 
     @cached_property
     def is_calm(self) -> bool:
-        """True if no fault was drawn: everything must go perfectly."""
+        """True if the schedule has no fault, so everything must succeed."""
         return not self.faults
 
     @cached_property
     def forgets(self) -> bool:
-        """True if a fail-over may forget something."""
+        """True if a fail-over may lose data."""
         return any(isinstance(fault, FailOver) for fault in self.faults)
 
     @cached_property
     def kept(self) -> list[Event]:
-        """The events in the session store, without those that a rewind has taken back: an answer that only had begun is
-        taken back when its message is sent again."""
+        """Events in the session store that no rewind has removed.
+
+        An incomplete reply is removed when its message is sent again.
+        """
         events: list[Event] = []
         for stored in self.seen.stored:
             if taken_back := stored.event.actions.rewind_before_invocation_id:
@@ -103,7 +106,7 @@ class Case:
 
     @cached_property
     def answers_stored(self) -> Counter[str]:
-        """The answers in the session store, by the call that they are about."""
+        """Answers in the session store, counted by their calls."""
         return Counter(
             str(reply.id).removeprefix("ask-")
             for event in self.kept
@@ -118,8 +121,23 @@ class Case:
             for stored in self.seen.stored
         )
 
+    def is_taken_back(self, words: str) -> bool:
+        """Return True if a request that sent the message again failed between two steps: it had taken the message back,
+        with the beginning of its answer, and had not stored the message anew."""
+        is_excused = any(
+            isinstance(fault, (Kill, Retire)) or (isinstance(fault, Outage) and fault.store == "sessions")
+            for fault in self.faults
+        )
+        rewinds = [each.at for each in self.seen.stored if each.event.actions.rewind_before_invocation_id]
+        return is_excused and any(
+            response.words == words
+            and response.status in {0, 503}
+            and any(response.begun <= at <= (response.ended or at) for at in rewinds)
+            for response in self.seen.responses
+        )
+
     def accepted(self, words: str) -> float | None:
-        """When the message was accepted; ``None`` if it was not."""
+        """Return the time when the message was accepted; ``None`` if it was not."""
         return self._first_accepted.get(words)
 
     @cached_property
@@ -139,12 +157,12 @@ def texts_in(event: Event) -> list[str]:
 
 
 def words_in(text: str) -> list[tuple[int, int]]:
-    """The words of the model in a text."""
+    """Return the words of the model in a text."""
     return [(int(call), int(word)) for call, word in _WORD.findall(text)]
 
 
 def wrong_words(words: list[tuple[int, int]], said: Mapping[int, int]) -> str:
-    """What is wrong with a sequence of words; empty if nothing is."""
+    """Return the problem of a sequence of words; empty if there is none."""
     call = word = -1
     for each in words:
         is_next = each == (call, word + 1) or (each[0] > call and each[1] == 0)
@@ -157,7 +175,7 @@ def wrong_words(words: list[tuple[int, int]], said: Mapping[int, int]) -> str:
 
 
 def request_of(event: Event) -> str:
-    """The idempotency key of the request that an event belongs to."""
+    """Return the idempotency key of the request to which an event belongs."""
     metadata = (event.custom_metadata or {}).get("adk_ui_stream")
     return str(metadata.get("request") or "") if isinstance(metadata, dict) else ""
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
 MAX_CALLBACKS: Final = 60_000
-"""The most callbacks of one schedule. A schedule takes about two thousand; more than these are an endless loop."""
+"""Maximum callbacks of one schedule. A schedule needs about two thousand; more mean an endless loop."""
 
 
 class Process:
-    """A process: its clock, and its callbacks while it is frozen.
+    """Simulated process: its clock, and its callbacks while it is frozen.
 
-    ``rate``: the seconds of its clock in one true second. ``offset``: its clock at the true time 0.
+    ``rate``: seconds of its clock in one true second. ``offset``: its clock at the true time 0.
     """
 
     def __init__(self, name: str, *, rate: float = 1.0, offset: float = 0.0) -> None:
@@ -38,38 +38,38 @@ class Process:
         self._held: list[asyncio.Handle] = []
 
     def at(self, true_time: float) -> float:
-        """The time by the clock of this process."""
+        """Return this process's time for a true time."""
         return self._offset + self._rate * true_time
 
     def true_time(self, own_time: float) -> float:
-        """The true time at which its clock says this."""
+        """Return the true time for a time of this process."""
         return (own_time - self._offset) / self._rate
 
     def hold(self, handle: asyncio.Handle) -> None:
-        """Keeps a callback that is due while the process is frozen."""
+        """Store a callback that is due while the process is frozen."""
         self._held.append(handle)
 
     def freeze(self) -> None:
-        """Runs nothing any more, until ``thaw``."""
+        """Run nothing until ``thaw``."""
         self.is_frozen = True
 
     def thaw(self) -> list[asyncio.Handle]:
-        """Goes on. Returns what is due: first what has arrived, then the timers, as a loop of ``asyncio`` does it."""
+        """Continue. Returns the due callbacks: first those that arrived, then the timers, as a loop of ``asyncio``."""
         self.is_frozen = False
         held, self._held = self._held, []
         return sorted(held, key=lambda handle: isinstance(handle, asyncio.TimerHandle))
 
     def kill(self) -> None:
-        """Runs nothing any more."""
+        """Run nothing any more."""
         self.is_frozen = self.is_dead = True
 
 
 PROCESS: Final[ContextVar[Process | None]] = ContextVar("process", default=None)
-"""The process that the running code belongs to; ``None`` for clients, networks and stores."""
+"""Process of the running code; ``None`` for clients, networks and stores."""
 
 
 class NumberedTask(asyncio.Task[Any]):
-    """A task whose hash is its number: a set of tasks has the same order in each execution of a schedule."""
+    """Task whose hash is its number, so that sets of tasks have the same order in each execution."""
 
     def __init__(self, number: int, *arguments: Any, **options: Any) -> None:
         self._number = number
@@ -80,18 +80,18 @@ class NumberedTask(asyncio.Task[Any]):
 
 
 class EndlessError(Exception):
-    """A schedule does not come to its end."""
+    """A schedule does not end."""
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """An event loop without sockets and threads."""
+    """Event loop without sockets and threads."""
 
     _ready: deque[asyncio.Handle]
 
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        """The true time."""
+        """True time."""
         self._callbacks = 0
         self._tasks = 0
         self._timers = 0
@@ -101,14 +101,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.set_task_factory(self._numbered)
 
     def time(self) -> float:
-        """The time by the clock of the running process."""
+        """Return the time of the running process."""
         process = PROCESS.get()
         return self.now if process is None else process.at(self.now)
 
     def call_at(  # type: ignore[override]  # typeshed has the types of variadic arguments
         self, when: float, callback: Callable[..., object], *arguments: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """Calls back when the clock of the running process says ``when``."""
+        """Call back at this time of the running process."""
         process = PROCESS.get()
         due = when if process is None else process.true_time(when)
         while process is not None and process.at(due) < when:  # rounded down: the timer would come too early
@@ -122,7 +122,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *arguments: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        """There is one thread."""
+        """Call back soon: there is only one thread."""
         return self.call_soon(callback, *arguments, context=context)
 
     def _call_at_true_time(
@@ -134,21 +134,21 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return timer
 
     def start_in(self, process: Process, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Starts a task of this process."""
+        """Start a task in this process."""
         context = Context()
         context.run(PROCESS.set, process)
         return self.create_task(work, context=context)
 
     def thaw(self, process: Process) -> None:
-        """Lets a frozen process go on."""
+        """Let a frozen process continue."""
         self._ready.extend(process.thaw())
 
     def forgive(self) -> None:
-        """Counts the callbacks from 0 again."""
+        """Reset the count of callbacks."""
         self._callbacks = 0
 
     def tasks_of(self, process: Process) -> list[NumberedTask]:
-        """The tasks of this process that have not ended."""
+        """Return the unfinished tasks of this process."""
         self._tasks_of[process] = left = [task for task in self._tasks_of.get(process, []) if not task.done()]
         return left
 
@@ -165,7 +165,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return task
 
     def _run_once(self) -> None:
-        """Runs what is ready, or jumps to the next timer."""
+        """Run the ready callbacks, or jump to the next timer."""
         due, ready = self._due, self._ready
         while due and due[0][2].cancelled():
             heapq.heappop(due)
@@ -189,17 +189,17 @@ class VirtualLoop(asyncio.BaseEventLoop):
             raise EndlessError(f"More than {MAX_CALLBACKS} callbacks.")
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """A cancelled timer stays where it is until it is due."""
+        """Do nothing: a cancelled timer stays in the heap until it is due."""
 
     def _process_events(self, event_list: Any) -> None:
-        """There are no sockets."""
+        """Do nothing: there are no sockets."""
 
     def _write_to_self(self) -> None:
-        """There is one thread."""
+        """Do nothing: there is only one thread."""
 
 
 def run(loop: VirtualLoop, work: Coroutine[Any, Any, Any], afterwards: Coroutine[Any, Any, Any]) -> None:
-    """Runs the work to its end, and then what clears up."""
+    """Run the work to its end, and then the cleanup."""
     events.set_event_loop(loop)
     try:
         try:

@@ -1,10 +1,11 @@
-"""The fleet's agent in a worker that reports its state: twice a second a line of JSON in a file of the fleet's folder.
+"""Agent of the fleet in a worker that reports its state twice a second, as a line of JSON in a file of the fleet's
+folder.
 
-A line has ``lag``: the longest delay of the event loop since the last line, in seconds. ``tasks`` is the number of
-asyncio tasks of each name. ``blocks`` is the number of memory blocks of Python's objects.
+``lag``: longest delay of the event loop since the last line, in seconds. ``tasks``: number of asyncio tasks of each
+name. ``blocks``: number of memory blocks of Python's objects.
 
-The worker collects Python's garbage from time to time. A full collection comes by itself only after some 300,000
-objects, which is later than a soak ends. Objects that wait for it are not a leak.
+The worker collects garbage from time to time. By itself, a full collection comes only after some 300,000 objects, which
+is later than a soak ends. Objects that wait for it are not a leak.
 """
 
 import asyncio
@@ -22,20 +23,20 @@ from tests.fleet.tool_log import report_file
 
 LOOK_SECONDS: Final = 0.05
 LOOKS: Final = 10
-"""To a line."""
+"""Measurements for each line."""
 
 LINES: Final = 40
-"""To a full collection."""
+"""Lines for each full garbage collection."""
 
 
 class LoopWatch:
-    """Begins with the first run: only then is there a loop."""
+    """Watcher of the event loop. It begins with the first run, since before it there is no loop."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self, *, callback_context: Any) -> None:
-        """A ``before_agent_callback``."""
+        """Start the watcher. Used as ``before_agent_callback``."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._tell(), context=Context())
 
@@ -56,7 +57,7 @@ class LoopWatch:
 
 
 def _name(task: asyncio.Task[Any]) -> str:
-    """The measurements of the event loop that it runs in."""
+    """Return the name of a task for the statistics."""
     return getattr(task.get_coro(), "__qualname__", "")
 
 

@@ -1,4 +1,4 @@
-"""Concurrent users, each in one chat after the other; some have the real client."""
+"""Concurrent users, each with one chat after the other. Some use the real client."""
 
 import asyncio
 import time
@@ -19,19 +19,19 @@ from tests.processes import HANG
 from tests.soak.watch import Watch
 
 USER: Final = "x-user"
-"""The header that names the user."""
+"""Header with the user's name."""
 
 KINDS: Final = ("say", "say", "stroll", "pay", "where", "fail")
 MOST_TURNS: Final = 3
-"""In a chat."""
+"""Maximum turns of a chat."""
 
 DELETED: Final = 0.5
-"""The part of the chats that is deleted at its end."""
+"""Share of the chats that are deleted at their end."""
 
 
 @dataclass
 class Crowd:
-    """``broken``: violated guarantees. ``fleet``: its workers take the user from ``USER``."""
+    """Concurrent users. ``broken``: violated guarantees. Workers of ``fleet`` take the user from ``USER``."""
 
     fleet: Fleet
     fault_injector: FaultInjector
@@ -41,9 +41,9 @@ class Crowd:
     _numbers: Iterator[int] = field(default_factory=count)
 
     async def live(self, until: float, *, people: int) -> None:
-        """So many chat at a time, each in a new chat as a new user when the last one is over. Ends when all have gone.
+        """Let ``people`` users chat at once, until this time. After each chat a new user begins the next.
 
-        Each has one chat at least.
+        Each place has at least one chat.
         """
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         async with httpx.AsyncHTTPTransport(limits=limits) as transport:
@@ -64,7 +64,7 @@ class Crowd:
                 return
 
     async def _judged(self, chat_user: ChatUser) -> list[str]:
-        """The broken promises. A problem during a fault is checked again when the fault is over."""
+        """Return the violated guarantees. A problem during a fault is checked again after the fault."""
         while True:
             begun = time.monotonic()
             try:
@@ -79,7 +79,7 @@ class Crowd:
             await asyncio.sleep(REST)
 
     async def _deleted(self, chat_user: ChatUser, http: httpx.AsyncClient) -> list[str]:
-        """Deletes it at one worker, and asks for it at both."""
+        """Delete the chat at one worker, and request it at both. Returns the problems."""
         begun = time.monotonic()
         places = [f"http://127.0.0.1:{port}/api/chat/{chat_user.chat}" for port in self.fleet.ports]
         try:
@@ -94,8 +94,10 @@ class Crowd:
 
 @dataclass
 class RealClient:
-    """A user with pages of the real client, in Node, behind a balancer at ``url``. The user sends a message, reloads
-    the page in the middle of the answer, stops it, approves. At the end the page must show the stored messages.
+    """User with pages of the real client, in Node, behind a load balancer at ``url``.
+
+    Sends messages, reloads the page during a reply, stops it, and approves. At the end the page must show the stored
+    messages.
     """
 
     crowd: Crowd
@@ -104,7 +106,7 @@ class RealClient:
     rng: Random
 
     async def live(self, until: float) -> None:
-        """In one chat after the other until this time. When a fault was too much for a browser, takes a new one."""
+        """Chat until this time, one chat after the other. If the browser fails during a fault, start a new browser."""
         while time.monotonic() < until:
             begun = time.monotonic()
             try:
@@ -142,7 +144,7 @@ class RealClient:
             self._complain(f"{chat}: {shown} is not what is stored", begun)
 
     async def _answered(self, page: Page, shown: Shown) -> Shown:
-        """Returns after the agent's questions have been answered."""
+        """Answer the agent's questions. Returns the page after them."""
         parts = shown.messages[-1]["parts"] if shown.messages else []
         match [(part["type"], part["state"]) for part in parts if "state" in part][-1:]:
             case [("tool-pay", "approval-requested")]:

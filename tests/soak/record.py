@@ -1,4 +1,4 @@
-"""The measurements of a soak as columns of numbers, and their assessment."""
+"""Measurements of a soak as columns of numbers, and their assessment."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,30 +11,30 @@ from typing import Any, Final
 from tests.soak.watch import BUSY, Look, Moment
 
 WARM_UP: Final = 0.25
-"""The part of the time in which memory may grow: lazy imports, pools, arenas."""
+"""Share of the time in which memory may grow: lazy imports, pools, arenas."""
 
 WINDOWS: Final = 5
-"""Of equal length, in the rest of the time. Memory is assessed by their medians: a single measurement is not
-reliable.
-"""
+"""Number of equal windows in the rest of the time. Their medians are compared: single measurements vary."""
 
 MAX_GROWTH: Final = 10.0
-"""MiB from the first window to the last."""
+"""Maximum growth in MiB from the first window to the last."""
 
 MAX_MORE_BLOCKS: Final = 0.05
-"""The part by which Python's objects may become more from the first window to the last."""
+"""Maximum relative growth of Python's memory blocks from the first window to the last."""
 
 NUMBERS: Final = ("memory", "blocks", "clients", "stores", "files", "threads", "lag")
-"""The numbers of a worker at each moment: see ``Look``."""
+"""Numbers of a worker at each moment: see ``Look``."""
 
 Column = Sequence[float | None]
-"""A number for each moment; ``None``: the worker was not there."""
+"""A number for each moment; ``None`` if the worker did not exist."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """``workers``: the one that stays, and the one that is killed at each of ``deaths`` (seconds). The columns are as
-    long as ``seconds``."""
+    """Measurements of a soak. The columns are as long as ``seconds``.
+
+    ``workers``: one that stays, and one that is killed at each of ``deaths`` (seconds).
+    """
 
     seconds: Sequence[float]
     chats: Sequence[int]
@@ -44,7 +44,7 @@ class Record:
     deaths: Sequence[float]
 
     def windows(self, number: str) -> list[float]:
-        """The medians of a number of the worker that stays."""
+        """Return the median of a number in each window, for the worker that stays."""
         column = [each for each in self.workers[0][number] if each is not None]
         judged = column[int(len(column) * WARM_UP) :]
         bounds = [len(judged) * window // WINDOWS for window in range(WINDOWS + 1)]
@@ -52,18 +52,18 @@ class Record:
 
     @property
     def growth(self) -> float:
-        """MiB from the first window to the last."""
+        """Growth in MiB from the first window to the last."""
         first, *_, last = self.windows("memory")
         return last - first
 
     @property
     def more_blocks(self) -> float:
-        """The part by which Python's objects have become more from the first window to the last."""
+        """Relative growth of Python's memory blocks from the first window to the last."""
         first, *_, last = self.windows("blocks")
         return last / first - 1
 
     def summary(self) -> str:
-        """For who has started it."""
+        """Return a summary for the terminal."""
         lags = [each for worker in self.workers for each in worker["lag"] if each is not None]
         memory = ", ".join(f"{each:.1f}" for each in self.windows("memory"))
         blocks = ", ".join(f"{each / 1000:.0f}" for each in self.windows("blocks"))
@@ -77,7 +77,7 @@ class Record:
         )
 
     def write(self, file: Path) -> None:
-        """As JSON, with a line for each column."""
+        """Write the record as JSON, with a line for each column."""
         lines = [
             f'"{name}": {json.dumps(getattr(self, name))}' for name in ("seconds", "chats", "load", "keys", "deaths")
         ]
@@ -88,7 +88,7 @@ class Record:
 
 
 def recorded(moments: Sequence[Moment], deaths: Sequence[float]) -> Record:
-    """The moments as columns."""
+    """Return the moments as columns."""
     return Record(
         seconds=[moment.seconds for moment in moments],
         chats=[moment.chats for moment in moments],
@@ -102,14 +102,15 @@ def recorded(moments: Sequence[Moment], deaths: Sequence[float]) -> Record:
 
 
 def load_record(file: Path) -> Record:
-    """The record in a file of ``write``."""
+    """Return the record in a file of ``write``."""
     told: dict[str, Any] = json.loads(file.read_text())
     return Record(**told)
 
 
 def left_behind(before: Look, after: Look) -> list[str]:
-    """The resources of a worker at the end that it did not have at its beginning. ``stores``, ``threads``: pools, which
-    have their own bounds.
+    """Return the resources that a worker has at its end, and did not have at its beginning.
+
+    ``stores`` and ``threads`` are pools with their own limits, so they do not count.
     """
     more = {name: count for name, count in after.tasks.items() if count > before.tasks.get(name, 0)}
     wrong = [f"tasks: {more}"] if more else []

@@ -1,4 +1,4 @@
-"""Looks at the workers and at their Redis once a second."""
+"""Measures the workers and their Redis once a second."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from tests.fleet.workers import LEASE, Fleet, Worker
 
 LOOK_SECONDS: Final = 1.0
 BUSY: Final = LEASE * 250
-"""Milliseconds. A loop that is later than a quarter of a lease may lose it: the machine has too much to do."""
+"""Milliseconds. A loop that is later than a quarter of a lease may lose it, since the machine is overloaded."""
 
 MIB: Final = 2**20
 
@@ -41,7 +41,7 @@ class Look:
 
 @dataclass(frozen=True)
 class WorkerReport:
-    """A worker's report about itself: see ``tests.soak.agent``."""
+    """Report of a worker about itself: see ``tests.soak.agent``."""
 
     lag: float = 0.0
     tasks: Mapping[str, int] = field(default_factory=dict)
@@ -50,8 +50,11 @@ class WorkerReport:
 
 @dataclass(frozen=True)
 class Moment:
-    """``seconds`` since the beginning. ``chats``: how many were begun until then. ``load``: of the machine, which has
-    other work, too. ``workers``: one that is not there is ``None``. ``keys``: in Redis."""
+    """Measurement of all workers.
+
+    ``seconds``: since the beginning. ``chats``: number of chats so far. ``load``: of the machine, including other work.
+    ``workers``: ``None`` for a worker that does not run. ``keys``: number of keys in Redis.
+    """
 
     seconds: float
     chats: int
@@ -62,8 +65,9 @@ class Moment:
 
 @dataclass
 class Watch:
-    """``moments``: what has been seen. Whoever begins a chat counts it in ``chats``. ``fault_injector``: is told when a
-    worker had no processor.
+    """Watcher of the workers. ``moments``: measurements. ``chats``: counter that each new chat increments.
+
+    ``fault_injector``: records a fault when a worker had no processor time.
     """
 
     fleet: Fleet
@@ -71,9 +75,9 @@ class Watch:
     chats: int = 0
     moments: list[Moment] = field(default_factory=list)
     _read: dict[int, int] = field(default_factory=dict)
-    """The bytes that were read of a worker's reports, by process id."""
+    """Process id -> bytes that were read of the worker's reports."""
     _last: dict[int, WorkerReport] = field(default_factory=dict)
-    """And what that was."""
+    """Process id -> last report."""
     begun: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -81,15 +85,15 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """Since the beginning."""
+        """Seconds since the beginning."""
         return time.monotonic() - self.begun
 
     def some_keys(self) -> list[str]:
-        """Of those in Redis, with the seconds that each lasts; -1 has no end."""
+        """Return some keys in Redis, with the seconds until each expires; -1 means never."""
         return [f"{key!r}: {self.redis.ttl(key)}" for key in self.redis.keys()[:10]]
 
     async def live(self) -> None:
-        """Looks until it is cancelled."""
+        """Measure until the task is cancelled."""
         while True:
             begun = time.monotonic()
             await asyncio.sleep(LOOK_SECONDS)
@@ -100,7 +104,7 @@ class Watch:
                 self.fault_injector.note("machine_is_busy", begun - late / 1000, time.monotonic())
 
     def look(self) -> Moment:
-        """The present state."""
+        """Return the current measurement."""
         workers = [self._look_at(worker) for worker in self.fleet.workers]
         return Moment(round(self.seconds, 1), self.chats, os.getloadavg()[0], self.redis.dbsize(), workers)
 
@@ -128,7 +132,7 @@ class Watch:
         )
 
     def _told(self, pid: int) -> WorkerReport:
-        """The longest lag in what is new, and the rest of the last line."""
+        """Return the last report, with the longest lag of all new reports."""
         file = report_file(pid, self.fleet.tool_log.folder)
         reported: list[dict[str, Any]] = []
         if file.exists():  # else nothing has run yet

@@ -1,4 +1,4 @@
-"""ADK events in few words, as the Runner and its adapters make them."""
+"""Builds ADK events in the form of the Runner and its adapters."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ REJECTED = {"error": "This tool call is rejected."}
 
 
 def event(*parts: Part, author: str = AGENT, role: str = "model", **fields: Any) -> Event:
-    """A complete event. Without parts it has no content."""
+    """Return a complete event. Without parts it has no content."""
     fields.setdefault("invocation_id", RUN)
     content = Content(role=role, parts=list(parts)) if parts else None
     return Event(author=author, content=content, **fields)
@@ -37,7 +37,7 @@ def fragment(*parts: Part, **fields: Any) -> Event:
 
 
 def results(*parts: Part, **fields: Any) -> Event:
-    """The results of tools, as ADK reports them."""
+    """Return an event with results of tools."""
     return event(*parts, role="user", **fields)
 
 
@@ -68,13 +68,13 @@ def call(
 def piece(
     name: str | None, call_id: str | None, *args: PartialArg, more: bool | None = True, signature: bytes | None = None
 ) -> Part:
-    """A streamed piece of a call."""
+    """Return a streamed piece of a call."""
     function_call = FunctionCall(id=call_id, name=name, partial_args=list(args) or None, will_continue=more)
     return Part(function_call=function_call, thought_signature=signature)
 
 
 def arg(path: str | None, value: str | float | bool | None = None, *, more: bool | None = None) -> PartialArg:
-    """A streamed piece of an argument. ``None`` is an argument without a value."""
+    """Return a streamed piece of an argument. ``None`` is an argument without a value."""
     match value:
         case bool():
             return PartialArg(json_path=path, bool_value=value, will_continue=more)
@@ -101,7 +101,7 @@ def ran(output: str, code_id: str | None = None) -> Part:
 
 
 def confirmation(approval_id: str | None, call_id: str | None, name: str, args: Mapping[str, Any]) -> Event:
-    """ADK's made-up call that asks whether a tool may run."""
+    """Return ADK's generated call that asks for permission to run a tool."""
     original = {"id": call_id, "name": name, "args": dict(args)}
     asked = {"originalFunctionCall": original, "toolConfirmation": {"hint": "?", "confirmed": False}}
     part = call("adk_request_confirmation", asked, approval_id)
@@ -109,13 +109,13 @@ def confirmation(approval_id: str | None, call_id: str | None, name: str, args: 
 
 
 def placeholders(*parts: Part, asking: tuple[str, ...], **fields: Any) -> Event:
-    """Responses; those to ``asking`` are only requests for confirmation."""
+    """Return responses. Those to the calls ``asking`` are only placeholders until the confirmation."""
     actions = EventActions(requested_tool_confirmations={call_id: ToolConfirmation() for call_id in asking})
     return results(*parts, actions=actions, **fields)
 
 
 def waiting(name: str, call_id: str, approval_id: str, args: Mapping[str, Any] | None = None) -> list[Event]:
-    """A gated call, up to the point where a person is asked."""
+    """Return the events of a call that needs confirmation, until the user is asked."""
     return [
         event(call(name, dict(args or {}), call_id)),
         confirmation(approval_id, call_id, name, args or {}),
@@ -124,5 +124,5 @@ def waiting(name: str, call_id: str, approval_id: str, args: Mapping[str, Any] |
 
 
 def decision(*answers: tuple[str, bool]) -> Event:
-    """A person's answers to approval requests, as the next run's user event."""
+    """Return the user event with answers to approval requests."""
     return user(*(response("adk_request_confirmation", {"confirmed": yes}, approval) for approval, yes in answers))

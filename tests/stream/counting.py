@@ -1,4 +1,4 @@
-"""Measures work without a clock."""
+"""Measures work in function calls, without a clock."""
 
 import gc
 import sys
@@ -12,22 +12,17 @@ OURS = str(Path(stream_protocol.__file__).parent)
 
 
 def calls_made(work: Callable[[], object]) -> int:
-    """The number of our functions that this work calls, and of the interpreter's functions that they call
-    themselves.
-    """
+    """Return the number of calls of our functions, and of interpreter functions that they call directly."""
     return len(_calls(work, {"call", "c_call"}))
 
 
 def functions_called(work: Callable[[], object], *, folder: str) -> set[str]:
-    """The names of the functions in a folder of ours that this work calls."""
+    """Return the names of called functions in a folder of our package."""
     return {code.co_name for code in _calls(work, {"call"}) if Path(OURS, folder) == Path(code.co_filename).parent}
 
 
 def _calls(work: Callable[[], object], kinds: Collection[str]) -> list[CodeType]:
-    """Our functions that are called, and that call.
-
-    What a collection of garbage would call in the middle, ours or not, is no part of the work.
-    """
+    """Return our functions that are called, and that call. A garbage collection during the work does not count."""
     calls: list[CodeType] = []
 
     def profile(frame: FrameType, event: str, argument: object) -> None:

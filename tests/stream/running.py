@@ -1,4 +1,4 @@
-"""Runs the converter in every way there is, and judges each stream as the client would."""
+"""Runs the converter in every mode, and checks each stream as a client."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Unpack, cast
@@ -48,7 +48,7 @@ def run(
 
 
 def body(events: Iterable[Event], **options: Any) -> list[Fields]:
-    """The chunks between ``start`` and the terminal."""
+    """Return the chunks between ``start`` and the end."""
     return run(events, **options)[1:-1]
 
 
@@ -57,7 +57,7 @@ def kinds(chunks: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def only(chunks: Iterable[Mapping[str, Any]], *prefixes: str) -> list[Fields]:
-    """The chunks whose type begins so, without the author, which all of them have."""
+    """Return the chunks whose type has one of these prefixes, without the author, which all of them have."""
     return [
         {key: value for key, value in chunk.items() if key != "providerMetadata"}
         for chunk in chunks
@@ -66,7 +66,7 @@ def only(chunks: Iterable[Mapping[str, Any]], *prefixes: str) -> list[Fields]:
 
 
 def texts(chunks: Iterable[Mapping[str, Any]], kind: str = "text") -> list[str]:
-    """The text of each part of this kind, in order of their beginnings."""
+    """Return the text of each part of this kind, in the order of their beginnings."""
     parts: dict[str, str] = {}
     for chunk in chunks:
         if chunk["type"] == f"{kind}-start":
@@ -89,7 +89,7 @@ def deltas(chunks: Iterable[Mapping[str, Any]], call_id: str) -> str:
 
 
 def outputs(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The final output of each call; a failure is its text, a denial ``None``."""
+    """Return call id -> final output. A failure is its text, a denial is ``None``."""
     found: dict[str, Any] = {}
     for chunk in chunks:
         if chunk["type"].startswith("tool-output") and not chunk.get("preliminary"):
@@ -99,7 +99,7 @@ def outputs(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def joined(chunks: Iterable[Mapping[str, Any]]) -> list[Fields]:
-    """Adjacent deltas of one part as one, since nothing should depend on where they were cut."""
+    """Join adjacent deltas of a part, since no result may depend on their boundaries."""
     merged: list[Fields] = []
     for chunk in chunks:
         key = DELTAS.get(chunk["type"])
@@ -112,7 +112,7 @@ def joined(chunks: Iterable[Mapping[str, Any]]) -> list[Fields]:
 
 
 def message_of(chunks: Iterable[Mapping[str, Any]], onto: UIMessage | None = None) -> UIMessage:
-    """The page's message after this response."""
+    """Return the page's message after this response."""
     reducer = MessageReducer(message=onto)
     for chunk in chunks:
         if chunk["type"] != "error":
@@ -121,7 +121,7 @@ def message_of(chunks: Iterable[Mapping[str, Any]], onto: UIMessage | None = Non
 
 
 def decided(message: UIMessage, answers: Mapping[str, bool]) -> UIMessage:
-    """The page's message after a person has answered these approval requests."""
+    """Return the page's message after the user has answered these approval requests."""
     copy = cast("Any", orjson.loads(orjson.dumps(message)))
     for part in copy["parts"]:
         if (approved := answers.get(part.get("approval", {}).get("id", ""))) is not None:
@@ -131,7 +131,7 @@ def decided(message: UIMessage, answers: Mapping[str, bool]) -> UIMessage:
 
 
 def judge(chunks: list[AnyChunk], *, onto: UIMessage | None = None, ai_sdk: Any = 6) -> None:
-    """Checks a stream against the client's rules and our own."""
+    """Check a stream with the client's rules and with ours."""
     assert [chunk["type"] for chunk in chunks].count("start") == 1
     assert chunks[0]["type"] == "start"
     assert [index for index, chunk in enumerate(chunks) if chunk["type"] in TERMINAL] == [len(chunks) - 1]
@@ -146,14 +146,14 @@ def judge(chunks: list[AnyChunk], *, onto: UIMessage | None = None, ai_sdk: Any 
 
 
 def _continues(chunks: list[AnyChunk]) -> bool:
-    """True if the stream has calls that are not its own: it can only be folded onto the message that has them."""
+    """Return True if the stream has calls of an earlier response. It can only continue the message that has them."""
     fields = cast("list[Fields]", chunks)
     own = {chunk["toolCallId"] for chunk in fields if chunk["type"].startswith("tool-input")}
     return any(chunk.get("toolCallId", next(iter(own), "")) not in own for chunk in fields if "toolCallId" in chunk)
 
 
 def _stored(chunks: list[AnyChunk], onto: UIMessage | None, ai_sdk: Any) -> list[Fields]:
-    """The parts in the client's list of messages: what came since the last change that it shows is not in there."""
+    """Return the parts in the client's list of messages. Parts after the last shown change are missing there."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=onto)
     stored = cast("list[Fields]", [] if onto is None else onto["parts"])
     for chunk in chunks:
@@ -169,7 +169,7 @@ def _stored(chunks: list[AnyChunk], onto: UIMessage | None, ai_sdk: Any) -> list
 
 
 def _judge_auto_send(parts: list[Fields], *, failed: bool) -> None:
-    """No helper is asked after an error."""
+    """Check that no helper of the client would send the message again. After an error no helper is called."""
     last = _after_last_step(parts)
     assert failed or not complete_with_tool_calls(last), "the page would send again, for ever"
     assert failed or not complete_with_approvals(last), "the page would send again, for ever"
@@ -195,13 +195,13 @@ def _after_last_step(parts: list[Fields]) -> list[Fields]:
 
 
 def complete_with_tool_calls(step: list[Fields]) -> bool:
-    """The AI SDK's ``lastAssistantMessageIsCompleteWithToolCalls``."""
+    """Implement the AI SDK's ``lastAssistantMessageIsCompleteWithToolCalls``."""
     tools = [part for part in step if "toolCallId" in part and not part.get("providerExecuted")]
     return bool(tools) and all(_settled(part) and part["state"] != "output-denied" for part in tools)
 
 
 def complete_with_approvals(step: list[Fields]) -> bool:
-    """The AI SDK's ``lastAssistantMessageIsCompleteWithApprovalResponses``."""
+    """Implement the AI SDK's ``lastAssistantMessageIsCompleteWithApprovalResponses``."""
     tools = [part for part in step if "toolCallId" in part]
     answered = [part for part in tools if part["state"] == "approval-responded"]
     return bool(answered) and all(_settled(part) or part in answered for part in tools)
@@ -212,7 +212,7 @@ def _settled(part: Fields) -> bool:
 
 
 def would_send(message: UIMessage) -> bool:
-    """True if the page sends this message by itself."""
+    """Return True if the page sends this message by itself."""
     step = _after_last_step(cast("list[Fields]", message["parts"]))
     return complete_with_tool_calls(step) or complete_with_approvals(step)
 
@@ -245,7 +245,7 @@ def _raising(events: Iterable[Event], error: Exception | None) -> Iterator[Event
 
 
 def _cut(events: Iterable[Event]) -> Iterator[Event]:
-    """The same events, every streamed text a character at a time."""
+    """Yield the same events, with every streamed text cut into characters."""
     for event in events:
         parts = event.content.parts if event.content is not None and event.content.parts else []
         if not event.partial or [part for part in parts if not part.text] or len(parts) != 1:

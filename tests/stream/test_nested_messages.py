@@ -66,6 +66,7 @@ def test_an_output_without_anything_kept_has_what_was_posted() -> None:
     assert outputs(iter_chunks([ASKED, answered()])) == [{"result": "ok"}]
 
 
+@pytest.mark.slow
 def test_ten_thousand_events_cost_a_bounded_multiple_of_their_message() -> None:
     converter = StreamProtocolConverter()
     converter.convert(ASKED)

@@ -346,6 +346,7 @@ def test_a_path_is_accepted_where_it_can_be_appended() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_megabyte_in_many_fragments_goes_out_piece_by_piece() -> None:
     text = PathText()
     piece = 'Boston "x" é, \n' * 2

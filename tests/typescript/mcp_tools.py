@@ -1,4 +1,4 @@
-"""Tools that an MCP server would list."""
+"""Tools of a simulated MCP server."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from mcp.types import CallToolResult, TextContent, Tool
 
 
 class FakeSession:
-    """A session with an MCP server, which answers at once."""
+    """Session with an MCP server that responds at once."""
 
     async def call_tool(self, name: str, **_more: Any) -> CallToolResult:
         return CallToolResult.model_validate(

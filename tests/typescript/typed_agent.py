@@ -1,4 +1,4 @@
-"""An agent with a tool of each kind of type, and a run of it in which each is called."""
+"""Agent with a tool for each kind of type, and a run that calls each tool."""
 
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field
@@ -273,7 +273,7 @@ CALLS: Final = (
     Call("rephrase", {"request": "all"}),
     Call("outline", {"request": "all"}),
 )
-"""Calls of the tools that end by themselves."""
+"""Calls of the tools that end without the user."""
 
 
 def typed_agent() -> LlmAgent:

@@ -1,6 +1,6 @@
-"""The client's chat, small: which message a response is written into, and when the next request follows by itself.
+"""Model of the client's chat: the message that a response is written into, and requests that follow automatically.
 
-It is ``AbstractChat`` (``ui/chat.ts``) around our reducer, for the cases that were recorded from the real one.
+It is ``AbstractChat`` (``ui/chat.ts``) around our reducer, for cases that were recorded from the real client.
 """
 
 import copy

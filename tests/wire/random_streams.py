@@ -1,4 +1,4 @@
-"""Random streams of chunks over few ids, so that they collide: the soil for property tests of the reducer."""
+"""Random streams of chunks with few ids, so that ids collide, for property tests of the reducer."""
 
 import random
 from collections.abc import Sequence
@@ -122,7 +122,7 @@ SPOILED: list[Any] = [None, 1, "s", True, [], {}, {"p": 1}, [1], -1]
 
 
 def spoil(rng: random.Random, chunk: dict[str, Any]) -> dict[str, Any]:
-    """A chunk with one wrong, missing or new key: the schema must refuse most of them."""
+    """Return the chunk with a wrong, missing or new key. The schema must refuse most of these chunks."""
     key = rng.choice([*chunk, "providerMetadata", "title", "finishReason", "surplus"])
     if rng.random() < 0.3:
         return {name: value for name, value in chunk.items() if name != key}
@@ -130,7 +130,7 @@ def spoil(rng: random.Random, chunk: dict[str, Any]) -> dict[str, Any]:
 
 
 def fits(chunks: list[dict[str, Any]], chunk: dict[str, Any], ai_sdk: AiSdkVersion) -> bool:
-    """True if a client accepts the chunk here. Most chunks must fit, or no stream would live for long."""
+    """Return True if a client accepts the chunk at this position. Most chunks must fit, or streams would be short."""
     reducer = MessageReducer(ai_sdk=ai_sdk)
     try:
         for each in (*chunks, chunk):
@@ -151,7 +151,7 @@ def legal_stream(rng: random.Random, ai_sdk: AiSdkVersion) -> list[Any]:
 
 
 def random_stream(rng: random.Random, ai_sdk: AiSdkVersion) -> list[Any]:
-    """A stream with or without something wrong in it."""
+    """Return a stream that may have an error."""
     chunks = legal_stream(rng, ai_sdk)
     if rng.random() < 0.3:
         chunks.insert(rng.randrange(len(chunks) + 1), random_chunk(rng))

@@ -133,6 +133,7 @@ LARGE = {
 REFUSED_BECAUSE_OF_THEIR_SIZE = [LARGE[name] for name in ("a text alone", "blanks", "a long key")]
 
 
+@pytest.mark.slow
 @batch(text=LARGE)
 def test_a_large_text_is_handed_to_the_parser_in_small_pieces(text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []

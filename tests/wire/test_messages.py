@@ -228,6 +228,7 @@ def test_a_body_that_is_no_chat_is_unprocessable_and_says_where(data: bytes, tex
     assert (str(caught.value), caught.value.status) == (text, 422)
 
 
+@pytest.mark.slow
 def test_a_request_has_no_more_messages_parts_and_keys_than_a_chat_has() -> None:
     step = {"type": "step-start"}
     hint = "send only the last message (prepareSendMessagesRequest), and files as links."

@@ -59,6 +59,7 @@ def test_the_headers_cannot_be_changed() -> None:
         headers["x"] = "y"
 
 
+@pytest.mark.slow
 def test_what_is_encoded_is_read_back() -> None:
     chunks: list[Any] = [{"type": "start"}, {"type": "data-x", "data": "\u2028\r\n: []"}]
     assert list(parse_sse(b"".join(encode_sse(chunk) for chunk in chunks))) == chunks

@@ -65,6 +65,7 @@ def test_too_large(value: Any) -> None:
     assert is_too_large(value)
 
 
+@pytest.mark.slow
 def test_not_too_large() -> None:
     loop: list[Any] = []
     loop.append(loop)

@@ -6,6 +6,7 @@ and events as JSON lines.
 
 from stream_protocol.recording.read._lines import PIECE, event_lines, text_lines
 from stream_protocol.recording.read._native_format import HEADER_KEY, VERSION
+from stream_protocol.recording.read._parsing import list_field
 from stream_protocol.recording.read._read_records import (
     EXPECTED,
     Form,

@@ -43,9 +43,7 @@ class TurnRecord:
     message_id: str
     """The id of the assistant message; empty if it was not recorded."""
     request: Mapping[str, Any] | None = None
-    """The client's request body."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
-    """The converter's options for the turn."""
 
 
 @dataclass(frozen=True, slots=True)

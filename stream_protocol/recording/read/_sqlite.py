@@ -73,13 +73,11 @@ def _uri(path: Path) -> str:
 
 
 def _log_size(path: Path) -> int:
-    """Return the bytes of the write-ahead log; 0 if there is none."""
     log = path.with_name(f"{path.name}-wal")
     return log.stat().st_size if log.exists() else 0
 
 
 def _size(path: Path) -> int:
-    """Return the bytes of the store and its log."""
     return path.stat().st_size + _log_size(path)
 
 

@@ -22,8 +22,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import orjson
 
 from stream_protocol._private_files import lock_file, make_private_folder, open_private
-from stream_protocol.recording.write._event_json import event_json
-from stream_protocol.recording.write._recording_lines import FIRST_BYTES, end_line, header_line, turn_line, value_line
+from stream_protocol.recording.write._recording_lines import (
+    FIRST_BYTES,
+    end_line,
+    event_json,
+    header_line,
+    turn_line,
+    value_line,
+)
 from stream_protocol.recording.write._redaction import Redact, redact_chunk, redact_event, redact_request
 
 if TYPE_CHECKING:

@@ -52,14 +52,14 @@ def used_models(root: BaseNode) -> UsedModels:
             try:
                 model = agent.canonical_model
                 names[model.model] = None
-                missing.update(dict.fromkeys(_lacks(model)))
+                missing.update(dict.fromkeys(_missing_keys(model)))
             except Exception as error:  # noqa: BLE001 - any exception of a library, explained as in the log of a run
                 names.update({agent.model: None} if isinstance(agent.model, str) and agent.model else {})
                 missing[explain_error(error)] = None
     return UsedModels(tuple(names), tuple(missing))
 
 
-def _lacks(model: BaseLlm) -> Iterator[str]:
+def _missing_keys(model: BaseLlm) -> Iterator[str]:
     """Yield a sentence for each API key that the model needs and that is not set.
 
     If a model's library cannot create its client, the library's exception is raised.

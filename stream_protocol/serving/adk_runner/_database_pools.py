@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.util import await_only
 
 if TYPE_CHECKING:
+    from google.adk.sessions import BaseSessionService
     from sqlalchemy.engine import URL
     from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -36,7 +37,7 @@ NOTIFY_SECONDS: Final = 6.0
 longer timeout and a less precise error, so this timeout must end first. A server waits for the message once, at its
 start."""
 
-MIXED_UP: Final = ("42P05", "26000")
+STATEMENT_ERRORS: Final = ("42P05", "26000")
 """SQLSTATE codes of two errors: a prepared statement already exists, or does not exist."""
 
 READ_ONLY: Final = "25006"
@@ -68,19 +69,19 @@ def database_sessions(uri: str) -> DatabaseSessionService:
     return service
 
 
-async def check_pooler(service: DatabaseSessionService) -> None:
+async def check_pooler(service: BaseSessionService) -> None:
     """Raises ``PoolerError`` if settings of a connection do not last: prepared statements would get lost.
 
     A database server that refuses ``LISTEN``, such as a standby, is not checked.
     """
-    if service.db_engine.dialect.driver != "asyncpg":
+    if not isinstance(service, DatabaseSessionService) or service.db_engine.dialect.driver != "asyncpg":
         return
     try:
         async with service.db_engine.connect() as listening, service.db_engine.connect() as sending:
             await _check_messages(await _driver_connection(listening), await _driver_connection(sending))
     except (DBAPIError, asyncpg.PostgresError) as error:
         state = getattr(error, "sqlstate", None) or getattr(getattr(error, "orig", None), "sqlstate", None)
-        if state in MIXED_UP:
+        if state in STATEMENT_ERRORS:
             raise PoolerError(POOLER_TEXT) from error
         if state != READ_ONLY:
             raise
@@ -91,20 +92,20 @@ async def _driver_connection(connection: AsyncConnection) -> Any:
 
 
 async def _check_messages(listening: Any, sending: Any) -> None:
-    heard, channel = asyncio.Event(), f"adk_ui_stream_{uuid4().hex}"
+    received, channel = asyncio.Event(), f"adk_ui_stream_{uuid4().hex}"
 
-    def hear(*_: object) -> None:
-        heard.set()
+    def receive(*_: object) -> None:
+        received.set()
 
-    await listening.add_listener(channel, hear)
+    await listening.add_listener(channel, receive)
     try:
         await sending.execute(f"NOTIFY {channel}")
         async with asyncio.timeout(NOTIFY_SECONDS):
-            await heard.wait()
+            await received.wait()
     except TimeoutError:
         raise PoolerError(POOLER_TEXT) from None
     finally:
-        await listening.remove_listener(channel, hear)
+        await listening.remove_listener(channel, receive)
 
 
 def _connect_arguments(url: URL) -> dict[str, Any]:

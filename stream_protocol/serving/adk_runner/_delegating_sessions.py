@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DelegatingSessions(BaseSessionService):
-    """Wraps ``sessions``. Subclasses override some of the methods.
+    """Wraps ``sessions``: each method calls the same method of ``sessions``. Subclasses override some of them.
 
     Other attributes are looked up on ``sessions``: a tool may use methods that only the app's service has.
     """
@@ -28,13 +28,11 @@ class DelegatingSessions(BaseSessionService):
         return getattr(self._sessions, name)
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Calls the wrapped service."""
         return await self._sessions.append_event(session, event)
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Calls the wrapped service."""
         return await self._sessions.get_session(
             app_name=app_name, user_id=user_id, session_id=session_id, config=config
         )
@@ -42,25 +40,20 @@ class DelegatingSessions(BaseSessionService):
     async def create_session(
         self, *, app_name: str, user_id: str, state: dict[str, Any] | None = None, session_id: str | None = None
     ) -> Session:
-        """Calls the wrapped service."""
         return await self._sessions.create_session(
             app_name=app_name, user_id=user_id, state=state, session_id=session_id
         )
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """Calls the wrapped service."""
         return await self._sessions.list_sessions(app_name=app_name, user_id=user_id)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Calls the wrapped service."""
         await self._sessions.delete_session(app_name=app_name, user_id=user_id, session_id=session_id)
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
-        """Calls the wrapped service."""
         return await self._sessions.get_user_state(app_name=app_name, user_id=user_id)
 
     async def flush(self) -> None:
-        """Calls the wrapped service."""
         await self._sessions.flush()
 
 

@@ -38,13 +38,13 @@ class TargetError(ValueError):
     """The target cannot be loaded. ``str(error)`` is one line with the reason.
 
     ``example``: a valid target to name instead.
-    ``can_be_mended``: True if the target exists and a change of its files can make it valid.
+    ``is_fixable``: True if the target exists and a change of its files can make it valid.
     """
 
-    def __init__(self, text: str, *, example: str | None = None, can_be_mended: bool = True) -> None:
+    def __init__(self, text: str, *, example: str | None = None, is_fixable: bool = True) -> None:
         super().__init__(text)
         self.example = example
-        self.can_be_mended = can_be_mended
+        self.is_fixable = is_fixable
 
 
 def load_target(name: str) -> Target:
@@ -63,7 +63,7 @@ def load_target(name: str) -> Target:
     except _NotATargetError as error:
         advice = error.advice
         raise TargetError(
-            f"cannot load {name}: {advice.text}", example=advice.example, can_be_mended=advice.can_be_mended
+            f"cannot load {name}: {advice.text}", example=advice.example, is_fixable=advice.is_fixable
         ) from error.__cause__
     except KeyboardInterrupt:
         raise
@@ -129,10 +129,10 @@ def _from_module(name: str) -> Target:
             missing = ".".join(attributes[:number])
             raise _NotATargetError(no_attribute(f"{module_name}:{missing}", found))
         found = getattr(found, attribute)
-    return _made(name, found)
+    return _as_target(name, found)
 
 
-def _made(name: str, found: object) -> Target:
+def _as_target(name: str, found: object) -> Target:
     """Return ``found`` if it is a target; otherwise call it and return its result."""
     if isinstance(found, TARGETS):
         return found
@@ -143,7 +143,7 @@ def _made(name: str, found: object) -> Target:
     if needed := _required_parameters(found):
         if is_function:
             text = f"it takes arguments ({', '.join(needed)}); a function that makes a target is called without any"
-            raise _NotATargetError(Advice(text, can_be_mended=True))
+            raise _NotATargetError(Advice(text, is_fixable=True))
         raise _NotATargetError(wrong_kind(name, found))
     made = cast("Callable[[], object]", found)()
     if not isinstance(made, TARGETS):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from google.adk.events import Event
     from google.adk.sessions import Session
 
-AT_ONCE: Final = 25
+BATCH_SIZE: Final = 25
 """The events or sessions that are copied before other tasks run: one to two milliseconds of work."""
 
 _WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
@@ -77,7 +77,7 @@ class MemorySessionService(InMemorySessionService):
             return await super().list_sessions(app_name=app_name)
         sessions: list[Session] = []
         for number, session_id in enumerate(list(self.sessions.get(app_name, {}).get(user_id, {}))):
-            if number % AT_ONCE == 0:
+            if number % BATCH_SIZE == 0:
                 await asyncio.sleep(0)
             key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
             session = await super().get_session(**key, config=_WITHOUT_EVENTS)
@@ -88,9 +88,9 @@ class MemorySessionService(InMemorySessionService):
 
 async def _copied(events: list[Event]) -> list[Event]:
     copies: list[Event] = []
-    for begin in range(0, len(events), AT_ONCE):
-        if len(events) > AT_ONCE:
+    for begin in range(0, len(events), BATCH_SIZE):
+        if len(events) > BATCH_SIZE:
             await asyncio.sleep(0)
-        batch = events[begin : begin + AT_ONCE]
+        batch = events[begin : begin + BATCH_SIZE]
         copies += await run_off_loop(partial(deepcopy, batch), events=batch)
     return copies

@@ -46,7 +46,7 @@ class."""
 
 _KNOWN: Final = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 
-_NOT_KEPT: Final[Mapping[str, Any]] = {
+_OMITTED_FIELDS: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("avg_logprobs", "logprobs_result", "cache_metadata", "live_session_resumption_update"), True),
     "actions": {"state_delta": True, "agent_state": True, "end_of_agent": True},
 }
@@ -213,7 +213,7 @@ def _to_json(event: Event) -> Any:
     """Return the event as JSON that every store can keep; ``None`` if it is nested too deeply."""
     metadata = {key: value for key, value in (event.custom_metadata or {}).items() if key != METADATA_KEY}
     plain = event.model_copy(update={"custom_metadata": metadata or None})
-    excluded: Any = _NOT_KEPT
+    excluded: Any = _OMITTED_FIELDS
     return storable_json(
         plain.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=excluded, fallback=str)
     )

@@ -134,9 +134,9 @@ class RunPlugin(BasePlugin):
             logger.error("%s", Quoting(problem, "A tool or an agent gave a value that is not JSON."))
         self._nested.keep_events(event)
         if event.get_function_responses():
-            await self._take_up_writes(invocation_context)
+            await self._apply_writes(invocation_context)
 
-    async def _take_up_writes(self, invocation_context: InvocationContext) -> None:
+    async def _apply_writes(self, invocation_context: InvocationContext) -> None:
         """Stores the state that the page has written, before the next model call.
 
         If the writes cannot be read, the next step or the next run applies them.

@@ -30,7 +30,7 @@ TOOL_THREADS: Final = 32
 """Threads for plain ``def`` tools, shared by all chats. With ADK's default of 4, four slow tools block all chats."""
 
 
-_RUN_FOR_EACH: Final = ("_node", "_inner_node")
+_WORKER_NODES: Final = ("_node", "_inner_node")
 """Attributes in which ADK's parallel workers keep the node that they run for each item."""
 
 _DELEGATED_MODES: Final = frozenset({"task", "single_turn"})
@@ -205,4 +205,4 @@ def agent_tree(root: BaseNode) -> Iterator[BaseNode]:
             waiting.extend(node.sub_agents)
         if isinstance(node, Workflow) and node.graph is not None:
             waiting.extend(node.graph.nodes)
-        waiting.extend(inner for name in _RUN_FOR_EACH if isinstance(inner := getattr(node, name, None), BaseNode))
+        waiting.extend(inner for name in _WORKER_NODES if isinstance(inner := getattr(node, name, None), BaseNode))

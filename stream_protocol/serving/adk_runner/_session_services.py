@@ -155,7 +155,9 @@ async def _probe(uri: str) -> None:
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             if names_driver(uri):
-                await _check_pooler(service)
+                from stream_protocol.serving.adk_runner._database_pools import check_pooler
+
+                await check_pooler(service)
             await service.get_session(app_name="-", user_id="-", session_id="-")
     except Exception as error:
         if not isinstance(getattr(error, "orig", error), sqlite3.Error):
@@ -167,15 +169,6 @@ async def _probe(uri: str) -> None:
     finally:
         if isinstance(service, Closable):
             await service.close()
-
-
-async def _check_pooler(service: BaseSessionService) -> None:
-    from google.adk.sessions import DatabaseSessionService
-
-    from stream_protocol.serving.adk_runner._database_pools import check_pooler
-
-    if isinstance(service, DatabaseSessionService):
-        await check_pooler(service)
 
 
 def _make(uri: str) -> BaseSessionService:

@@ -49,7 +49,7 @@ class SteeringInbox:
         self._waiting: dict[str, AcceptedMessage] = {}
         self._delivered: set[str] = set()
         """The ids of all messages that this run has accepted or read."""
-        self._again: defaultdict[str, list[Event]] = defaultdict(list)
+        self._earlier_events: defaultdict[str, list[Event]] = defaultdict(list)
         """Model call -> events with the messages that it read in an earlier execution of the run."""
         self._calls = Counter[str]()
         """Agent and branch -> the number of started model calls."""
@@ -72,7 +72,7 @@ class SteeringInbox:
         self._delivered.update(delivered)
         for event in taken_in:
             if (steering := TakenInMessage.of(event)) is not None:
-                self._again[steering.model_call].append(event)
+                self._earlier_events[steering.model_call].append(event)
                 self._delivered.add(steering.id)
         self._waiting.update((message.id, message) for message in waiting if message.id not in self._delivered)
         self._delivered.update(self._waiting)
@@ -148,7 +148,7 @@ class SteeringInbox:
         call = f"{agent}/{self._calls[agent]}"
         begun = self._calls.total()
         async with self._storing:
-            for event in self._again.pop(call, ()):
+            for event in self._earlier_events.pop(call, ()):
                 await self._take_in(invocation, request, event.content, TakenInMessage.of(event))
             for message in [each for each in self.waiting if each.model_calls < begun]:
                 content = await self._seen_by_plugins(invocation, steering_content(message.message))

@@ -43,33 +43,33 @@ class Advice:
     """The error message for a wrong name.
 
     ``text``: the problem. ``example``: a target to name instead, unless ``text`` suggests one.
-    ``can_be_mended``: True if a change of the agent's files can make the name a target.
+    ``is_fixable``: True if a change of the agent's files can make the name a target.
     """
 
     text: str
     example: str | None = None
-    can_be_mended: bool = False
+    is_fixable: bool = False
 
 
 def not_a_folder(name: str) -> Advice:
     """Return advice for a name without a colon that is not a folder."""
     if not name:
-        return _nothing_there("the name is empty", name)
+        return _unknown_name("the name is empty", name)
     path = Path(name)
     if path.is_file():
         return _is_file(path)
-    if "/" not in name and (targets := _meant_by_dots(name)):
+    if "/" not in name and (targets := _targets_with_dots(name)):
         return Advice(f"there is no such folder.{_did_you_mean(targets)}")
     if (file := path.with_name(f"{path.name}.py")).is_file():
         return _is_file(file)
-    return _nothing_there("there is no such folder", name)
+    return _unknown_name("there is no such folder", name)
 
 
 def not_a_module(name: str) -> Advice:
     """Return advice for ``module:attribute`` if the module does not exist."""
     module, _, attribute = name.partition(":")
     if not module:
-        return _nothing_there("it names no module", module)
+        return _unknown_name("it names no module", module)
     path = Path(module)
     if _is_agent_path(path):
         return Advice(f"a folder is named without an attribute.{_did_you_mean([str(path)])}")
@@ -82,7 +82,7 @@ def not_a_module(name: str) -> Advice:
     close = closest(module, {target.partition(":")[0] for target in here})
     targets = _by_attribute([target for target in here if target.partition(":")[0] == close], attribute)
     text = f"there is no module `{module}`"
-    return Advice(f"{text}.{_did_you_mean(targets)}") if targets else _nothing_there(text, module)
+    return Advice(f"{text}.{_did_you_mean(targets)}") if targets else _unknown_name(text, module)
 
 
 def no_attribute(name: str, owner: object) -> Advice:
@@ -94,8 +94,8 @@ def no_attribute(name: str, owner: object) -> Advice:
     begin = f"{module}:{outer}." if outer else f"{module}:"
     names = _targets_in(owner)
     if (close := closest(missing, names)) is not None:
-        return Advice(f"{text}.{_did_you_mean([begin + close])}", can_be_mended=True)
-    return Advice(f"{text}.{_found([begin + each for each in names] or _below(module, missing))}", can_be_mended=True)
+        return Advice(f"{text}.{_did_you_mean([begin + close])}", is_fixable=True)
+    return Advice(f"{text}.{_found([begin + each for each in names] or _below(module, missing))}", is_fixable=True)
 
 
 def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
@@ -107,10 +107,10 @@ def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
     others = [f"{module}:{each}" for each in _targets_in(sys.modules[module]) if f"{module}:{each}" != name]
     text = f"it returned {_kind(value)}" if returned else f"it is {_kind(value)}".replace("a value of", "of")
     if inspect.isclass(value) and issubclass(value, TARGETS):
-        return Advice(f"{text}: create an object of it, and name that.{_found(others)}", can_be_mended=True)
+        return Advice(f"{text}: create an object of it, and name that.{_found(others)}", is_fixable=True)
     if isinstance(value, Starlette) and not returned:
         text = f"{text}, a web app for `uvicorn {name}`"
-    return Advice(f"{text}, not {_KINDS}.{_found(others)}", can_be_mended=True)
+    return Advice(f"{text}, not {_KINDS}.{_found(others)}", is_fixable=True)
 
 
 def not_an_agent(name: str, folder: Path) -> Advice:
@@ -149,14 +149,14 @@ def _no_root_agent(name: str, folder: Path, file: str) -> Advice:
                 text = f"{text}: create an object of it"
             elif inspect.isroutine(value):
                 text = f"{text}: assign what it returns"
-            return Advice(text, can_be_mended=True)
+            return Advice(text, is_fixable=True)
     text = f"{Path(name, file)} does not define `root_agent`"
     defined = {key: module.__name__ for module in modules for key in _targets_in(module)}
     if not defined:
-        return Advice(text, can_be_mended=True)
+        return Advice(text, is_fixable=True)
     text = f"{text}, but {_listed(f'`{key}`' for key in defined)}: rename it"
     targets = [f"{module}:{key}" for key, module in defined.items()] if folder.parent == Path.cwd() else []
-    return Advice(f"{text}.{_did_you_mean(targets)}", can_be_mended=True)
+    return Advice(f"{text}.{_did_you_mean(targets)}", is_fixable=True)
 
 
 def _has_agents(name: str, folder: Path, inner: Sequence[Path]) -> Advice:
@@ -177,15 +177,15 @@ def _is_file(file: Path) -> Advice:
     try:
         names = [*read_targets(file, Path())]
     except SourceError as error:
-        return Advice(f"it is a file, and cannot be imported: {error}", can_be_mended=True)
+        return Advice(f"it is a file, and cannot be imported: {error}", is_fixable=True)
     if not names:
-        return Advice(f"it is a file that defines no agent. {_FORMS}", can_be_mended=True)
+        return Advice(f"it is a file that defines no agent. {_FORMS}", is_fixable=True)
     if targets := _targets_of(file):
         return Advice(f"it is a file; a target in it is named module:attribute.{_did_you_mean(targets)}")
     return Advice(f"it is a file in another folder: go to {file.parent}, and name {file.stem}:{names[0]} there")
 
 
-def _meant_by_dots(name: str) -> list[str]:
+def _targets_with_dots(name: str) -> list[str]:
     """Return the targets that a name without a colon may mean: ``module.attribute``, or a module."""
     module, _, attribute = name.rpartition(".")
     if module and (file := source_of(module, Path())) is not None and attribute in source_targets(file, Path()):
@@ -197,7 +197,7 @@ def _meant_by_dots(name: str) -> list[str]:
     return [f"{name}:{each}" for each in source_targets(file, Path())] if file is not None else []
 
 
-def _nothing_there(text: str, name: str) -> Advice:
+def _unknown_name(text: str, name: str) -> Advice:
     """Return advice for a name for which no file or module exists.
 
     The advice suggests agents near the name's folder.

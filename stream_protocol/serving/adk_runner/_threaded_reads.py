@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-READS: Final = "session-reads"
+THREAD_NAME: Final = "session-reads"
 """The name of the thread."""
 
 
@@ -53,13 +53,11 @@ class ThreadedReads(DelegatingSessions):
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Reads a session; ``None`` if it does not exist."""
         return await self._read(
             self.reader.get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
         )
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """Reads the sessions of a user, without their events."""
         return await self._read(self.reader.list_sessions(app_name=app_name, user_id=user_id))
 
     async def close(self) -> None:
@@ -77,7 +75,7 @@ class ThreadedReads(DelegatingSessions):
     async def _read(self, work: Coroutine[Any, Any, T]) -> T:
         if self._thread is None:
             loop = asyncio.new_event_loop()
-            thread = threading.Thread(target=loop.run_forever, name=READS, daemon=True)
+            thread = threading.Thread(target=loop.run_forever, name=THREAD_NAME, daemon=True)
             thread.start()
             self._thread = thread, loop
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._thread[1]))

@@ -2,10 +2,10 @@
 
 Where to change what:
 
-- ``_refusals``: 409 of a busy or stopped chat, 429, 503.
-- ``_limits``: how many runs, requests and reads a user may have; ``_byte_budget``: the memory of bodies.
-- ``_times``: waits and periods, for tests and operators.
-- ``_off_loop``: work that would block the event loop.
+- ``_refusals``: errors for requests that the service cannot take now (409, 503).
+- ``_limits``: the most runs, requests and reads of a user; ``_byte_budget``: the memory of request bodies.
+- ``_times``: timeouts and intervals.
+- ``_off_loop``: runs work in threads that would block the event loop.
 - ``_audit``: the audit trail.
 """
 
@@ -46,7 +46,7 @@ from stream_protocol.serving.base._refusals import (
     unreachable_refusal,
 )
 from stream_protocol.serving.base._response_memory import ResponseMemory
-from stream_protocol.serving.base._tasks import Tasks, cancel_and_wait
+from stream_protocol.serving.base._tasks import Tasks, Timers, cancel_and_wait
 from stream_protocol.serving.base._timeout import HookTimeoutError, with_timeout
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.serving.base._worker_check import warn_of_other_workers

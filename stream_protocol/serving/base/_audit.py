@@ -1,4 +1,4 @@
-"""The audit trail: who approved, denied, answered, signed in, stopped, deleted or chose what, and who was refused."""
+"""The audit trail: records of the users' decisions, answers, sign-ins, stops and changes, accepted or refused."""
 
 from __future__ import annotations
 
@@ -34,22 +34,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 audit_logger = logging.getLogger("stream_protocol.audit")
-"""Gets each record as one line of JSON, at INFO."""
+"""Logger of the audit trail. It gets each record as one line of JSON, at level INFO."""
 
 MAX_ID_LENGTH: Final = 256
-"""Characters of an id in a record. Of a refused request an id is whatever the client sent."""
+"""Longest id in a record, in characters. An id in a refused request can be any text of the client."""
 
 MAX_WAITING: Final = 10_000
-"""Records that wait for a slow hook, about 5 MB. Further ones go to the log alone."""
+"""Most records that wait for a slow hook, about 5 MB. Further records are only logged."""
 
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str)
 
 CLOSING_SECONDS: Final = 10.0
-"""Seconds that a service that is closed waits until the hook has had all records."""
+"""Seconds for which ``aclose`` waits until the hook has received all records."""
 
 
 AuditAction: TypeAlias = Literal["approve", "deny", "answer", "sign-in", "stop", "delete", "branch", "context", "state"]
-"""``branch``: the user chose a version of a message. ``context``, ``state``: the page sent context, or wrote state."""
+"""The kind of an act. ``branch``: the user chose a version of a message. ``context``: the page sent context.
+``state``: the page wrote session state."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,23 +58,23 @@ class AuditRecord:
     """One act of a user. It holds no arguments, outputs, reasons, texts or credentials."""
 
     time: str
-    """When it was accepted or refused: ISO 8601, in UTC, with milliseconds."""
+    """Time at which the act was accepted or refused: ISO 8601, in UTC, with milliseconds."""
     user_id: str
     app: str
     chat_id: str
     action: AuditAction
     outcome: Literal["accepted", "refused"]
     status: int | None = None
-    """The HTTP status of the refusal; ``None`` if it was accepted."""
+    """The HTTP status of the refusal; ``None`` if the act was accepted."""
     call_id: str | None = None
     """The call's ``toolCallId``; ``None`` for acts on a whole chat, and if a refused request named no call."""
     tool: str | None = None
-    """The name of the tool; ``None`` also for a call that is not stored."""
+    """The name of the called tool; ``None`` if there is no ``call_id``, or no such call is stored."""
     arguments_sha256: str | None = None
-    """Of the call's stored arguments, as hexadecimal text: see ``arguments_digest``. ``None`` as for ``tool``. For
-    ``context`` and ``state``: of what the page sent, if it was accepted."""
+    """SHA-256 of the call's stored arguments, as hexadecimal text: see ``arguments_digest``. ``None`` if ``tool`` is.
+    For an accepted ``context`` or ``state``: SHA-256 of the data that the page sent."""
     omitted: int = 0
-    """On the last record of a refused request: how many answers it had beyond those that have a record."""
+    """In the last record of a refused request: the number of the user's answers that have no record."""
 
     def to_json(self) -> str:
         """Returns the record as one line of JSON, in ASCII."""
@@ -81,20 +82,20 @@ class AuditRecord:
 
 
 OnAudit: TypeAlias = Callable[[AuditRecord], Awaitable[None] | None]
-"""Gets each record after the act, one at a time, in their order.
+"""Hook that receives each audit record after the act, one record at a time, in order.
 
-An ``async def`` runs on the event loop, a plain ``def`` in a thread: no request waits for it. A failure is logged. A
-call that takes longer than ``ServiceLimits.hook_timeout`` is logged, too. An ``async def`` is cancelled then. A ``def``
-cannot be cancelled, and until it ends later records are in the log alone.
+An ``async def`` runs on the event loop, a plain ``def`` in a thread. No request waits for the hook. The service logs a
+failure of the hook, and a call that takes longer than ``ServiceLimits.hook_timeout``. After that time, an ``async def``
+is cancelled. A ``def`` cannot be cancelled: until it ends, later records are only logged.
 """
 
 
 class AuditFile:
-    """Appends each record to a file, a line each: ``ChatService(on_audit=AuditFile("audit.jsonl"))``.
+    """Hook that appends each record to a file, as a line: ``ChatService(on_audit=AuditFile("audit.jsonl"))``.
 
-    The file is made for its owner alone (mode 0600). It is opened for each record, so it may be moved away at any time.
-    Each record begins on a new line: after a full disk, a record that was cut off stays on a line of its own.
-    Raises ``OSError`` if it cannot be written.
+    Only the owner can read a new file (mode 0600). The file is opened for each record, so you can move it at any time.
+    Each record begins on a new line, also after a record that a full disk has cut off.
+    Raises ``OSError`` if the file cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -110,7 +111,7 @@ class AuditFile:
             file.write(b"\n" + line if line and self._ends_within_a_line() else line)
 
     def _ends_within_a_line(self) -> bool:
-        """Tell whether a record was cut off at the end. A pipe or a file without read access counts as whole."""
+        """Return True if the last record of the file was cut off. Return False for a file that cannot be read."""
         try:
             if not Path(self._path).is_file():
                 return False
@@ -126,13 +127,16 @@ class AuditFile:
 def arguments_digest(arguments: Any) -> str:
     """Returns the SHA-256 of ``json.dumps(arguments, sort_keys=True, separators=(",", ":"))``, as hexadecimal text."""
     digest = sha256()
-    for piece in _CANONICAL.iterencode(arguments):  # in pieces, between which other threads go on
+    for piece in _CANONICAL.iterencode(arguments):  # other threads can run between two pieces
         digest.update(piece.encode())
     return digest.hexdigest()
 
 
 class AuditScope:
-    """A request that may answer calls, while it is decided about."""
+    """The user's decisions in one request, until the service has accepted or refused the request.
+
+    ``accept``: called for each accepted decision.
+    """
 
     def __init__(self, accept: Callable[[Decision], None]) -> None:
         self._transcript = Transcript()
@@ -141,25 +145,25 @@ class AuditScope:
 
     @property
     def transcript(self) -> Transcript:
-        """The chat as stored, while the request is planned in it."""
+        """The stored chat, while the service plans the request."""
         return self._transcript
 
     @property
     def decisions(self) -> tuple[Decision, ...] | None:
-        """The decisions of the request that are not accepted; ``None`` until it was planned."""
+        """The decisions that are not accepted; ``None`` until the request was planned."""
         return self._decisions
 
     def planned_in(self, transcript: Transcript) -> None:
-        """The request is planned in this chat, as it is stored."""
+        """Keeps the stored chat in which the service plans the request."""
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """The request was planned: it gives these answers. It may wait for long now, without the transcript."""
+        """Keeps the decisions of the planned request. Releases the transcript, because the request can wait long."""
         self._transcript = Transcript()
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records that these of its answers are stored. A refusal of the request is then one of all others."""
+        """Records these stored answers as accepted. A later refusal of the request concerns only the other answers."""
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
                 self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)
@@ -167,7 +171,7 @@ class AuditScope:
 
 
 class AuditTrail:
-    """Makes the records of a service, and gives them to the logger and to the hook.
+    """Writer of a service's audit records, to the logger and to the hook.
 
     ``timeout``: seconds that the hook may take for a record; ``None`` for no limit.
     """
@@ -179,15 +183,15 @@ class AuditTrail:
         self._waiting: deque[AuditRecord] = deque()
         self._delivery: asyncio.Task[None] | None = None
         self._thread = anyio.CapacityLimiter(1)
-        """A hook that hangs keeps one thread, none of those in which tools run, and the next record gets no other."""
+        """Limits a hook that hangs to one thread, which is not one of the threads for tools."""
 
     def scope(self, user_id: str, request: ChatRequest) -> AuditScope:
-        """Returns what is known of a request that comes."""
+        """Returns the scope of a new request."""
         return AuditScope(lambda accepted: self._record(user_id, request.id, accepted.kind, decision=accepted))
 
     @asynccontextmanager
     async def answering(self, user_id: str, request: ChatRequest, scope: AuditScope) -> AsyncIterator[None]:
-        """Records a ``ChatRequestError`` as the refusal of each answer that the request has."""
+        """Records a ``ChatRequestError`` of the block as the refusal of each decision in the request."""
         try:
             yield
         except ChatRequestError as refused:
@@ -197,18 +201,20 @@ class AuditTrail:
                 attempted = await run_off_loop(work, size=request.size, events=transcript.stored)
             else:
                 attempted = AttemptedDecisions(decisions=scope.decisions)
-            for number, one in enumerate(attempted.decisions, 1):
+            for number, decision in enumerate(attempted.decisions, 1):
                 omitted = attempted.omitted if number == len(attempted.decisions) else 0
-                self._record(user_id, request.id, one.kind, decision=one, status=refused.status, omitted=omitted)
+                self._record(
+                    user_id, request.id, decision.kind, decision=decision, status=refused.status, omitted=omitted
+                )
             raise
 
     @contextmanager
     def acting(
         self, user_id: str, chat_id: str, action: Literal["stop", "delete", "branch", "context", "state"]
     ) -> Iterator[Callable[[Any], None]]:
-        """Records that the act was accepted, or the ``ChatRequestError`` that refuses it.
+        """Records the act of the block: accepted, or refused if the block raises ``ChatRequestError``.
 
-        The block is given a function that takes what the page sent: the record has its digest.
+        Yields a function for the data that the page sent. The record contains the digest of this data.
         """
         sent: list[str] = []
         try:
@@ -219,7 +225,7 @@ class AuditTrail:
         self._record(user_id, chat_id, action, digest=sent[0] if sent else None)
 
     async def aclose(self) -> None:
-        """Waits up to ``CLOSING_SECONDS`` until the hook has had all records."""
+        """Waits up to ``CLOSING_SECONDS`` until the hook has received all records."""
         if self._delivery is not None:
             await asyncio.wait({self._delivery}, timeout=CLOSING_SECONDS)
             self._delivery = None  # a second `aclose` does not wait again
@@ -251,9 +257,9 @@ class AuditTrail:
         )
         audit_logger.info("%s", record.to_json())
         if self._hook is not None:
-            self._give(self._hook, record)
+            self._send_to_hook(self._hook, record)
 
-    def _give(self, hook: OnAudit, record: AuditRecord) -> None:
+    def _send_to_hook(self, hook: OnAudit, record: AuditRecord) -> None:
         if len(self._waiting) >= MAX_WAITING:
             logger.error("`on_audit` is too slow: a record went to the log alone.")
             return
@@ -266,7 +272,7 @@ class AuditTrail:
             try:
                 await with_timeout(self._timeout, self._call(hook, self._waiting.popleft()))
             except HookTimeoutError as error:
-                logger.error("`on_audit` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps
+                logger.error("`on_audit` was cancelled. %s", error)  # noqa: TRY400 - a traceback would not help
             except Exception:
                 logger.exception("`on_audit` failed.")
 

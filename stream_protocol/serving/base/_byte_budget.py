@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequestError
 
 UNCOUNTED_BYTES: Final = 64 * 1024
-"""The first bytes of each request are not counted: small requests are served however full the budget is. Their number
-is bounded by the number of connections."""
+"""Bytes of each request that are not counted, so that small requests are served even if the budget is full. The number
+of connections bounds the number of these requests."""
 
 USER_SHARE: Final = 2
-"""One user gets at most this part of the budget: a half. So no user can fill it alone."""
+"""Divisor for the share of one user: a user can hold at most half of the budget."""
 
 
 class ByteBudget:
-    """A number of bytes that requests share.
+    """Budget of bytes that the requests of all users share.
 
-    ``limit``: the bytes of all requests; ``None`` for no limit. ``of_user``, ``of_all``: make the refusal (429) of a
-    user who holds too much, and the refusal (503) while all users hold too much.
-    ``single_fits``: a user who holds nothing else gets any size within ``limit``, and any size at all while nobody
-    holds anything. Otherwise such a request could never be served.
+    ``limit``: the most bytes of all requests; ``None`` for no limit. ``of_user``: returns the error (429) for a user
+    who holds too much. ``of_all``: returns the error (503) if all users together hold too much.
+    ``single_fits``: a user without other requests may hold any number of bytes up to ``limit``, and even more while
+    nobody else holds bytes. Without ``single_fits``, a very large request could never be served.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class ByteBudget:
 
     @property
     def taken(self) -> int:
-        """The counted bytes of all requests."""
+        """Return the counted bytes of all requests."""
         return self._taken.total()
 
     def share(self, user_id: str) -> ByteShare:
@@ -55,7 +55,7 @@ class ByteBudget:
         return ByteShare(self, user_id)
 
     def refusal(self, user_id: str, count: int) -> ChatRequestError | None:
-        """Return the refusal of so many bytes more for this user; ``None`` if there is room."""
+        """Return the error for ``count`` more bytes of this user; ``None`` if they fit."""
         if self._limit is None or count <= 0:
             return None
         own, taken = self._taken[user_id], self.taken
@@ -66,7 +66,7 @@ class ByteBudget:
         return None
 
     def count(self, user_id: str, change: int) -> None:
-        """Count so many bytes more, or fewer, for this user."""
+        """Add ``change`` to the counted bytes of this user. It is negative for released bytes."""
         self._taken[user_id] += change
         if not self._taken[user_id]:
             del self._taken[user_id]
@@ -75,14 +75,14 @@ class ByteBudget:
             self._freed = asyncio.Event()
 
     async def wait_for_less(self) -> None:
-        """Wait until a request gives bytes back."""
+        """Wait until a request releases bytes."""
         await self._freed.wait()
 
 
 class ByteShare:
     """The bytes that one request holds, until ``release`` or the end of a ``with`` block.
 
-    A share that nobody refers to any more is released: a framework may drop a response before it sends it.
+    A garbage-collected share is also released, because a framework may drop a response without sending it.
     """
 
     def __init__(self, budget: ByteBudget, user_id: str, size: int = 0) -> None:
@@ -91,7 +91,7 @@ class ByteShare:
         self._size = size
 
     def take(self, count: int) -> None:
-        """Count so many bytes more. Raises ``ChatRequestError`` (429, 503) if there is no room, and counts nothing."""
+        """Count ``count`` more bytes. If they do not fit, raises ``ChatRequestError`` (429, 503) and counts nothing."""
         if (refusal := self._refusal(count)) is not None:
             raise refusal
         counted = self._counted
@@ -99,23 +99,23 @@ class ByteShare:
         self._budget.count(self._user_id, self._counted - counted)
 
     def has_room(self, count: int) -> bool:
-        """Tell whether ``take`` would count so many bytes more."""
+        """Return True if ``count`` more bytes fit into the budget."""
         return self._refusal(count) is None
 
     async def wait_for_room(self, count: int, seconds: float) -> None:
-        """Wait until there is room for so many bytes more, but no longer than so many seconds. Takes nothing."""
+        """Wait up to ``seconds`` until ``count`` more bytes fit. Does not count them."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not self.has_room(count):
                     await self._budget.wait_for_less()
 
     def handed_over(self) -> ByteShare:
-        """Return a new share with all bytes of this one, which is empty then: for a response that outlives a block."""
+        """Move all bytes to a new share and return it, for a response that outlives the ``with`` block."""
         size, self._size = self._size, 0
         return ByteShare(self._budget, self._user_id, size)
 
     def release(self) -> None:
-        """Give all bytes back."""
+        """Return all bytes to the budget."""
         counted, self._size = self._counted, 0
         if counted:
             self._budget.count(self._user_id, -counted)

@@ -1,4 +1,4 @@
-"""An answer that is asked for at most once in a while, however many want to know it."""
+"""``CachedProbe``: a cache for the result of a health check."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,8 +9,7 @@ T = TypeVar("T")
 
 
 class CachedProbe(Generic[T]):
-    """A cache for the result or the exception of ``ask``, for ``seconds``. Callers that come while ``ask`` runs wait
-    for it."""
+    """A cache for the result or the exception of ``ask``, for ``seconds``. Concurrent callers share one call."""
 
     def __init__(self, ask: Callable[[], Awaitable[T]], seconds: float) -> None:
         self._ask = ask
@@ -19,9 +18,9 @@ class CachedProbe(Generic[T]):
         self._fresh_until = 0.0
 
     async def get(self) -> T:
-        """Returns the answer."""
+        """Returns the cached result, or calls ``ask``. Raises its exception."""
         if self._asking is None or (self._asking.done() and asyncio.get_running_loop().time() >= self._fresh_until):
-            self._asking = asyncio.create_task(self._ask_now(), context=Context())  # for nobody in particular
+            self._asking = asyncio.create_task(self._ask_now(), context=Context())  # not the caller's context
         return await asyncio.shield(self._asking)
 
     async def _ask_now(self) -> T:

@@ -1,4 +1,4 @@
-"""The calls of a service that are being answered: what they ask may be closed only after them."""
+"""``InProgress``: counts the open calls of a service, so that the stores are closed after them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 
 class InProgress:
-    """Counts calls. Each call is a ``with`` block."""
+    """Counter of the open calls. Each call is a ``with`` block."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -23,7 +23,7 @@ class InProgress:
             self._idle.set()
 
     async def wait(self, seconds: float) -> None:
-        """Waits until no call is in progress, at most for so many seconds."""
+        """Waits up to ``seconds`` until no call is open."""
         waiting = asyncio.create_task(self._idle.wait())
         await asyncio.wait({waiting}, timeout=seconds)
         waiting.cancel()

@@ -19,92 +19,91 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection
 
 MAX_RUNS: Final = 300
-"""Each run has a connection to its model, and mostly one to its reader and one to a store. So they fit in the 1,024
-file descriptors that a process has by default."""
+"""Most runs of a worker at once. A run has up to three connections: to its model, its reader and a store. So all runs
+fit in the 1,024 file descriptors that a process has by default."""
 
 MAX_RUNS_PER_USER: Final = 50
-"""Far more chats than a person watches, and a sixth of the worker. Without ``identify`` all are one user's: enough for
-a test suite that runs side by side."""
+"""Most runs of one user at once: a sixth of ``MAX_RUNS``. Without ``identify`` all requests belong to one user, so the
+limit also has to suffice for a parallel test suite."""
 
 MAX_WAITING_PER_USER: Final = 50
-"""A page has one such request in each of its chats. Each keeps a connection, and its messages in memory."""
+"""Most requests of one user that wait for the end of a run. Each request keeps a connection, and messages in memory."""
 
 MAX_REQUESTS_PER_MINUTE: Final = 1200
-"""20 a second: a page in ten tabs that asks for its list of chats twice a second. A user whose requests take 10 ms each
-has a fifth of the worker's time with that, and no more."""
+"""Most requests of one user in a minute: 20 a second. If a request takes 10 ms, one user can use at most a fifth of the
+worker's time."""
 
 MAX_CHUNKS: Final = 500_000
-"""A model that streams 100 tokens a second for an hour, which is ``RUN_TIMEOUT``, has 360,000. More is a loop."""
+"""Most chunks of a response. A model that streams 100 tokens a second for an hour (``RUN_TIMEOUT``) sends 360,000."""
 
 MAX_RESPONSE_BYTES: Final = 256 * 1024 * 1024
-"""As much as for the bodies of requests: two chats with five files of 15 MiB, which are 100 MiB in Base64."""
+"""Most bytes of stored content that is being sent: two chats with five files of 15 MiB, which are 100 MiB in Base64."""
 
 READS_PER_USER: Final = 2
-"""A page that opens asks for its list of chats and a history."""
+"""Concurrent reads of one user. A page loads the list of chats and a history at once."""
 
 HISTORIES_AT_ONCE: Final = 8
-"""Sessions of all users that are read whole at once: their size is known when they are in memory."""
+"""Sessions that are loaded at once for all users. The size of a session is unknown until it is in memory."""
 
 ARTIFACTS_AT_ONCE: Final = 16
-"""Artifacts of all users that are read at once, for the same reason. Their stores may be far away."""
+"""Artifacts that are loaded at once for all users. The size of an artifact is unknown until it is in memory."""
 
 RUN_TIMEOUT: Final = 3600.0
-"""Seconds that a run may take by default: enough for deep research; a stuck run frees its chat in the end."""
+"""Default time limit of a run, in seconds: enough for deep research. After that time, a stuck run frees its chat."""
 
 STOP_TIMEOUT: Final = 10.0
-"""Seconds that a request waits for a run of its chat that is stopping: the user pressed stop and sent the next text."""
+"""Default seconds for which a request waits for the end of a stopping run of its chat."""
 
 HOOK_TIMEOUT: Final = 30.0
-"""Seconds for a hook by default: enough for a model that is asked for a title, or for a store that has to start."""
+"""Default seconds for a hook: enough for a model that generates a title, or for a store that has to start."""
 
 RUN_RETRY_AFTER: Final = 5
-"""Seconds after which a request may be sent again that found too many runs: nobody knows when one ends."""
+"""Seconds in the ``Retry-After`` header of a request that was refused because of too many runs."""
 
 _MINUTE: Final = 60 * 10**9
 _SECOND: Final = 10**9
 
 SlotKey: TypeAlias = tuple[str, object]
-"""A user's id, and what has the slot: a chat's id, for one."""
+"""The id of a user, and the holder of the slot, such as the id of a chat."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceLimits:
-    """Limits for the users of a ``ChatService``: counts, sizes and times. ``None`` is without limit.
+    """Limits for the users of a ``ChatService``: counts, sizes, and times in seconds. ``None`` means no limit.
 
-    A worker counts by itself: with three workers a user has three times as much. Times are seconds;
-    ``disconnect_grace`` and ``stop_timeout`` may be ``0``. Raises ``StreamProtocolError`` for a count that is not a
-    whole number from 1, and for a time that is not positive.
+    Each worker counts separately: with three workers, a user has three times the limit. ``disconnect_grace`` and
+    ``stop_timeout`` may be ``0``. Raises ``StreamProtocolError`` for a count that is not a whole number from 1, and for
+    another time that is not positive.
     """
 
     max_runs: int | None = MAX_RUNS
-    """Runs that go on at once, of all users. One more is refused (503)."""
+    """Active runs of all users. A further run is refused (503)."""
     max_runs_per_user: int | None = MAX_RUNS_PER_USER
-    """Runs that go on at once, of one user. One more is refused (429)."""
+    """Active runs of one user. A further run is refused (429)."""
     max_waiting_per_user: int | None = MAX_WAITING_PER_USER
-    """Requests of one user that wait at once for the end of a run of their chat. One more is refused (429); and of all
-    users no more than ``max_runs`` wait (503)."""
+    """Requests of one user that wait for the end of a run. A further request is refused (429). Of all users, at most
+    ``max_runs`` requests wait (503)."""
     max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
-    """Requests of one user, of all kinds but stops. So many may come at once; after that they are refused (429) until
-    some of the minute has passed. Requests that pages of other sites send in the user's browser count apart."""
+    """Requests of one user, except stops. All may come at once. Further requests are refused (429), and the allowance
+    grows back evenly over a minute. Requests from pages of other sites have a separate allowance."""
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
-    """Memory of all stored content that is being sent: histories, artifacts, and stored responses that are sent again.
-    A response that does not fit is refused (503, or 429 if one user takes more than half). A response of up to 64 KiB
-    is never refused. One that alone is larger than this limit waits until no other is open."""
+    """Memory of stored content that is being sent: histories, artifacts, and repeated responses. A response that does
+    not fit is refused (503, or 429 if one user takes more than half). A response of up to 64 KiB is never refused. A
+    response larger than this limit waits until no other is open."""
     max_chunks: int | None = MAX_CHUNKS
-    """Chunks of one response. A run that says more is stopped, and its response ends in an error: looked at after each
-    event of the agent."""
+    """Chunks of one response. A longer run is stopped after the current event, and its response ends in an error."""
 
     run_timeout: float | None = RUN_TIMEOUT
-    """Time that a run may take, since one that hangs must end some time. After that its response ends in an error."""
+    """Duration of a run. A longer run is stopped, and its response ends in an error."""
     disconnect_grace: float | None = None
-    """Time that a run goes on without a reader; 0 stops it when the client leaves. ``None``, the default: it runs to
-    its end, so that a reload loses nothing."""
+    """Time that a run continues without a reader. 0 stops the run when the client leaves. ``None``, the default: the
+    run continues to its end, so a reload loses nothing."""
     stop_timeout: float = STOP_TIMEOUT
-    """Time that a request waits for a run of its chat that is stopping or being stored. After that it is refused (503,
-    with ``Retry-After``)."""
+    """Time that a request waits for a stopping run of its chat. After this time the request is refused (503, with
+    ``Retry-After``)."""
     hook_timeout: float | None = HOOK_TIMEOUT
-    """Time that ``on_finish`` may take, and the session store each time that it reads or writes for a chat outside its
-    run. After that it is cancelled, which is logged, and the chat is free."""
+    """Time for ``on_finish``, and for each access to the session store outside a run. After this time the call is
+    cancelled and logged."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -117,24 +116,24 @@ class ServiceLimits:
 
 
 class RequestRates:
-    """Counts the requests of each user, in memory that is bounded by the requests of the last minute.
+    """Rate limiter for the requests of each user.
 
-    A user has an allowance of ``per_minute`` requests, which grows back evenly. ``now``: a clock that never goes back,
-    in nanoseconds.
+    A user has an allowance of ``per_minute`` requests, which is refilled evenly. ``now``: a monotonic clock, in
+    nanoseconds. The requests of the last minute bound the memory.
     """
 
     def __init__(self, per_minute: int | None, now: Callable[[], int] = time.monotonic_ns) -> None:
         self._interval = 0 if per_minute is None else _MINUTE // per_minute
         self._now = now
         self._whole_at: OrderedDict[str, int] = OrderedDict()
-        """User id -> when the user's allowance is whole again. A user who is not in it has all of it."""
+        """User id -> the time at which the allowance is full again. A user without an entry has the full allowance."""
 
     def __len__(self) -> int:
-        """The number of users that are remembered."""
+        """Return the number of users with an entry."""
         return len(self._whole_at)
 
     def count(self, user_id: str) -> None:
-        """Counts a request. Raises ``ChatRequestError`` (429) if the user has none left; that one is not counted."""
+        """Counts a request. Raises ``ChatRequestError`` (429), and counts nothing, if the allowance is used up."""
         if not self._interval:
             return
         now = self._now()
@@ -149,8 +148,7 @@ class RequestRates:
         self._whole_at[user_id] = whole_at
 
     def _forget_some(self, now: int) -> None:
-        """Looks at two users, in turn, and forgets who has the whole allowance: more than one new user a request
-        brings."""
+        """Remove up to two users whose allowance is full. A request adds one user, so removal is faster than growth."""
         for user_id in list(islice(self._whole_at, 2)):
             if self._whole_at[user_id] <= now:
                 del self._whole_at[user_id]
@@ -159,10 +157,9 @@ class RequestRates:
 
 
 class UserReads:
-    """Limits the reads of a store that go on at once, for one user and for all users. Others wait, in their order.
+    """Limiter for concurrent reads of a store, for one user and for all users. Further reads wait in order.
 
-    The event loop runs each task that is ready. A thousand lists of chats that one user asks for at once would be a
-    thousand steps between two of everybody else.
+    Without it, a thousand concurrent reads of one user would delay each step of the other users on the event loop.
     """
 
     def __init__(self, per_user: int = READS_PER_USER, per_worker: int | None = None) -> None:
@@ -175,14 +172,14 @@ class UserReads:
         """Waits until it is this request's turn."""
         semaphore = self._semaphores.setdefault(user_id, asyncio.Semaphore(self._per_user))
         async with semaphore, self._of_all:
-            await asyncio.sleep(0)  # a store in memory never waits: so nobody else would have a turn
+            await asyncio.sleep(0)  # a store in memory never waits, so no other task would run
             yield
 
 
 class RunSlots:
-    """Counts what goes on at once, and refuses what would be more than ``per_user`` of one user, or ``per_worker``.
+    """Counter of slots for active runs or waiting requests: up to ``per_user`` for a user, ``per_worker`` in total.
 
-    ``patience``: seconds that a request waits for a slot if one of those that are taken is about to become free.
+    ``patience``: seconds for which a request waits if one of the taken slots is about to become free.
     """
 
     def __init__(self, per_user: int | None, per_worker: int | None, patience: float = 0) -> None:
@@ -193,11 +190,11 @@ class RunSlots:
         self._freed = asyncio.Event()
 
     def __len__(self) -> int:
-        """The number of slots that are taken."""
+        """Return the number of taken slots."""
         return len(self._taken)
 
     async def take(self, slot: RunSlot) -> None:
-        """Takes a slot; it shares that of its key, if there is one. Raises ``ChatRequestError``: 429, 503."""
+        """Takes a slot. Slots with an equal key count once. Raises ``ChatRequestError`` (429, 503) if none is free."""
         deadline = asyncio.get_running_loop().time() + self._patience
         while (refusal := self._refusal(slot.key)) is not None:
             try:
@@ -208,7 +205,7 @@ class RunSlots:
         self._taken.setdefault(slot.key, set()).add(slot)
 
     def free(self, slot: RunSlot) -> None:
-        """Gives a slot back, if it is taken."""
+        """Releases a slot, if it is taken."""
         sharing = self._taken.get(slot.key, set())
         sharing.discard(slot)
         if not sharing and self._taken.pop(slot.key, None) is not None:
@@ -216,8 +213,10 @@ class RunSlots:
             self._freed = asyncio.Event()
 
     def _refusal(self, key: SlotKey) -> ChatRequestError | None:
-        """Why there is no slot now, though there may be soon; ``None`` if there is one. Raises it if none is about to
-        become free. The user's own come first: who has too many is told so, however busy the others are."""
+        """Return the error if no slot is free now, but one is about to become free; ``None`` if a slot is free.
+
+        Raises the error if no slot is about to become free. The limit of the user is checked first.
+        """
         if key in self._taken:
             return None
         own = [taken for taken in self._taken if taken[0] == key[0]]
@@ -234,7 +233,7 @@ class RunSlots:
 
 
 class RunSlot:
-    """The right of one request to have a run go on, or to wait for the end of one."""
+    """The right of one request to execute a run, or to wait for the end of a run."""
 
     def __init__(self, slots: RunSlots, key: SlotKey) -> None:
         self.key = key
@@ -247,20 +246,20 @@ class RunSlot:
 
     @property
     def is_ending(self) -> bool:
-        """True if the slot is about to become free: the response has ended, and is being stored."""
+        """True if the slot is about to become free: the response has ended, and the server stores it."""
         return self._is_ending()
 
     def used_until(self, is_ending: Callable[[], bool]) -> None:
-        """Has ``is_ending`` tell whether the slot is about to become free."""
+        """Sets the function that returns True if the slot is about to become free."""
         self._is_ending = is_ending
 
     def free(self) -> None:
-        """Gives the slot back, if it is taken."""
+        """Releases the slot, if it is taken."""
         self._slots.free(self)
 
 
 def response_budget(limit: int | None = MAX_RESPONSE_BYTES) -> ByteBudget:
-    """Return the budget of all responses that hold stored content: see ``ServiceLimits.max_response_bytes``."""
+    """Return the budget for all responses with stored content: see ``ServiceLimits.max_response_bytes``."""
     return ByteBudget(limit, of_user=_too_much_of_user, of_all=_too_much, single_fits=True)
 
 

@@ -1,10 +1,10 @@
-"""Addresses of this machine alone."""
+"""Check for loopback addresses."""
 
 from ipaddress import IPv6Address, ip_address
 
 
 def is_loopback_address(text: str) -> bool:
-    """Tell whether the text is an address of this machine alone."""
+    """Return True if the text is a loopback address, such as ``127.0.0.1`` or ``::1``."""
     try:
         address = ip_address(text)
     except ValueError:

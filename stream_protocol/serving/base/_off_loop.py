@@ -1,7 +1,7 @@
-"""Work in memory alone that may be long: done in a thread then, so that other chats go on meanwhile.
+"""``run_off_loop``: runs long computations in a thread, so that they do not block other chats.
 
-To plan a request and to read a stored session takes less than a millisecond as a rule. With 20 MiB of files or
-thousands of events it takes a second, in short steps. Between two steps Python lets the event loop go on.
+Planning a request or reading a stored session usually takes less than a millisecond. With 20 MiB of files or thousands
+of events it takes a second, in short steps. Between two steps, Python can switch to the event loop's thread.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_REQUEST: Final = 128 * 1024
-"""Bytes of a body, and of the texts and files of a session. Less than this takes less time than a thread would."""
+"""Bytes of a body, or of the texts and files of a session, from which a thread is worth its overhead."""
 
 LARGE_VALUES: Final = 5_000
-"""Members of the arguments and results in a session, on all levels: a copy of so many takes some 5 ms."""
+"""Values in the arguments and results of a session, on all levels, from which a thread is used. To copy them takes
+about 5 ms."""
 
 LONG_SESSION: Final = 200
-"""Events of a session, or chats of a list. Up to 0.1 ms is needed for each; fewer take less than a thread would."""
+"""Events of a session, or chats of a list, above which a thread is used. Each takes up to 0.1 ms."""
 
 _ONE_AT_A_TIME: Final[RunVar[anyio.CapacityLimiter]] = RunVar("adk_ui_stream_long_work")
-"""Of each event loop: every thread that is at work slows the loop down."""
+"""Limiter of each event loop, for one thread at a time: every busy thread slows the loop down."""
 
 
 async def run_off_loop(
@@ -40,10 +41,10 @@ async def run_off_loop(
     events: Sequence[Event] = (),
     items: Sized = (),
 ) -> T:
-    """Returns what ``work`` returns. If that is about much, it is done in a thread, one after the other.
+    """Returns the result of ``work``. Large work runs in a thread, one call at a time.
 
-    ``size``: the bytes of a request or a response. ``events``: of a session. ``items``: the chats of a list. They must
-    be the caller's own, and ``work`` may use nothing that belongs to the event loop.
+    ``size``: the bytes of a request or a response. ``events``: the events of a session. ``items``: the chats of a list.
+    No other task may change these objects, and ``work`` must not use objects of the event loop.
     """
     if not (
         max(len(events), len(items)) > LONG_SESSION
@@ -60,7 +61,7 @@ async def run_off_loop(
 
 
 def _payloads(events: Sequence[Event]) -> Iterator[Any]:
-    """The parts of events that may be large: texts, files, arguments and results, outputs of nodes, state."""
+    """Yield the values of events that can be large: texts, files, arguments, results, outputs of nodes, state."""
     for event in events:
         yield event.output
         yield event.actions.state_delta

@@ -1,7 +1,7 @@
-"""Values that an app sets for one request: state, secrets, a run config, another agent.
+"""``RunOverrides``: settings of an app for one request, such as state, secrets, a run config or a different agent.
 
-Only the app's ``prepare`` hook can put values into the session's state. The keys of a request's body do not get there
-by themselves. The hook sees them as ``ChatRequest.body``.
+Keys of a request's body do not change the session's state. Only the app's ``prepare`` hook can copy values from
+``ChatRequest.body`` into the state.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from stream_protocol.wire import check_instance, check_mapping, check_text
 
 @dataclass(frozen=True, kw_only=True)
 class RunOverrides:
-    """Settings of one run. The options of the ``ChatService`` apply where a setting is not given.
+    """Settings of one run. Without a setting, the option of the ``ChatService`` applies.
 
     Raises ``StreamProtocolError`` for a value of another type, and for state that no session store can keep.
     """
 
     state_delta: Mapping[str, Any] = field(default_factory=dict)
-    """Changes of the session's state, stored with the user's message. ``app:`` and ``user:`` keys change the state of
-    all chats of the app or the user: never take such a key from a client."""
+    """Changes of the session state, stored with the user's message. ``app:`` and ``user:`` keys change the state of all
+    chats of the app or the user, so never take such keys from a client."""
     secrets: Mapping[str, Any] = field(default_factory=dict)
-    """For this run only: tools find them in the state as ``temp:<name>``. Never stored, never sent."""
+    """Values for this run only. Tools read them in the state as ``temp:<name>``. They are never stored or sent."""
     run_config: RunConfig | None = None
-    """Instead of the service's."""
+    """Replaces the service's ``run_config``."""
     agent: BaseNode | None = None
-    """Answers instead of the target's root agent, with the target's services and plugins: the agent of a tenant, or one
-    with a chosen model."""
+    """Replaces the root agent, for example by the agent of a tenant, or by an agent with another model. The services
+    and plugins stay."""
 
     artifact_base: str | None = None
-    """The URL of the chat endpoint as the page knows it, for links to artifacts; ``None`` sends files as bytes. The
-    routes set it from the request: see ``FilePolicy``."""
+    """URL of the chat endpoint in the browser, for links to artifacts: see ``FilePolicy``. The routes set it from the
+    request. ``None`` sends files as bytes."""
 
     def __post_init__(self) -> None:
         check_mapping("state_delta", self.state_delta)

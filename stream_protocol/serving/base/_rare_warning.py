@@ -1,11 +1,11 @@
-"""A warning that clients cause, and must not fill the log with."""
+"""``RareWarning``: a rate-limited warning, so that clients cannot fill the log."""
 
 import asyncio
 import logging
 from typing import Final
 
 WARNING_SECONDS: Final = 60.0
-"""Between two warnings that say the same: clients must not fill the log."""
+"""Least seconds between two equal warnings."""
 
 
 class RareWarning:
@@ -16,7 +16,7 @@ class RareWarning:
         self._not_before = 0.0
 
     def log(self, text: str, *arguments: object) -> None:
-        """Logs it, or does nothing."""
+        """Logs the warning, unless it was logged in the last ``WARNING_SECONDS``."""
         now = asyncio.get_running_loop().time()
         if now >= self._not_before:
             self._not_before = now + WARNING_SECONDS

@@ -1,4 +1,4 @@
-"""The interface of a recorder, as ``ChatService`` calls it. The recorders are in ``stream_protocol.recording``."""
+"""Interface of the recorders that ``ChatService`` calls. The implementations are in ``stream_protocol.recording``."""
 
 from __future__ import annotations
 
@@ -18,33 +18,36 @@ logger = logging.getLogger(__name__)
 
 
 class TurnRecorder(Protocol):
-    """Records one run. Its methods are called in order, on the event loop, so they must not wait.
+    """Recorder of one run. The service calls the methods in order, on the event loop, so they must not block.
 
-    If one raises, that is logged, and nothing more of the run is recorded.
+    If a method raises, the service logs the error, and records nothing more of the run.
     """
 
     def begin(self, message_id: str | None) -> None:
-        """The response begins. ``message_id``: the id of the assistant's message; ``None`` if there is none."""
+        """Called when the response begins. ``message_id``: the id of the assistant message; ``None`` without one."""
 
     def event(self, event: Event) -> None:
-        """The converter gets this event next. ADK may change the event later, so copy what you keep."""
+        """Called before the converter reads the event. ADK may change the event later, so keep only a copy."""
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """These SSE events are sent, one chunk each."""
+        """Called with the SSE events that are sent. Each event has one chunk."""
 
     def end(self, outcome: Ending | None) -> None:
-        """The response has ended; ``None`` if it never began. The run may go on, but nothing more is recorded."""
+        """Called at the end of the response. ``outcome``: ``None`` if the response never began.
+
+        The run can continue, but nothing more is recorded.
+        """
 
 
 class Recorder(Protocol):
-    """Records the chats of a service."""
+    """Recorder of the chats of a service."""
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnRecorder:
-        """Returns the recorder of the run that answers this request. ``options``: those of the run's converter."""
+        """Returns the recorder for the run of this request. ``options``: the converter options of the run."""
 
 
 class TurnRecorders:
-    """The recorders of one run. One that fails stops none of the others: it is logged, and gets nothing more."""
+    """The recorders of one run. The error of a recorder is logged and removes only this recorder."""
 
     def __init__(self, recorders: Iterable[TurnRecorder] = ()) -> None:
         self._recorders = [*recorders]
@@ -84,7 +87,7 @@ def all_recorders(recorder: Recorder | Sequence[Recorder] | None) -> Sequence[Re
 
 
 def check_recorder(name: str, recorder: object) -> None:
-    """Raises ``InvalidArgumentError`` for anything but a recorder, several, or ``None``."""
+    """Raises ``InvalidArgumentError`` for an object that is not a recorder, a list of recorders, or ``None``."""
     for each in recorder if isinstance(recorder, Sequence) and not isinstance(recorder, str | bytes) else [recorder]:
         check_interface(
             name,

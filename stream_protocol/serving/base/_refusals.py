@@ -1,45 +1,45 @@
-"""The refusals of requests that find their chat, a store or the server in a state in which nothing can begin."""
+"""Errors for requests that cannot begin now, because of the state of the chat, a store or the server."""
 
 from typing import Final
 
 from stream_protocol.wire import ChatRequestError
 
 RETRY_AFTER: Final = 2
-"""Seconds after which a request may be sent again that this worker cannot take just now."""
+"""Seconds in the ``Retry-After`` header of a 503 response."""
 
 SESSION_STORE, ENGINE, RUN_LOG = "session_store", "engine", "run_log"
-"""The stores that a request needs, as operators see them: the reason of the refusal if one does not answer."""
+"""Names of the stores that a request needs. A refusal for an unreachable store has the name as its ``reason``."""
 
 
 def closing_refusal() -> ChatRequestError:
-    """The refusal of a request that comes when the worker is about to end. Another worker may take it."""
+    """Return the error (503) for a request to a worker that shuts down. Another worker can take the request."""
     text = "The server is shutting down. Try again in a moment."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="draining")
 
 
 def busy_refusal() -> ChatRequestError:
-    """The refusal of a request that may neither interrupt the run of its chat nor wait for it."""
+    """Return the error (409) for a request that must not interrupt the active run of its chat."""
     return ChatRequestError("This chat is still answering. Wait for the answer, or stop it.", status=409)
 
 
 def unreachable_refusal(store: str) -> ChatRequestError:
-    """The refusal of a request that needs a store which does not answer. ``store``: the reason, as it is counted."""
+    """Return the error (503) for a request that needs an unreachable store. ``store``: ``SESSION_STORE``, …"""
     text = "The server cannot reach its chats just now. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
 
 
 def changed_refusal() -> ChatRequestError:
-    """The refusal of a request whose chat another worker has changed meanwhile, after its lease had ended."""
+    """Return the error (503) for a request whose chat was changed by another worker during the request."""
     text = "The chat was changed meanwhile. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="changed")
 
 
 def stopped_refusal() -> ChatRequestError:
-    """The refusal of a request whose run was stopped before it had stored what the request says."""
+    """Return the error (409) for a request whose run was stopped before the run had stored the user's message."""
     return ChatRequestError("The chat was stopped before this was stored. Send it again.", status=409)
 
 
 def not_ended_refusal() -> ChatRequestError:
-    """The refusal of a request that has waited too long for the end of another run of its chat."""
+    """Return the error (503) for a request that waited too long for the end of the chat's previous run."""
     text = "The last answer of this chat has not stopped yet. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="still_stopping")

@@ -1,4 +1,4 @@
-"""``ResponseMemory``: the memory of stored content that is being sent."""
+"""``ResponseMemory``: bounds the memory of responses with stored content."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class ResponseMemory:
-    """Counts the memory of histories, artifacts and stored responses, up to ``limit`` bytes; ``None``: no limit.
+    """Counter of the memory that histories, artifacts and stored responses use while they are sent.
 
-    ``with_state``: responses contain the session's state.
+    ``limit``: the most bytes; ``None`` for no limit. ``with_state``: responses contain the session's state.
     """
 
     def __init__(self, limit: int | None, *, with_state: bool) -> None:
@@ -30,11 +30,11 @@ class ResponseMemory:
         self._budget = response_budget(limit)
 
     def share(self, user_id: str) -> ByteShare:
-        """Returns an empty share of the memory, for a response to this user."""
+        """Returns a share of the memory, with 0 bytes, for a response to this user."""
         return self._budget.share(user_id)
 
     async def size_of(self, events: Sequence[Event]) -> int:
-        """Returns the bytes that these stored events take in a response; 0 if there is no limit."""
+        """Returns the estimated bytes of a response with these stored events; 0 if there is no limit."""
         if (limit := self._limit) is None:
             return 0
         return await run_off_loop(
@@ -43,17 +43,18 @@ class ResponseMemory:
 
 
 EVENT_BYTES: Final = 1024
-"""Of the dictionaries that one event becomes, without what it says."""
+"""Estimated bytes of the dictionaries for one event, without its content."""
 
 MEMBER_BYTES: Final = 100
-"""Of a member of an object or a list, and of a key, without the characters of its text."""
+"""Estimated bytes of a value in an object or list, and of a key, without the characters of its text."""
 
 
 def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
-    """Return the estimated bytes of the messages that these events become; at least ``enough`` for anything larger.
+    """Return the estimated bytes of the messages for these events.
 
-    A file counts as its Base64 text, a text with its memory in Python: four bytes for each character beside an emoji.
-    ``with_state``: changes of the state are shown, too (``send_state``). ``enough`` bounds the work.
+    A file counts as its Base64 text. A text counts with its memory in Python, which is
+    four bytes a character if it has an emoji.
+    ``with_state``: the messages contain changes of the state (``send_state``). ``enough``: counting ends at this size.
     """
     size = 0
     for event in events:

@@ -1,6 +1,6 @@
-"""The time limit of what an app does while a chat is held for it: its hooks and its session store.
+"""Time limit for the app's hooks and its session store, which run while a request holds the lease of a chat.
 
-Without it one store that does not answer would hold the chat until the server is restarted.
+Without a limit, a store that does not respond would block the chat until the server restarts.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ T = TypeVar("T")
 
 
 class HookTimeoutError(Exception):
-    """The work took longer than its limit."""
+    """Raised if a hook or a store took longer than its time limit."""
 
 
 async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
-    """Returns the result of the work. ``seconds``: how long it may take; ``None`` for no limit.
+    """Returns the result of the work. ``seconds``: the time limit; ``None`` for no limit.
 
-    Raises ``HookTimeoutError`` if it takes longer. It is cancelled then and not waited for: it may swallow that.
+    After the limit, cancels the work and raises ``HookTimeoutError``. Does not wait for the end of the cancelled work,
+    which may swallow the cancellation.
     """
     task = asyncio.create_task(work)
     try:
@@ -36,6 +37,6 @@ async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T
 
 
 def _ignore_failure(task: asyncio.Task[Any]) -> None:
-    """Nobody waits for the task any more; without this its failure would be reported as never retrieved."""
+    """Retrieve the failure of a task that nobody awaits. Otherwise asyncio logs it as never retrieved."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""``ServiceTimes``: the seconds for which a service waits where its app has no option."""
+"""``ServiceTimes``: timeouts and intervals of a service that are not options of an app."""
 
 from dataclasses import dataclass, fields
 
@@ -7,48 +7,49 @@ from stream_protocol.wire import check_seconds
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceTimes:
-    """Seconds. The defaults suit every app; a test takes shorter ones.
+    """Timeouts and intervals of a service, in seconds. The defaults suit every app; tests use shorter times.
 
     Raises ``StreamProtocolError`` for a value that is not a number from 0.
     """
 
     stop: float = 5.0
-    """A stopped run may take so long to end by itself before its task is cancelled."""
+    """The time in which a stopped run can end by itself. After this time, its task is cancelled."""
     first_reader: float = 5.0
     """The least time that a run waits for its first reader: the HTTP response of the request that started it."""
     progress: float = 0.2
-    """Between two reports of one call's progress that are sent. The newest one waits."""
+    """The least time between two sent progress reports of one call. Only the newest report in between is sent."""
     reader_check: float = 1.0
-    """The least time between two checks whether somebody reads a run through another worker."""
+    """The least time between two checks for readers of a run on other workers."""
     completing: float = 0.5
-    """Between the first two attempts to store the end of a run, while the session store is away."""
+    """The time between the first two attempts to store the end of a run, while the session store is unreachable."""
     max_completing: float = 4.0
-    """Between two later attempts, at most."""
+    """The longest time between two later attempts to store the end of a run."""
     response_patience: float = 5.0
-    """A history waits so long for the memory of others: two tabs that open the same large chat get it in turn."""
+    """The time for which a history request waits for memory. Two tabs that open a large chat are served in turn."""
     shutdown: float = 10.0
-    """``aclose`` waits so long for stopped runs: longer than a stopped run may take before it is cancelled."""
+    """The time for which ``aclose`` waits for stopped runs. It is longer than ``stop``."""
     answering: float = 3.0
-    """``aclose`` waits so long for requests that are being answered, before it closes the run log."""
+    """The time for which ``aclose`` waits for open requests before it closes the run log."""
     drain_check: float = 0.05
-    """Between two looks of ``drain`` whether anything goes on."""
+    """The time between two checks of ``drain`` for runs and requests."""
     engine: float = 1.0
-    """A stop waits so long for the engine before it stops the run, and a history before it is read without."""
+    """The time for which a stop and a history request wait for the engine. Then they proceed without the engine."""
     look: float = 2.0
-    """Between two looks for orphaned runs."""
+    """The time between two searches for orphaned runs."""
     forgetting: float = 0.2
-    """Between the first two attempts to have the engine forget a run."""
+    """The time between the first two attempts to delete the record of an ended run from the engine."""
     max_forgetting: float = 5.0
-    """Between two later attempts, at most."""
+    """The longest time between two later attempts to delete the record."""
     recovery_check: float = 0.2
-    """Between two looks whether a run has been recovered."""
+    """The time between two checks for the recovery of a run."""
     recovery: float = 30.0
-    """A page that resumes waits so long for a run to be recovered: its lease must expire first."""
+    """The time for which a page that resumes waits for the recovery of a run. The run's lease must expire first."""
     suspect: float = 30.0
-    """A worker that executes other runs leaves a suspect so long to workers that execute none."""
+    """The time for which a worker with other runs leaves a suspect to idle workers. A suspect is a run that may have
+    crashed its workers."""
     alone: float = 10.0
-    """New runs wait so long for a suspect: until the worker is empty, and as long again while the suspect is executed.
-    Most runs that crash their worker do so at once."""
+    """The time for which new runs wait for a suspect: once until the worker is idle, and once while the suspect runs.
+    Most runs that crash their worker crash it at once."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -1,4 +1,4 @@
-"""Warns if this process is one of several workers of a server, and their run logs are not shared."""
+"""Warning for a server with several workers that do not share a run log."""
 
 import logging
 import os
@@ -9,29 +9,31 @@ from typing import Final
 logger = logging.getLogger(__name__)
 
 _SERVERS: Final = re.compile(r"\b(?:uvicorn|gunicorn|hypercorn|granian)\b")
-"""Servers whose main process only starts workers."""
+"""Pattern for the commands of servers whose main process only starts workers."""
 
 WARNING: Final = (
     "This is one of several workers, and each has a MemoryRunLog of its own: resuming, stopping and keeping two runs "
-    "of a chat apart work only where a request meets the right worker. Give ChatService a run_log that they share."
+    "of a chat apart work only if the request reaches the run's worker. Give ChatService a shared run_log."
 )
 
 
 def warn_of_other_workers() -> None:
-    """Logs a warning if other workers serve the same app. To be called for a service with a ``MemoryRunLog``."""
+    """Logs a warning if other workers serve the same app. Called for a service with a ``MemoryRunLog``."""
     if _several_configured() or _other_worker_runs():
         logger.warning(WARNING)
 
 
 def _several_configured() -> bool:
-    """Return True if ``WEB_CONCURRENCY``, which uvicorn and gunicorn read, asks for several workers."""
+    """Return True if ``WEB_CONCURRENCY`` is above 1. uvicorn and gunicorn read this variable."""
     workers = os.environ.get("WEB_CONCURRENCY", "")
     return workers.isdecimal() and int(workers) > 1
 
 
 def _other_worker_runs() -> bool:
-    """Return True if this process's parent is a known server with another child of the same command. Works on Linux
-    only."""
+    """Return True if the parent process is a known server with a second child of this process's command.
+
+    Works only on Linux.
+    """
     parent = os.getppid()
     if not _SERVERS.search(_command(parent)):
         return False
@@ -44,7 +46,7 @@ def _other_worker_runs() -> bool:
 
 
 def _command_pattern(process: int) -> str:
-    """The command line of a process, each number in it replaced by 0: workers get different file descriptors."""
+    """Return the command line of a process, with 0 for each number, because workers get different file descriptors."""
     return re.sub(r"\d+", "0", _command(process))
 
 

@@ -1,12 +1,12 @@
-"""The chats as they are stored: finding one, the list of a user's, what a user says of one, its files.
+"""Stored chats: sessions, the list of a user's chats, titles and archive marks, files.
 
 Where to change what:
 
 - ``_sessions``: finds the session of a chat.
 - ``_chat_list``: the list of chats, titles.
-- ``_chat_cursor``: its pages.
+- ``_chat_cursor``: the pages of the list.
 - ``_chat_details``: ``PATCH``: titles and archive marks of users.
-- ``_page_writes``: state that the page writes, until a run takes it.
+- ``_page_writes``: state that the page writes, until a run stores it in the session.
 - ``_artifacts``: files as artifacts.
 """
 

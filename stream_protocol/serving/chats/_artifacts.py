@@ -1,4 +1,4 @@
-"""The artifacts of a chat: loaded for their owner, put back into a message that is sent again, and linked."""
+"""Artifacts of a chat: loading, links, and the files of a message that is sent again."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ logger = logging.getLogger(__name__)
 UNKNOWN_TYPE: Final = "application/octet-stream"
 
 MAX_FILES_BYTES: Final = 64 * 1024 * 1024
-"""The most bytes of all files of a message that is sent again. Models take far less."""
+"""Most bytes of all files of a message that is sent again. Models accept far less."""
 
 
 async def load_artifact(runner: Runner, session: Session, name: str, version: int | None) -> types.Part:
     """Loads an artifact of the session, or of its user (``user:``); the newest version if ``version`` is ``None``.
 
-    Raises ``ChatRequestError`` (404) if there is none of this name and version.
+    Raises ``ChatRequestError`` (404) if there is no artifact with this name and version.
     """
     part: types.Part | None = None
     if runner.artifact_service is not None:
@@ -44,7 +44,7 @@ async def load_artifact(runner: Runner, session: Session, name: str, version: in
                 filename=name,
                 version=version,
             )
-        except ValueError:  # a name that no artifact, or no file, can have
+        except ValueError:  # an invalid name
             part = None
         except OSError as error:
             if error.errno != ENAMETOOLONG:
@@ -55,7 +55,7 @@ async def load_artifact(runner: Runner, session: Session, name: str, version: in
 
 
 def artifact_content(part: types.Part) -> tuple[bytes, str] | None:
-    """The bytes of an artifact and its media type; ``None`` if it has neither bytes nor text."""
+    """Return the bytes and the media type of an artifact; ``None`` if the artifact has neither bytes nor text."""
     if part.inline_data is not None and part.inline_data.data is not None:
         media_type = (part.inline_data.mime_type or "").partition(";")[0].strip().lower()
         return part.inline_data.data, media_type if MEDIA_TYPE_PATTERN.fullmatch(media_type) else UNKNOWN_TYPE
@@ -63,9 +63,10 @@ def artifact_content(part: types.Part) -> tuple[bytes, str] | None:
 
 
 async def load_saved_files(runner: Runner, session: Session, message: Iterable[TextOrFile]) -> tuple[TextOrFile, ...]:
-    """The texts and files of a message, each file in the artifact service replaced by its bytes.
+    """Return the texts and files of a message, with the bytes of each saved file.
 
-    A file that is no longer there stays a link. Raises ``ChatRequestError`` (413) for more than ``MAX_FILES_BYTES``.
+    A file that the artifact service no longer has stays a link. Raises ``ChatRequestError`` (413) if the files have
+    more than ``MAX_FILES_BYTES`` together.
     """
     loaded: list[TextOrFile] = []
     size = 0
@@ -89,12 +90,15 @@ async def _load_saved_file(runner: Runner, session: Session, file: SavedFile) ->
 
 
 def artifact_urls(base: str | None, chat_id: str) -> ArtifactUrl:
-    """Returns the converter's option ``artifact_url``: name, version -> URL; without a ``base`` always ``None``."""
+    """Return the converter's option ``artifact_url``, a function from name and version to URL.
+
+    Without a ``base``, the function returns ``None``.
+    """
     return _no_url if base is None else partial(artifact_url, base, chat_id)
 
 
 def artifact_url(base: str, chat_id: str, name: str, version: int) -> str:
-    """The URL of this version. ``base``: the URL of the chat endpoint, as the page knows it."""
+    """Return the URL of a version of an artifact. ``base``: the public URL of the chat endpoint."""
     return base + artifact_path(chat_id, name, version)
 
 

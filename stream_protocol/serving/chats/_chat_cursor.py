@@ -1,7 +1,7 @@
-"""The cursor of a list of chats: which chats its pages have had.
+"""``ChatCursor``: the cursor of a list of chats. It contains the chats of the earlier pages.
 
-A chat that changes moves to the top of the list, over pages that were read before. So no place in the list says what
-has been read: the cursor names the chats. See ``docs/decisions/the-list-of-chats.md``.
+A chat that changes moves to the top of the list. So a position in the list is not enough: the cursor names each chat
+that the client has received. See ``docs/decisions/the-list-of-chats.md``.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
 MAX_NAMED: Final = 500
-"""The most chats that a cursor names: it is a part of a URL, and some proxies take 8 KiB of one."""
+"""Most chats that a cursor names. The cursor is part of a URL, and some proxies accept only 8 KiB."""
 
 NAME_BYTES: Final = 6
-"""Of a chat's name in a cursor. Two chats of one list have the same once in a billion lists as long as that."""
+"""Bytes of a chat's hash in a cursor. A collision happens once in a billion lists of ``MAX_NAMED`` chats."""
 
 _HEAD: Final = struct.Struct(f">8sd{NAME_BYTES}s")
-"""The list; and the position before which every chat counts as read."""
+"""Binary header of a cursor: the hash of the list, and ``from_top_to``."""
 
 Position: TypeAlias = tuple[float, bytes]
-"""The place of a chat in the list: when it last changed (seconds), and its name, for equal times. Newer is greater."""
+"""The position of a chat in the list: the time of its last change (seconds), then its hash. Newer is greater."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChatCursor:
-    """A position in one list of chats: the list of one user with one filter.
+    """Cursor of one list of chats: the list of one user with one filter.
 
-    ``chat_list``: the list. ``named``: the chats that were on its pages. ``from_top_to``: all chats at this position or
-    above count as read, too.
+    ``chat_list``: the hash of the list. ``named``: the hashes of the chats on earlier pages. ``from_top_to``: all chats
+    at this position or above also count as read.
     """
 
     chat_list: bytes
@@ -48,11 +48,11 @@ class ChatCursor:
 
     @classmethod
     def first(cls, *of_list: str | bool) -> Self:
-        """The cursor of the first page. ``of_list``: all that tells this list from others."""
+        """Return the cursor of the first page. ``of_list``: the values that identify the list, such as the user id."""
         return cls(chat_list=blake2b(json.dumps(of_list).encode(), digest_size=8).digest())
 
     def parse(self, text: str) -> ChatCursor:
-        """Reads a later cursor of the same list. Raises ``ChatRequestError`` (422) for any other text."""
+        """Parses a cursor of this list. Raises ``ChatRequestError`` (422) for any other text."""
         try:
             packed = base64.b64decode(text, altchars=b"-_", validate=True)
             chat_list, *position = _HEAD.unpack_from(packed)
@@ -68,13 +68,13 @@ class ChatCursor:
         )
 
     def unread(self, chats: Sequence[Session]) -> list[Session]:
-        """Returns those of these chats that no page has had, newest first."""
+        """Returns the chats that were on no earlier page, newest first."""
         named = set(self.named)
         newest_first = sorted(((position(chat), chat) for chat in chats), key=lambda placed: placed[0], reverse=True)
         return [chat for place, chat in newest_first if place[1] not in named and place < self.from_top_to]
 
     def after(self, page: Sequence[Session]) -> ChatCursor:
-        """Returns the cursor of the page after this one."""
+        """Returns the cursor of the page after ``page``."""
         named = (*self.named, *(position(chat)[1] for chat in page))
         if len(named) <= MAX_NAMED:
             return ChatCursor(chat_list=self.chat_list, named=named, from_top_to=self.from_top_to)
@@ -85,5 +85,5 @@ class ChatCursor:
 
 
 def position(chat: Session) -> Position:
-    """The place of a chat in the list."""
+    """Return the position of a chat in the list."""
     return chat.last_update_time, blake2b(chat.id.encode(errors="surrogatepass"), digest_size=NAME_BYTES).digest()

@@ -1,7 +1,7 @@
-"""The user's settings of a chat in the list of chats: its title, and whether it is archived.
+"""The user's settings of a chat in the list of chats: the title and the archive mark.
 
-They are kept in a separate ADK session beside that of the chat. While a run goes on, only that run may write to the
-chat's session. See ``docs/decisions/the-list-of-chats.md``.
+A separate ADK session stores the settings, because only the active run may append to the chat's session. See
+``docs/decisions/the-list-of-chats.md``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
 MAX_TITLE_LENGTH: Final = 200
-"""Characters in a title that the user gives."""
+"""Most characters of a title that the user sets."""
 
 WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
@@ -35,21 +35,20 @@ CHANGED_BY_OTHERS: Final = (AlreadyExistsError, StaleSessionError, SessionNotFou
 """The exceptions of a session store if another worker has created, changed or deleted the session meanwhile."""
 
 _NOT_IN_A_LINE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Unicode categories of characters that a title cannot have: controls, line breaks, lone surrogates. Some databases
-refuse the first and the last."""
+"""Unicode categories of forbidden characters in a title: controls, line breaks, lone surrogates. Some databases refuse
+controls and surrogates."""
 
 _INVISIBLE: Final = frozenset({"Cf", "Zs"})
-"""Unicode categories of spaces and of characters that shape others: a title of these alone would be an empty line."""
+"""Unicode categories of spaces and format characters. A title of only these characters would be invisible."""
 
 
 class ChatChanges(TypedDict, total=False):
-    """The changes that ``ChatService.update`` makes. A key that is absent changes nothing."""
+    """The changes for ``ChatService.update``. An absent key changes nothing."""
 
     title: str | None
-    """One line of 1 to 200 characters, not all of them invisible. ``None`` removes the user's title: the chat has its
-    own again."""
+    """One line of 1 to 200 characters, with at least one visible character. ``None`` removes the user's title."""
     archived: bool
-    """True: the chat is left out of the list of chats, and listed among the archived ones."""
+    """True moves the chat from the list of chats to the list of archived chats."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +63,12 @@ NO_DETAILS: Final = ChatDetails()
 
 
 def parse_changes(body: bytes) -> ChatChanges:
-    """Reads the JSON body of a request. Raises ``ChatRequestError`` (400, 422) for one that is refused."""
+    """Parses the JSON body of a request. Raises ``ChatRequestError`` (400, 422) for an invalid body."""
     return checked_changes(parse_object(body))
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """Reads a JSON object. Raises ``ChatRequestError`` (400) for another body."""
+    """Parses a JSON object. Raises ``ChatRequestError`` (400) for any other body."""
     try:
         parsed = parse_json(body)
     except (ValueError, RecursionError) as error:
@@ -80,7 +79,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def checked_changes(changes: object) -> ChatChanges:
-    """Returns the changes, the title without spaces around it. Raises ``ChatRequestError`` (422) for wrong ones."""
+    """Returns the changes with a trimmed title. Raises ``ChatRequestError`` (422) for invalid changes."""
     if not _has_known_keys(changes):
         raise ChatRequestError("Only the title of a chat and archived can be changed.", status=422)
     checked: ChatChanges = {}
@@ -94,36 +93,36 @@ def checked_changes(changes: object) -> ChatChanges:
 
 
 def is_details_id(session_id: str) -> bool:
-    """Return True if a session with this id holds the details of a chat, and is not a chat.
+    """Return True if this is the id of a session for the details of a chat.
 
-    Case makes no difference: with MySQL's default collation, ids that differ only in case are equal.
+    The check ignores case, because ids that differ only in case are equal with MySQL's default collation.
     """
     return session_id.strip().lower().startswith(DETAILS_PREFIX)
 
 
 def details_by_id(sessions: Iterable[Session]) -> dict[str, ChatDetails]:
-    """The details in these sessions, by the ids of their sessions: see ``details_id``."""
+    """Return the details in these sessions, by session id: see ``details_id``."""
     return {session.id: _details(session) for session in sessions if is_details_id(session.id)}
 
 
 def details_id(chat_id: str) -> str:
-    """The id of the session with a chat's details: as long for every chat, and of characters that every store takes."""
+    """Return the id of the session with a chat's details. It has a fixed length and is valid in any store."""
     return DETAILS_PREFIX + sha256(chat_id.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 async def find_details(runner: Runner, chat: Session) -> ChatDetails:
-    """Returns what the user has said of the chat."""
+    """Returns the details of the chat, or the defaults."""
     session = await runner.session_service.get_session(**_key(chat), config=WITHOUT_EVENTS)
     return NO_DETAILS if session is None else _details(session)
 
 
 async def change_details(runner: Runner, chat: Session, changes: ChatChanges) -> None:
-    """Stores the changes: see ``store_details``."""
+    """Stores the changes of the details: see ``store_details``."""
     await store_details(runner, chat, {f"{STATE_PREFIX}{name}": value for name, value in changes.items()})
 
 
 async def store_details(runner: Runner, chat: Session, state: dict[str, Any]) -> None:
-    """Stores state beside the chat. Of two changes at once both are stored; for the same key the later one counts."""
+    """Stores state in the details session of the chat. No concurrent change is lost; the last write of a key wins."""
     store, key = runner.session_service, _key(chat)
     while True:
         try:
@@ -133,12 +132,12 @@ async def store_details(runner: Runner, chat: Session, state: dict[str, Any]) ->
             else:
                 await store.append_event(session, Event(author="user", actions=EventActions(state_delta=state)))
         except CHANGED_BY_OTHERS:
-            continue  # another request was faster: one of them always is, so this ends
+            continue  # a concurrent request was stored first, so this loop makes progress
         return
 
 
 async def delete_details(runner: Runner, chat: Session) -> None:
-    """Deletes what the user has said of the chat, if anything."""
+    """Deletes the details of the chat, if there are any."""
     store, key = runner.session_service, _key(chat)
     if await store.get_session(**key, config=WITHOUT_EVENTS) is not None:
         await store.delete_session(**key)

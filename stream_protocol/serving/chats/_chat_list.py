@@ -36,20 +36,20 @@ PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
 
 MAX_SEARCH_LENGTH: Final = 200
-"""Characters that a search in the titles may have."""
+"""Most characters of a search in the titles."""
 
 APP_TITLE_KEY: Final = "title"
-"""The key of the session's state for a title that the app or its agent has chosen."""
+"""Key in the session's state for a title that the app or its agent sets."""
 
 OWN_TITLE_KEY: Final = f"{STATE_PREFIX}title"
-"""The key of the session's state for the title that is made of the user's first message; empty if that has no text."""
+"""Key in the session's state for the title from the user's first message. The title is empty if it has no text."""
 
 TITLE_LENGTH: Final = 80
-"""The most characters of a title that is made of the user's first message."""
+"""Most characters of a title from the user's first message."""
 
 MAX_LOADED: Final = 5
-"""The most sessions for one page that are loaded to find their titles. A session may hold megabytes of events, and the
-event loop may wait while they are parsed."""
+"""Most sessions that one page of the list loads to find their titles. A session can have megabytes of events, which may
+block the event loop while they are parsed."""
 
 
 class ListedChat(TypedDict):
@@ -57,13 +57,13 @@ class ListedChat(TypedDict):
 
     id: str
     title: str | None
-    """The one that the user gave (``ChatService.update``), else the app's, else the user's first message; ``None``
-    before the user says anything."""
+    """The title: the user's (``ChatService.update``), else the app's, else the beginning of the user's first message.
+    ``None`` before the first message."""
     updatedAt: str
-    """When something was last said in it: ISO 8601 in UTC."""
+    """Time of the last event in the chat: ISO 8601 in UTC."""
     archived: bool
     running: bool
-    """True if an answer is being written in the chat now."""
+    """True if a response is running in the chat."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,13 +79,12 @@ class ChatListPage:
 async def list_chats(
     runner: Runner, user_id: str, *, limit: int, cursor: str | None, search: str, archived: bool
 ) -> ChatListPage:
-    """Returns one page, in which no chat is marked as running.
+    """Returns one page of the list. ``running`` is always False.
 
-    The pages of one list have each chat once, also those that change or are new between two pages. No events are loaded
-    for it: the title of a chat is in a session's state. A session without it was written by another program, or by an
-    earlier version. Of these the newest ``MAX_LOADED`` are loaded, one after the other; the others have no title until
-    their user says something again. Raises ``ChatRequestError`` (422) for a cursor that is not from an earlier page of
-    the same list, and for a search that is too long.
+    Each chat is on one page of a list, even if it changes or is created between two pages. The title of a chat is in
+    the session's state, so no events are loaded. Sessions of other programs or earlier versions have no stored title.
+    The newest ``MAX_LOADED`` of them are loaded; the others have no title until the user's next message.
+    Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
     """
     if len(search) > MAX_SEARCH_LENGTH:
         raise ChatRequestError(f"The search is longer than {MAX_SEARCH_LENGTH} characters.", status=422)
@@ -106,7 +105,7 @@ async def list_chats(
 
 
 async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatChanges) -> ListedChat:
-    """Changes what the list says of a chat. Returns the chat as it is in the list, not marked as running.
+    """Changes the title or the archive mark of a chat. Returns its entry in the list, with ``running`` False.
 
     Raises ``ChatRequestError`` (404) if this user has no such chat.
     """
@@ -124,23 +123,22 @@ async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatC
 
 
 def title_delta(session: Session, transcript: Transcript, request_plan: NewUserTurn | AnsweredCalls) -> dict[str, str]:
-    """The change of the session's state with which a turn gives its chat a title; empty if the chat has one.
+    """Return the state change that stores a title from the user's first message; empty if the chat has a title.
 
-    ``session`` and ``transcript``: as they are before the turn. A rewind has removed a title that came after the point
-    of the rewind.
+    ``session``, ``transcript``: the chat before the request. A rewind removes a title that was stored after its point.
     """
     if isinstance(request_plan, AnsweredCalls) or isinstance(session.state.get(OWN_TITLE_KEY), str):
         return {}
     title = _first_title(transcript)
     if title is None:
-        title = _title(said for said in request_plan.texts_and_files if isinstance(said, str))
+        title = _title(text for text in request_plan.texts_and_files if isinstance(text, str))
     return {OWN_TITLE_KEY: title}
 
 
 def _unread(
     listed: Sequence[Session], reached: ChatCursor, *, archived: bool
 ) -> tuple[list[Session], dict[str, ChatDetails]]:
-    """The chats that later pages of the list have, newest first, and the details of all chats, by id."""
+    """Return the chats that were on no earlier page, newest first, and the details of all chats, by id."""
     by_id = details_by_id(listed)
     details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
     chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]
@@ -148,7 +146,7 @@ def _unread(
 
 
 def _found(chats: Sequence[Session], titles: Mapping[str, str | None], wanted: str) -> list[Session]:
-    """The chats whose title has these words. ``wanted``: as ``_searchable`` returns it."""
+    """Return the chats whose title contains the text. ``wanted``: a result of ``_searchable``."""
     return [chat for chat in chats if wanted in _searchable(titles[chat.id] or "")]
 
 
@@ -165,7 +163,7 @@ def _listed(chat: Session, title: str | None, details: ChatDetails) -> ListedCha
 async def _titles(
     runner: Runner, chats: Sequence[Session], details: Mapping[str, ChatDetails]
 ) -> dict[str, str | None]:
-    """The titles of these chats, by id. The newest ``MAX_LOADED`` without a stored title are loaded."""
+    """Return the titles of these chats, by id. Loads the newest ``MAX_LOADED`` chats without a stored title."""
     titles = {chat.id: _stored_title(chat, details[chat.id]) for chat in chats}
     for chat in [chat for chat in chats if titles[chat.id] is None][:MAX_LOADED]:
         loaded = await find_session(runner, chat.user_id, chat.id)
@@ -174,31 +172,31 @@ async def _titles(
 
 
 async def _said_title(chat: Session) -> str | None:
-    """The title that the user's first message gives; ``None`` if there is no such message."""
+    """Return the title from the user's first message; ``None`` if there is no such message."""
     return await run_off_loop(lambda: _first_title(Transcript(chat.events)), events=chat.events)
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:
-    """The title that is stored: the user's, else the app's, else our own; ``None`` if there is none."""
+    """Return the stored title: the user's, else the app's, else the first message's; ``None`` if no title is stored."""
     titles = (details.title, chat.state.get(APP_TITLE_KEY), chat.state.get(OWN_TITLE_KEY))
     return next((title for title in titles if isinstance(title, str)), None)
 
 
 def _searchable(text: str) -> str:
-    """The text as titles are compared: case, wide and narrow letters, and the number of spaces make no difference."""
+    """Normalize a text for the search: ignores case, full-width and half-width forms, and repeated spaces."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(folded.split())
 
 
 def _first_title(transcript: Transcript) -> str | None:
-    """The title that the user's first message gives; ``None`` if there is no such message."""
-    said = (turn.user_event for turn in transcript.turns)
-    first = next((event for event in said if event is not None), None)
+    """Return the title from the user's first message; ``None`` if there is no such message."""
+    user_events = (turn.user_event for turn in transcript.turns)
+    first = next((event for event in user_events if event is not None), None)
     if first is None or first.content is None:
         return None
     return _title(part.text or "" for part in first.content.parts or ())
 
 
 def _title(texts: Iterable[str]) -> str:
-    words = " ".join(" ".join(texts).split(maxsplit=TITLE_LENGTH)[:TITLE_LENGTH])  # each of them has a letter
-    return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
+    line = " ".join(" ".join(texts).split(maxsplit=TITLE_LENGTH)[:TITLE_LENGTH])  # each word has a character or more
+    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""``ChatStore``: the stored chats of a service, read and changed within a time limit."""
+"""``ChatStore``: access to the stored chats of a service, with a time limit."""
 
 from __future__ import annotations
 
@@ -35,17 +35,16 @@ ChatKey: TypeAlias = tuple[str, str]
 
 
 def chat_key(user_id: str, chat_id: str) -> ChatKey:
-    """The key of a user's chat. Raises ``ChatRequestError`` (400) for an id that no chat can have, as for a body's."""
+    """Return the key of a user's chat. Raises ``ChatRequestError`` (400) for an invalid chat id."""
     check_text("user_id", user_id)
     return user_id, parse_chat_id(chat_id)
 
 
 class ChatStore:
-    """The stored chats of a service. A user has few of its reads at once.
+    """Access to the stored chats of a service. It limits the concurrent reads of a user.
 
-    ``timeout``: seconds that the session store may take each time; ``None`` for no limit. Methods raise
-    ``ChatRequestError`` (503) if it takes longer, if it cannot be reached, or if another worker has changed the chat
-    meanwhile.
+    ``timeout``: seconds for each call of the session store; ``None`` for no limit. Methods raise ``ChatRequestError``
+    (503) in three cases: the call takes longer, the store is unreachable, or another worker has changed the chat.
     """
 
     def __init__(self, runner: Runner, timeout: float | None) -> None:
@@ -58,28 +57,28 @@ class ChatStore:
         return await self.with_timeout(self.find(key))
 
     async def session_without_events(self, key: ChatKey) -> Session | None:
-        """``session``, without its events."""
+        """Returns the session of a chat without events; ``None`` if this user has no such chat."""
         return await self.read(key[0], partial(find_session, self._runner, *key, config=WITHOUT_EVENTS))
 
     async def find(self, key: ChatKey) -> Session | None:
-        """``session`` without the time limit, for work that has one. Raises what the session store raises."""
+        """Returns ``session`` without a time limit, for callers with their own limit. Raises the store's errors."""
         return await self._in_turn(key[0], partial(find_session, self._runner, *key))
 
     async def look_up(self, key: ChatKey) -> Session | None:
-        """``session`` outside of a request. Raises ``HookTimeoutError``, and what the session store raises."""
+        """Returns ``session`` outside of a request. Raises ``HookTimeoutError``, and the session store's errors."""
         return await with_timeout(self._timeout, self.find(key))
 
     async def read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
-        """Reads or changes a chat of this user."""
+        """Calls ``read``, which reads or changes a chat of this user."""
         return await self.with_timeout(self._in_turn(user_id, read))
 
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
-        """Returns the result of what a request does before its run. ``of``: the store that it asks."""
+        """Returns the result of a request's work before its run. ``of``: the store that the work uses."""
         try:
             return await with_timeout(self._timeout, work)
         except HookTimeoutError as error:
             text = "A request was refused: the %s took longer than %s seconds."
-            logger.error(text, of.replace("_", " "), self._timeout)  # noqa: TRY400 - no trace of ours helps
+            logger.error(text, of.replace("_", " "), self._timeout)  # noqa: TRY400 - a traceback would not help
             raise unreachable_refusal(of) from error
         except ChatRequestError:
             raise

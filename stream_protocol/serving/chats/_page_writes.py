@@ -1,8 +1,8 @@
-"""State that the page writes, until a run of the chat takes it: in the details of the chat, which any worker reads.
+"""``PageWrites``: state that the page writes, stored in the details of the chat until a run applies it.
 
-Only the run that holds a chat may append to its session. So a write is stored beside it, and taken up by the run at its
-next step, or by the next run. Each write has an id. It is pending until its id is noted as applied, under a key of its
-own: so a write that comes at the same moment is never lost.
+Only the active run may append to a chat's session. So a write is stored in the details session, which any worker can
+read. The active run applies the write at its next step, else the next run does. Each write has an id and is pending
+until a separate key contains this id. So a concurrent write is never lost.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _APPLIED: Final = f"{STATE_PREFIX}applied:"
 
 
 class PageWrite(NamedTuple):
-    """A value that the page has written."""
+    """A value that the page has written, with the id of the write."""
 
     id: str
     value: Any
 
 
 class PageWrites:
-    """The writes of a page to one chat that no run has taken yet. ``keys``: those that it may write."""
+    """The pending writes of the page in one chat. ``keys``: the state keys that the page may write."""
 
     def __init__(self, runner: Runner, chat: Session, keys: tuple[str, ...]) -> None:
         self._runner = runner
@@ -43,25 +43,25 @@ class PageWrites:
         self._taken: dict[str, PageWrite] = {}
 
     def are_of(self, session: Session) -> bool:
-        """Return True if this is the session of the chat, and not one of an agent within a tool."""
+        """Return True for the session of the chat, False for the session of an agent within a tool."""
         return session.id == self._chat.id and session.user_id == self._chat.user_id
 
     async def add(self, changes: Mapping[str, Any]) -> None:
-        """Stores what the page writes: key -> value."""
+        """Stores writes of the page: key -> value."""
         written = {f"{_WRITTEN}{key}": {"id": uuid4().hex, "value": value} for key, value in changes.items()}
         await store_details(self._runner, self._chat, written)
 
     async def pending(self) -> dict[str, Any]:
-        """The values that no run has taken: key -> value."""
+        """Return the values that no run has applied: key -> value."""
         return {key: write.value for key, write in (await self._find()).items()}
 
     async def take(self) -> dict[str, Any]:
-        """``pending``, for a run. They stay pending until ``settle``."""
+        """Return the pending values for a run: key -> value. They stay pending until ``settle``."""
         self._taken = await self._find()
         return {key: write.value for key, write in self._taken.items()}
 
     async def settle(self) -> None:
-        """Notes that what was taken is in the session's state."""
+        """Marks the taken values as applied: they are in the session's state."""
         taken, self._taken = self._taken, {}
         if not taken:
             return
@@ -69,7 +69,7 @@ class PageWrites:
             applied = {f"{_APPLIED}{key}": write.id for key, write in taken.items()}
             await store_details(self._runner, self._chat, applied)
         except Exception:
-            logger.exception("State that the page has written is taken once more by the next step.")
+            logger.exception("State that the page has written is applied again by the next step.")
 
     async def _find(self) -> dict[str, PageWrite]:
         chat = self._chat

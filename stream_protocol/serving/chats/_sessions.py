@@ -1,5 +1,4 @@
-"""The ADK sessions of chats: finds, creates, rewinds and deletes them; completes one after a run;
-restores one from the client's history."""
+"""ADK sessions of chats: find, create, rewind, delete, complete after a run, restore from a client's history."""
 
 from __future__ import annotations
 
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
 async def find_session(
     runner: Runner, user_id: str, chat_id: str, *, config: GetSessionConfig | None = None
 ) -> Session | None:
-    """Returns the session of this user's chat, by default with all its events; ``None`` if there is none.
+    """Returns the session of this user's chat, by default with all events; ``None`` if there is no such chat.
 
-    The events may be those of the store: change none of them.
+    The events may be objects of the store, so do not change them.
     """
     if is_details_id(chat_id):
         return None
@@ -46,16 +45,16 @@ async def find_session(
 
 
 async def create_session(runner: Runner, user_id: str, chat_id: str) -> Session:
-    """Creates a session for a chat of this user. Raises ``ChatRequestError`` (400) for an id that no chat can have."""
+    """Creates a session for a chat of this user. Raises ``ChatRequestError`` (400) for a reserved id."""
     if is_details_id(chat_id):
         raise ChatRequestError("This chat id is reserved.")
     return await runner.session_service.create_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
 
 
 async def delete_session(runner: Runner, session: Session) -> None:
-    """Deletes the session, its artifacts, and what the user has said of the chat.
+    """Deletes the session, its artifacts, and the details of the chat.
 
-    Artifacts of the user (``user:``) stay: other chats may show them.
+    Artifacts of the user (``user:``) stay, because other chats may show them.
     """
     key = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
     if (artifacts := runner.artifact_service) is not None:
@@ -63,31 +62,28 @@ async def delete_session(runner: Runner, session: Session) -> None:
             if not name.startswith("user:"):
                 await artifacts.delete_artifact(**key, filename=name)
     await runner.session_service.delete_session(**key)
-    await delete_details(runner, session)  # last: a change that comes meanwhile finds no chat, and takes itself back
+    await delete_details(runner, session)  # last: a concurrent change finds no chat and deletes its details
 
 
 async def rewind_session(runner: Runner, session: Session, invocation_id: str) -> Session | None:
-    """Takes back this invocation and all later ones, with their state and artifacts, as ADK's rewind does.
-
-    Returns the session after the rewind.
-    """
+    """Rewinds the session with ADK to the point before this invocation. Returns the session after the rewind."""
     user_id, session_id = session.user_id, session.id
     await runner.rewind_async(user_id=user_id, session_id=session_id, rewind_before_invocation_id=invocation_id)
     return await find_session(runner, user_id, session_id)
 
 
 async def repair_session(runner: Runner, session: Session) -> None:
-    """Restores state that a rewind has taken away and a plugin needs. A worker may have ended after the rewind."""
+    """Restores state that a plugin needs and a rewind has removed. Called at each run, as a worker may have died after
+    the rewind."""
     if repair := _upload_plugin_state(runner, session.state):
         event = Event(author="user", actions=EventActions(state_delta=repair))
         await runner.session_service.append_event(session, event)
 
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:
-    """The state that ADK's plugin for uploads needs after a rewind (as of ADK 2.13).
+    """Return the state that ADK's plugin for uploads needs after a rewind (as of ADK 2.13).
 
-    A rewind sets newer keys of the state to ``None``. The plugin adds to a mapping under such a key, so the next upload
-    would fail.
+    A rewind sets newer keys of the state to ``None``. The plugin expects a mapping, so the next upload would fail.
     """
     plugins = runner.plugin_manager.plugins
     keys = [f"{plugin.name}:pending_delta" for plugin in plugins if isinstance(plugin, SaveFilesAsArtifactsPlugin)]
@@ -95,12 +91,12 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
 
 
 class Completion:
-    """Stores the output that the page has and ADK has not stored, and the interruption of the run if there was one.
+    """Completes the session after a run: stores the output that only the page has, and the run's interruption.
 
-    ``before``: the session when the run began. ``agent``: the name of its root agent. ``idempotency_key``: of the run's
-    request.
-    ``holds_lease``: returns True if the run still has the chat. It is called after the session was read. Events that
-    another worker stores from then on make this session outdated, and the store refuses to append to it.
+    ``before``: the session when the run began. ``agent``: the name of its root agent. ``idempotency_key``: the key of
+    the run's request.
+    ``holds_lease``: returns True if the run still holds the chat's lease. It is called after the session was read. If
+    another worker stores events later, the session is outdated, and the store refuses to append to it.
     """
 
     def __init__(
@@ -122,10 +118,10 @@ class Completion:
         self._idempotency_key = idempotency_key
         self._holds_lease = holds_lease
         self._events: list[Event] | None = None
-        """The events to store. They are made once, so that a second attempt knows what the first one has stored."""
+        """The events to store. They are created once, so that a second attempt skips events of the first."""
 
     async def store(self) -> None:
-        """Stores it. Can be called again after a failure: nothing is stored twice."""
+        """Stores the missing events. Can be called again after a failure: nothing is stored twice."""
         session = await find_session(self._runner, self._before.user_id, self._before.id)
         if session is None or not await self._holds_lease() or self._is_overtaken(session.events):
             return
@@ -137,19 +133,32 @@ class Completion:
                 await self._runner.session_service.append_event(session, event)
 
     def _is_overtaken(self, events: Sequence[Event]) -> bool:
-        """Return True if a later request has stored something. A fail-over of the run log can forget the lease of this
-        run, and this worker learns of that at its next renewal."""
+        """Return True if a later request has stored an event.
+
+        A fail-over of the run log can lose the lease of this run. This worker detects the loss at its next renewal.
+        """
         return any(
             is_user_event(event) and EventMetadata.of(event).idempotency_key not in (None, self._idempotency_key)
             for event in events[len(self._before.events) :]
         )
+
+    def _begin(self, events: Sequence[Event]) -> int:
+        """Return the number of events before the run's own. An earlier run that has lost its lease in a fail-over may
+        have stored an event after this run read the session."""
+        found = len(self._before.events)
+        own = (
+            index
+            for index in range(found, len(events))
+            if is_user_event(events[index]) and EventMetadata.of(events[index]).idempotency_key == self._idempotency_key
+        )
+        return next(own, found)
 
     def _missing(self, events: Sequence[Event]) -> list[Event]:
         return completing_events(
             Transcript(events),
             self._output,
             self._outcome,
-            events_before_run=len(self._before.events),
+            events_before_run=self._begin(events),
             agent=self._agent,
             now=time.time(),
         )
@@ -158,10 +167,10 @@ class Completion:
 async def restore_session(
     runner: Runner, request: ChatRequest, *, user_id: str, mode: Literal["client", "text"]
 ) -> tuple[Runner, Session, NewUserTurn | AnsweredCalls]:
-    """Makes a session, in memory and for this request only, from the history that the client sends.
+    """Creates a session in memory from the client's history, for this request only.
 
-    Returns a runner like ``runner`` with this one session, the session, and the request's turn. Raises
-    ``ChatRequestError`` for a request that is refused.
+    Returns a copy of ``runner`` for this session, the session, and the plan of the request. Raises ``ChatRequestError``
+    for an invalid request.
     """
     agents = agent_names(runner.agent)
     restored = await run_off_loop(

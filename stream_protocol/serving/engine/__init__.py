@@ -5,9 +5,9 @@ Where to change what:
 - ``_engine``: the interface of an engine.
 - ``_durable_executor``: begins, stops and ends runs through the engine; finds orphaned runs for a request.
 - ``_recovery``: recovers orphaned runs, one after the other.
-- ``_orphaned_runs``: decides what happens to an orphaned run: go on, end, or forget it.
-- ``_records``: the request of a run, on record.
-- ``_resumed_sessions``: gives a recovered run the events that it had stored.
+- ``_orphaned_runs``: finds orphaned runs, and decides if they are recovered.
+- ``_records``: the record of a run, from which another worker plans the request again.
+- ``_resumed_sessions``: the session of a recovered run, with the events of earlier executions.
 - ``_local_runs``: the runs of this worker.
 """
 

@@ -1,4 +1,4 @@
-"""Names the stores of a service, so that it tells its own runs from those of other deployments."""
+"""``deployment_of``: names of the stores of a service, which distinguish its runs from other deployments' runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POSTGRES_PORT: Final = 5432
 
 @runtime_checkable
 class _Placed(Protocol):
-    """A run log that says where it keeps its runs. Those of an app need not."""
+    """A run log with the address of its store. A custom run log may have no ``place``."""
 
     @property
     def place(self) -> str: ...
@@ -55,7 +55,7 @@ def _place_of_sessions(service: BaseSessionService) -> str:
 
 
 def _place_of_database(url: Any) -> str:
-    """``url``: SQLAlchemy's."""
+    """Return the address of a database without credentials. ``url``: SQLAlchemy's URL object."""
     if url.get_backend_name() == "sqlite":
         return _place_of_file(url.database or "")
     port = url.port or (POSTGRES_PORT if url.get_backend_name() == "postgresql" else "")

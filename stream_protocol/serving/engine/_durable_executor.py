@@ -1,4 +1,4 @@
-"""``DurableExecutor``: executes runs so that another worker can go on with them, with an ``Engine``."""
+"""``DurableExecutor``: executes runs with an ``Engine``, so that another worker can recover them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class DurableExecutor(Executor):
-    """Executes runs with an engine, and recovers the orphaned runs of the deployment."""
+    """Executor that uses an engine, and recovers the orphaned runs of the deployment."""
 
     def __init__(self, service: DurableService) -> None:
         super().__init__(service.runs, service.work)
@@ -44,24 +44,24 @@ class DurableExecutor(Executor):
         self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
-        """Connects to the engine, and recovers orphaned runs from now on. Later calls do nothing."""
+        """Connects to the engine and starts to recover orphaned runs. Later calls do nothing."""
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Recovers no more runs. If this worker is killed from now on, no run is blamed for that."""
+        """Stops recovering runs. A kill of this worker no longer counts as a crash of its runs."""
         self._orphans.drain()
         self._local.drain()
 
     async def aclose(self) -> None:
-        """Recovers no more runs, and leaves the engine."""
+        """Stops recovering runs and closes the engine."""
         await self._local.aclose()
         await self._orphans.aclose()
         await self._engine.aclose()
 
     async def execute(self, run: Run, job: Job) -> None:
-        """Executes a new run, so that another worker can go on with it.
+        """Executes a new run, so that another worker can recover it.
 
-        Raises ``NotRecordedError`` if the engine cannot record the run: nothing of it was done then.
+        Raises ``NotRecordedError`` if the engine cannot record the run. The run has not begun then.
         """
         with self._work.observed(run, job):
             if job.invocation_id is None:
@@ -69,14 +69,14 @@ class DurableExecutor(Executor):
             record = record_of(run, job, self._service.deployment)
             local = LocalRun(record, run)
 
-            async def held(execution: Execution) -> None:
+            async def work(execution: Execution) -> None:
                 await self._local.note_record(local)
-                held_job = job if record.refusal else job.with_runner(execution.runner)
-                await self._work.do(run, held_job, held_job.events(run.abort_signal, run.idempotency_key, run.steering))
+                durable = job if record.refusal else job.with_runner(execution.runner)
+                await self._work.do(run, durable, durable.events(run.abort_signal, run.idempotency_key, run.steering))
 
             async with self._isolation.beside_others(run.is_ending):
                 try:
-                    await self._local.execute(local, self._engine.execute(record, self._service.runner, run.id, held))
+                    await self._local.execute(local, self._engine.execute(record, self._service.runner, run.id, work))
                 except Exception as error:
                     if local.is_kept:
                         raise
@@ -84,32 +84,30 @@ class DurableExecutor(Executor):
                     raise NotRecordedError from error
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run that answers just this request, with the claim that the request has on its chat.
+        """Recovers the orphaned run of an equal request, under the claim of the current request.
 
-        Other orphaned runs of the chat stay as they are: only a new message ends them. See ``cancel`` and ``recover``.
+        Other orphaned runs of the chat do not change. See ``cancel`` and ``recover``.
         """
         return await self._store.with_timeout(self._recover_same(key, claim), of=ENGINE)
 
     async def recover(self, key: ChatKey) -> None:
-        """Recovers the orphaned runs of the chat, for a request that waits for their end."""
+        """Recovers all orphaned runs of the chat, for a request that waits for their end."""
         await self._store.with_timeout(self._recover(key), of=ENGINE)
 
     async def cancel(self, key: ChatKey) -> None:
-        """Ends the orphaned runs of the chat, which is claimed."""
+        """Cancels the orphaned runs of a chat whose lease the caller holds."""
         await self._store.with_timeout(self._cancel(key), of=ENGINE)
 
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the run of the chat, and its orphaned runs. Returns whether there was anything.
+        """Stops the active run and the orphaned runs of the chat. Returns False if there was none.
 
-        No worker executes any of these runs again, even if this worker or the worker of a run dies. A worker that
-        recovers such a run only stores its end.
+        No worker executes a stopped run again, even if its worker dies. A worker that recovers a stopped run only
+        stores its end.
         """
         return await self._store.with_timeout(self._stop(key), of=ENGINE)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns whether an orphaned run of the chat has not stored what its request says. Without the engine nobody
-        knows.
-        """
+        """Returns True if an orphaned run of the chat has not stored its user message yet; False if unreachable."""
         try:
             async with asyncio.timeout(self._times.engine):
                 orphans = await self._orphans.in_chat(key)
@@ -121,7 +119,7 @@ class DurableExecutor(Executor):
         return any(orphan.record.idempotency_key not in stored for orphan in orphans)
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:
-        """Waits up to so many seconds until the chat has no such run."""
+        """Waits up to ``seconds`` until the chat has no orphaned run."""
         try:
             async with asyncio.timeout(seconds):
                 await self._wait_until_recovered(key)
@@ -130,13 +128,13 @@ class DurableExecutor(Executor):
                 raise
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run, for a page that resumes. Returns ``True``."""
+        """Waits until the chat has no orphaned run, for a page that resumes. Returns True."""
         await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
 
     async def _recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
         others, idempotency_key = False, claim.run.idempotency_key
-        for each in self._local.in_chat(key):  # it has lost the chat's lease, and is about to be left
+        for each in self._local.in_chat(key):  # this run has lost the chat's lease, and will be orphaned
             if each.record.idempotency_key == idempotency_key:
                 await each.is_over.wait()
         for orphan in await self._orphans.in_chat(key):
@@ -163,7 +161,7 @@ class DurableExecutor(Executor):
         beginning = await self._runs.not_accepted_yet(key)
         local, reading = self._local.in_chat(key), asyncio.create_task(self._orphans.in_chat(key))
         try:
-            # What begins from now on is not meant. But an engine that does not answer keeps nobody from stopping a run.
+            # Runs that begin later are not stopped. An unreachable engine must not delay the stop of the active run.
             await asyncio.wait({reading}, timeout=self._times.engine)
             stopped = await self._runs.stop(key)
             orphans = await reading
@@ -171,19 +169,19 @@ class DurableExecutor(Executor):
             reading.cancel()
         for each in local:
             await self._local.mark_ended(each)
-        if beginning is not None:  # its record may have been written since
+        if beginning is not None:  # the engine may have recorded this run meanwhile
             await self._runs.wait_until_accepted(key, beginning)
             orphans = [
                 *orphans,
                 *(orphan for orphan in await self._orphans.in_chat(key) if orphan.record.id == beginning),
             ]
         if is_ours := bool(orphans) and await self._has_chat(key):
-            # One that has finished only needs to be forgotten: its calls may wait for the user.
+            # A finished run only needs to be deleted: its calls may wait for the user.
             orphans = [each for each in orphans if not has_finished(await self._runs.written(key, each.log_id))]
             for orphan in orphans:
                 if orphan.told_end is None:
                     await self._engine.mark(orphan.record, orphan.log_id, ToldEnd("stopped"))
-            # Another worker may have begun to recover one of them before that.
+            # Another worker may have begun to recover one of these runs before they were marked.
             await self._runs.stop_if_answering(key, {orphan.record.idempotency_key for orphan in orphans})
         return is_ours or stopped or bool(local)
 

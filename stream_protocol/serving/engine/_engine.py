@@ -1,4 +1,4 @@
-"""Interface of an engine, which executes a run again when its worker is dead. See ``stream_protocol.durable``."""
+"""Interface of an engine, which executes a run again after its worker has died. See ``stream_protocol.durable``."""
 
 from __future__ import annotations
 
@@ -12,45 +12,46 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
 
 CRASHES_OF_SUSPECT: Final = 2
-"""A run whose workers have crashed so often is recovered alone on its worker."""
+"""Number of crashes from which a run is a suspect. A suspect is recovered while its worker executes no other run."""
 
 MAX_CRASHES: Final = 6
-"""A run is given up after so many crashes, even if it was never alone on its worker."""
+"""Number of crashes after which a run is not executed again, even if its worker never executed it alone."""
 
 EndState: TypeAlias = Literal["stopped", "failed", "timeout"]
-"""The end of a run that its page was told, and that may not be stored yet. ``stopped``: ``abort``, since the user has
-stopped the run. ``failed``: an ``error``. ``timeout``: an ``error``, since the run came to a limit of the server's."""
+"""The end of a response that the page has received. It may not be stored yet. ``stopped``: an ``abort`` after a stop by
+the user. ``failed``: an ``error``. ``timeout``: an ``error`` after a limit of the server."""
 
 LiveState: TypeAlias = Literal["running", "alone", "left"]
-"""``running``: a worker executes the run, or has crashed while it did. ``alone``: the same, and that worker executed no
-other run. ``left``: the worker has left the run to others in order, or was only paused. It has not crashed."""
+"""The state of an execution without an end. ``running``: a worker executes the run, or has crashed during the run.
+``alone``: like ``running``, and the worker executes no other run. ``left``: the worker has handed the run over to other
+workers, and has not crashed."""
 
 ExecutionState: TypeAlias = LiveState | EndState
 
 STATES: Final = frozenset((*get_args(LiveState), *get_args(EndState)))
-"""All that this release knows. It leaves a run alone of which a newer one has noted another."""
+"""All execution states of this release. Runs with other states, stored by a newer release, are ignored."""
 
 
 _KEYS: Final = {"idempotency_key": "digest"}
-"""Fields of ``RunRecord`` that have another name where records are kept."""
+"""Names of ``RunRecord`` fields in stored records, if they differ."""
 
 
 @dataclass(frozen=True)
 class ToldEnd:
-    """The end that the page of a run was told."""
+    """The end of a run's response that the page has received."""
 
     state: EndState
     error_text: str = ""
     """The text of the ``error``."""
     shown: tuple[str, ...] | None = None
-    """The ids of the complete events that the page was shown before; ``None`` if nobody knows."""
+    """The ids of the complete events that the page has received before the end; ``None`` if unknown."""
     unfinished_text: str = ""
-    """The text that the page was shown last, if no complete event has repeated it."""
+    """The last text that the page has received, if no complete event contains it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """The stores that a service works with. Runs of other deployments may be kept in the same engine."""
+    """The names of a service's app and stores. The engine may also contain runs of other deployments."""
 
     app: str
     run_log: str
@@ -59,20 +60,21 @@ class Deployment:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """All that another worker needs to execute a run again. Every value is JSON."""
+    """The data that another worker needs to execute a run again. Every value is JSON."""
 
     id: str
-    """Of the run, as its first worker's run log named it. It stays when another worker recovers the run."""
+    """The run's id in the run log of its first worker. A recovery does not change it."""
     user_id: str
     chat_id: str
     request: dict[str, Any]
-    """The request's body, cut to the message that it is about: what ``parse_chat_request`` reads."""
+    """The request's body for ``parse_chat_request``, with only its last message."""
     idempotency_key: str
-    """Of the request."""
+    """The idempotency key of the request."""
     chat_was_busy: bool
-    """True if another run held the chat when the request came."""
+    """True if another run was active in the chat when the request arrived."""
     invocation_id: str
-    """ADK's id of the invocation, from which the message gets its id. Answers continue that of their calls."""
+    """ADK's id of the invocation. The id of the assistant message depends on it. A user's answer continues the
+    invocation of its call."""
     found_events: int
     """Number of events in the session when the run began."""
     state: dict[str, Any]
@@ -81,22 +83,22 @@ class RunRecord:
     artifact_base: str | None
     """See ``RunOverrides``."""
     refusal: str | None = None
-    """Why the run cannot be executed again, in a sentence for the page; ``None`` if it can."""
+    """An error text for the page if the run cannot be executed again; else ``None``."""
     words: list[dict[str, Any]] | None = None
-    """Texts and files of the user's message: see ``record_content``. ``None`` for answers."""
+    """Texts and files of the user's message: see ``record_content``. ``None`` for answers to calls."""
     trace: str | None = None
-    """The span of the first execution, as the header ``traceparent`` names it; ``None`` if nobody traces."""
+    """The span of the first execution, as a ``traceparent`` header; ``None`` without tracing."""
     deployment: dict[str, str] | None = None
     """See ``Deployment``; ``None`` in records of older releases, which do not have it."""
 
     def to_json(self) -> dict[str, Any]:
-        """The record as JSON."""
+        """Return the record as JSON."""
         kept = asdict(self)
         return {_KEYS.get(name, name): kept[name] for name in kept}
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self | None:
-        """Return the record that was kept; ``None`` if this release cannot read it."""
+        """Return the record for stored JSON; ``None`` if this release cannot read it."""
         fields_by_key = {_KEYS.get(field.name, field.name): field.name for field in fields(cls)}
         if not kept.keys() <= fields_by_key.keys():
             return None
@@ -108,26 +110,26 @@ class RunRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class OrphanedRun:
-    """A run that has not ended, and that this process does not execute: its worker may be dead."""
+    """A run that has not ended, and that this process does not execute. Its worker may be dead."""
 
     record: RunRecord
     executions: Mapping[str, ExecutionState]
-    """State of each execution, by the run's id in the run log then."""
+    """State of each execution, by the execution's id in the run log."""
     log_id: str
-    """The run's id in the run log when it was executed last."""
+    """The id of the last execution in the run log."""
     error_text: str = ""
     shown: tuple[str, ...] | None = None
     unfinished_text: str = ""
-    """All three: see ``ToldEnd``."""
+    """``error_text``, ``shown`` and ``unfinished_text``: see ``ToldEnd``."""
 
     @property
     def crashes(self) -> int:
-        """Number of workers that crashed while they executed the run. It counts the newest one, which may be alive."""
+        """Number of workers that crashed while they executed the run. The last worker counts, even if it is alive."""
         return sum(state != "left" for state in self.executions.values())
 
     @property
     def told_end(self) -> ToldEnd | None:
-        """The end that the page was told. Such a run is only to be ended so."""
+        """The end that the page has received; ``None`` without an end. A run with an end is not executed again."""
         ends = (end for end in get_args(EndState) if end in self.executions.values())
         return next((ToldEnd(end, self.error_text, self.shown, self.unfinished_text) for end in ends), None)
 
@@ -138,12 +140,12 @@ class OrphanedRun:
 
     @property
     def is_given_up(self) -> bool:
-        """True if the run is not executed again: a worker has crashed that executed nothing else, or too many have."""
+        """True if the run is not executed again: it has crashed a worker without other runs, or too many workers."""
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
 
 class OtherVersionError(Exception):
-    """The run was begun by another version of the app's agents, or of what is kept of them."""
+    """Raised if the run was begun by another version of the app's agents, or of the stored format."""
 
 
 class Execution(Protocol):
@@ -151,44 +153,46 @@ class Execution(Protocol):
 
     @property
     def runner(self) -> Runner:
-        """The service's runner, with the same agents, whose calls of models and tools are kept."""
+        """The service's runner, with agents whose model and tool calls are stored."""
 
     @property
     def log_id(self) -> str | None:
-        """The run's id in the run log when it was executed last; ``None`` if this is the first execution."""
+        """The id of the previous execution in the run log; ``None`` for the first execution."""
 
     @property
     def is_live(self) -> bool:
-        """True once a model was called whose answer was not kept."""
+        """True after the first model call without a stored result. Until then, all results are replayed."""
 
 
 class Engine(Protocol):
-    """Keeps what a run's calls of models and tools gave, and which runs have not ended."""
+    """Interface for the store of unfinished runs, and of the results of their model and tool calls."""
 
     @property
     def is_shared(self) -> bool:
-        """True if several processes may use the store at once. Then they need a run log that they share."""
+        """True if several processes can use the store at once. They need a shared run log then."""
 
     def attach(self, deployment: Deployment) -> None:
-        """Says whose runs are kept and looked for. Called once, before all else."""
+        """Sets the deployment whose runs are stored and searched. Called once, before all other methods."""
 
     async def start(self) -> None:
         """Connects to the engine's store. Called before the first run; later calls do nothing."""
 
     async def aclose(self) -> None:
-        """Leaves the store. Runs that have not ended are left to other workers."""
+        """Closes the store. Other workers recover the unfinished runs."""
 
     async def ping(self) -> None:
-        """Raises if the store can take no run just now. Also called before ``start``; not again before it has come
-        back, so it may block a thread."""
+        """Raises if the store cannot record a run now. Can be called before ``start``.
+
+        Calls never overlap, so the method may block a thread.
+        """
 
     def supports(self, runner: Runner) -> bool:
-        """Return True if the calls of this runner's agents can be kept."""
+        """Return True if the engine can store the calls of this runner's agents."""
 
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
     ) -> None:
-        """Keeps the record, then does the work of a run. The code that ends the run calls ``cancel``."""
+        """Stores the record, then executes ``work``. The caller deletes the record with ``cancel`` after the run."""
 
     async def execute_again(
         self,
@@ -199,24 +203,26 @@ class Engine(Protocol):
         *,
         alone: bool = False,
     ) -> None:
-        """``execute`` for a run that another worker has left. Only for the holder of its chat's lease: nothing else
-        keeps two workers from executing it. ``alone``: whether this worker executes no other run.
+        """Executes an orphaned run again. The caller must hold the lease of the chat, so that no second worker executes
+        the run. ``alone``: True if this worker executes no other run.
 
-        Does nothing if nothing is kept of the run any more. Raises ``OtherVersionError``.
+        Does nothing if the record was deleted. Raises ``OtherVersionError``.
         """
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
-        """Keeps the state of one execution. Does nothing if nothing is kept of the run any more.
+        """Stores the state of one execution. Does nothing if the record was deleted.
 
-        An end stays, whatever live state is marked later: another worker may stop a run whose own worker leaves it.
+        A live state never replaces an end: another worker may stop a run that its own worker then leaves.
         """
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
-        """The deployment's runs that have not ended and are not executed by this process; ``chat`` (user id, chat id):
-        its own. Records that this release cannot read are left out."""
+        """Return the deployment's unfinished runs that this process does not execute.
+
+        ``chat``: user id and chat id, to return only the runs of this chat. Unreadable records are skipped.
+        """
 
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
-        """Forgets a run, which is not executed again. A call that goes on somewhere may be kept until it has ended.
+        """Deletes the record of a run, so that the run is not executed again. An active call may be kept until its end.
 
-        ``has_ended``: this worker has executed the run to its end, so nothing of it goes on.
+        ``has_ended``: True if this worker has executed the run to its end, so that no call is active.
         """

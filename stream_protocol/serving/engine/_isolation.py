@@ -1,4 +1,4 @@
-"""Lets a run that may crash its worker have the worker to itself, for a while."""
+"""``Isolation``: executes a run that may crash its worker without other runs beside it, for a limited time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Isolation:
-    """Counts the runs that this worker executes, and keeps them apart from a suspect.
+    """Counter of this worker's runs. It separates a suspect, which may crash its worker, from the other runs.
 
     ``alone``: see ``ServiceTimes``.
     """
@@ -23,7 +23,7 @@ class Isolation:
         self._holds_back = False
         """True while new runs wait."""
         self._changed = asyncio.Event()
-        """Set, and replaced, when one of these changes."""
+        """Set, and replaced, when a value of this object changes."""
 
     @property
     def is_empty(self) -> bool:
@@ -37,7 +37,7 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Executes a run, as soon as no suspect is alone here. A run that was stopped does not wait."""
+        """Waits while a suspect runs alone, then counts the run of the block. A stopped run does not wait."""
         while self._holds_back and not stopped.is_set():
             await self._next_change(stopped)
         with self._counted():
@@ -45,9 +45,9 @@ class Isolation:
 
     @asynccontextmanager
     async def alone(self, stopped: asyncio.Event, let_in: Callable[[], Awaitable[None]]) -> AsyncIterator[bool]:
-        """Executes a suspect: never beside another suspect, and alone if the other runs end in time.
+        """Executes a suspect in the block: never beside another suspect, and alone if the other runs end in time.
 
-        Yields whether it is alone. ``let_in``: called before new runs are let in beside it. It must not raise.
+        Yields True if the suspect is alone. ``let_in``: called before new runs may start beside it. It must not raise.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)
@@ -99,7 +99,7 @@ class Isolation:
         self._changed = asyncio.Event()
 
     async def _next_change(self, stopped: asyncio.Event) -> None:
-        """Waits until something has changed, or the run was stopped."""
+        """Waits until a value of this object changes, or the run is stopped."""
         waiting = [asyncio.create_task(event.wait()) for event in (self._changed, stopped)]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""``LocalRuns``: the runs that this worker executes, and what the engine is told of them."""
+"""``LocalRuns``: the durable runs of this worker. It reports their states to the engine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class DurableService:
-    """The objects of one service that its durable runs use. ``deployment``: whose orphaned runs it recovers."""
+    """The objects of one service that its durable runs use. ``deployment``: only its orphaned runs are recovered."""
 
     engine: Engine
     runner: Runner
@@ -44,19 +44,19 @@ class DurableService:
 
 
 class LocalRun:
-    """A run that this worker executes."""
+    """A durable run of this worker."""
 
     def __init__(self, record: RunRecord, run: Run) -> None:
         self.record = record
         self.run = run
         self.is_over = asyncio.Event()
-        """Set when this worker has ended or left the run."""
+        """Set when this worker has ended the run, or has handed it over to other workers."""
         self._is_kept = False
         self._is_ended = False
 
     @property
     def key(self) -> ChatKey:
-        """The key of its chat."""
+        """The key of the run's chat."""
         return self.record.user_id, self.record.chat_id
 
     @property
@@ -66,25 +66,25 @@ class LocalRun:
 
     @property
     def is_kept(self) -> bool:
-        """True once the engine knows of this execution."""
+        """True after the engine has recorded this execution."""
         return self._is_kept
 
     def keep(self) -> None:
-        """The engine knows of this execution."""
+        """Notes that the engine has recorded this execution."""
         self._is_kept = True
 
     @property
     def is_ended(self) -> bool:
-        """True once the engine is told the end that the page was told. Nothing else is noted of the execution then."""
+        """True after ``end``: this worker stores the end in the engine, and no later state of the execution."""
         return self._is_ended
 
     def end(self) -> None:
-        """The engine is told the end."""
+        """Notes that the end is stored in the engine."""
         self._is_ended = True
 
     @property
     def told_end(self) -> ToldEnd | None:
-        """The end of a run that was ended. ``None`` if it has finished: another execution would finish, too."""
+        """The end that the page has received. ``None`` for a finished run, because a new execution also finishes."""
         output = self.run.output
         shown = tuple(output.shown_ids) if self.run.log.closed else None
         match self.run.outcome:
@@ -100,32 +100,32 @@ class LocalRun:
 
 
 class LocalRuns:
-    """The runs that this worker executes. It repeats each call of the engine until the call succeeds."""
+    """The durable runs of this worker. Calls of the engine that end a run are repeated until they succeed."""
 
     def __init__(self, service: DurableService) -> None:
         self._engine = service.engine
         self._runs = service.runs
         self._times = service.times
         self._local: dict[str, LocalRun] = {}
-        """By the records' ids."""
+        """Record id -> run."""
         self._unforgotten: set[str] = set()
-        """The records' ids of runs that have ended and wait for the engine."""
+        """The record ids of ended runs that the engine has not deleted yet."""
         self._tasks = Tasks()
         self._draining = False
         self._closed = asyncio.Event()
 
     def in_chat(self, key: ChatKey) -> list[LocalRun]:
-        """The runs of this chat."""
+        """Return this worker's runs in a chat."""
         return [local for local in self._local.values() if local.key == key]
 
     def drain(self) -> None:
-        """If this worker is killed from now on, no run is blamed for that."""
+        """Marks all runs as ``left``, so that a kill of this worker does not count as a crash."""
         self._draining = True
         for local in self._local.values():
             _ = self._tasks.start(self._mark(local, "left"))
 
     async def aclose(self) -> None:
-        """Tells the engine no more. Calls of the engine that have begun get ``ServiceTimes.engine`` seconds."""
+        """Ends the reports to the engine. Calls that have begun get ``ServiceTimes.engine`` seconds to finish."""
         self._closed.set()
         if not (tasks := [*self._tasks]):
             return
@@ -135,7 +135,7 @@ class LocalRuns:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def execute(self, local: LocalRun, execution: Coroutine[None, None, None]) -> None:
-        """Waits for the execution. A run that is stopped is not executed again, whatever becomes of this worker."""
+        """Executes a run, then deletes or marks its record. A stopped run is never executed again."""
         record, run = local.record, local.run
         self._local[record.id] = local
         marking = asyncio.create_task(self._mark_when_stopped(local))
@@ -149,33 +149,32 @@ class LocalRuns:
                 await asyncio.shield(self._tasks.start(self._mark(local, "left")))
             elif local.is_kept or run.log.closed:
                 await asyncio.shield(self._tasks.start(self.forget(record, has_ended=True)))
-            else:  # the request is refused, and the engine may have the record all the same
+            else:  # the request is refused, but the engine may have stored the record
                 _ = self._tasks.start(self._until_done(record, partial(self._forget_refused, local)))
 
     async def note_record(self, local: LocalRun) -> None:
-        """The engine has the record of a new run, which begins."""
+        """Called when the engine has stored the record of a new run."""
         local.keep()
         local.run.allow_recovery()
         if self._draining:  # `drain` came before the record
             _ = self._tasks.start(self._mark(local, "left"))
-        if local.run.abort_signal.is_set():  # the stop came before the record, and found nothing to mark
+        if local.run.abort_signal.is_set():  # the stop came before the record existed
             await self._until_done(local.record, partial(self.mark_ended, local))
 
     async def mark_ended(self, local: LocalRun) -> None:
-        """Tells the engine the end that the page of a run was told."""
+        """Stores in the engine the end that the page has received."""
         if (end := local.told_end) is not None:
             local.end()
             await self._engine.mark(local.record, local.log_id, end)
 
     async def forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
-        """Forgets a run that has ended. The chat waits for that: its page was told the end, so no worker may find the
-        run."""
+        """Deletes the record of an ended run. The chat stays busy meanwhile, so that no worker recovers the run."""
         await self._until_done(record, partial(self._engine.cancel, record, has_ended=has_ended))
 
     async def let_others_in(self, local: LocalRun) -> None:
-        """Notes that a suspect is not alone any more: if this worker crashes now, that proves nothing."""
+        """Marks a suspect as no longer alone, so that a later crash is not attributed to it alone."""
         while not self._draining and not local.is_ended:
-            with suppress(Exception):  # the engine is away, so no other run can begin
+            with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")
                 return
             await asyncio.sleep(self._times.forgetting)
@@ -190,33 +189,35 @@ class LocalRuns:
             return
         try:
             await self._engine.mark(local.record, local.log_id, state)
-        except Exception as error:  # noqa: BLE001 - a worker that ends has no time for more
-            log_absence(f"Run {local.record.id} may be taken for one that has crashed its worker.", error)
+        except Exception as error:  # noqa: BLE001 - a worker that shuts down does not retry
+            log_absence(f"Run {local.record.id} may be counted as one that has crashed its worker.", error)
 
     async def _forget_refused(self, local: LocalRun) -> bool:
-        """Forgets the record of a request that was refused, unless the request was sent again and is answered now.
+        """Deletes the record of a refused request, unless a run for the repeated request is active.
 
-        Returns ``False`` while another run holds the chat.
+        Returns False while another run holds the chat.
         """
         claim = await self._runs.claim_free(local.key, local.record.idempotency_key)
         if claim is None:
             return False
-        with claim:  # nobody begins to recover the run meanwhile
+        with claim:  # prevents a recovery of the run meanwhile
             for orphan in await self._engine.unfinished(local.key):
-                if orphan.record.id == local.record.id and orphan.log_id == local.log_id:  # nobody has recovered it
+                if orphan.record.id == local.record.id and orphan.log_id == local.log_id:  # not recovered yet
                     await self._engine.cancel(local.record)
         return True
 
     async def _until_done(self, record: RunRecord, tell: Callable[[], Awaitable[bool | None]]) -> None:
-        """Tells the engine that a run has ended or was stopped, until that succeeds: ``tell`` returns ``False`` to be
-        called again. Gives up only when this worker is closed."""
+        """Repeats ``tell``, a call of the engine, until it succeeds or this worker is closed.
+
+        ``tell`` is called again if it raises or returns False.
+        """
         pause = self._times.forgetting
         while not self._closed.is_set():
             try:
                 is_done = await tell() is not False
             except ChatRequestError:
-                is_done = False  # the run log is away, which is logged, or this worker is about to end
-            except Exception as error:  # noqa: BLE001 - whatever it is, the run is not forgotten
+                is_done = False  # the run log is unreachable, which is logged, or this worker shuts down
+            except Exception as error:  # noqa: BLE001 - after any error, the record still exists
                 is_done = False
                 if record.id not in self._unforgotten:
                     self._unforgotten.add(record.id)
@@ -231,11 +232,11 @@ class LocalRuns:
 
 
 def is_away(error: Exception) -> bool:
-    """Return True if a store does not answer: a later attempt may succeed."""
+    """Return True if the error means that a store is unreachable, so that a later attempt may succeed."""
     return is_unreachable(error) or isinstance(error, (RunLogError, ChatRequestError, HookTimeoutError))
 
 
 def log_absence(text: str, error: Exception) -> None:
-    """Logs what cannot be done while a store is away, and the reason."""
+    """Logs the consequence of an unreachable store, and the store's error."""
     logger.error(text)
     log_error(logger, error)

@@ -1,4 +1,4 @@
-"""``OrphanedRuns``: finds the runs of dead workers, and sees that one worker recovers each of them."""
+"""``OrphanedRuns``: finds the runs of dead workers, and recovers each run under the lease of its chat."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Result: TypeAlias = Literal["recovered", "over", "absent"]
-"""Of a recovery. ``recovered``: the response goes on. ``over``: there is nothing to go on with.
-``absent``: the chat is not in this session store, so nothing is known of it."""
+"""Result of a recovery. ``recovered``: the response continues. ``over``: there is nothing to continue.
+``absent``: the chat is not in this session store."""
 
 UNRECOVERABLE_TEXT: Final = "The server broke down, and this answer cannot be recovered. Ask again."
-"""Error text for the page of a run whose recovery fails each time."""
+"""Error text for the page if the recovery of a run has failed ``MAX_FAILURES`` times."""
 
 MAX_FAILURES: Final = 5
-"""Attempts of this worker to recover a run. Attempts that fail because a store is away do not count."""
+"""Most failed attempts of this worker to recover a run, not counting failures because of an unreachable store."""
 
 
 class OrphanedRuns:
@@ -51,46 +51,46 @@ class OrphanedRuns:
         self._times = service.times
         self._tools = RecoveryTools(service=service, local=local, isolation=isolation, note_failure=self._note_failure)
         self._absent: set[str] = set()
-        """The records' ids of runs whose chats are not in this session store."""
+        """The record ids of runs whose chats are not in this session store."""
         self._failures = Counter[str]()
-        """By the records' ids: how often a recovery has failed here."""
+        """Record id -> number of failed recoveries on this worker."""
         self._postponed = set[str]()
-        """The records' ids of runs whose store was away at a recovery."""
+        """The record ids of runs whose recovery failed because of an unreachable store."""
         self._suspects: dict[str, float] = {}
-        """By the records' ids: when a suspect was seen here first."""
+        """Record id -> time at which this worker first found the suspect."""
         self._watching: asyncio.Task[None] | None = None
         self._draining = False
 
     async def start(self) -> None:
-        """Connects to the engine, and looks for runs from now on. Later calls do nothing."""
+        """Connects to the engine and starts the periodic search. Later calls do nothing."""
         await self._engine.start()
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(), context=Context())
 
     def drain(self) -> None:
-        """Recovers no more runs."""
+        """Stops recovering runs."""
         self._draining = True
 
     async def aclose(self) -> None:
-        """Looks no more."""
+        """Ends the periodic search."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
 
     async def in_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
-        """The chat's runs that have not ended and do not go on in this worker: their worker may be dead."""
+        """Return the chat's unfinished runs that this worker does not execute."""
         await self.start()
         return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
 
     async def claim_and_recover(self, orphan: OrphanedRun) -> None:
-        """Recovers the run if its chat is free: its worker has lost the lease, or given it back."""
+        """Recovers the run if no run holds the lease of its chat."""
         record = orphan.record
         key = (record.user_id, record.chat_id)
         claim = await self._runs.claim_free(key, record.idempotency_key)
         if claim is None:
             return
         with claim:
-            # Another worker may have recovered it, and ended it, since it was found.
+            # Another worker may have recovered and ended the run meanwhile.
             now = next((left for left in await self.in_chat(key) if left.record.id == record.id), None)
             if now is not None:
                 try:
@@ -98,11 +98,11 @@ class OrphanedRuns:
                 except Exception as error:
                     if is_away(error):
                         self._postponed.add(record.id)
-                        raise  # it may be away for all others, too
+                        raise  # the store may be unreachable for all other runs, too
                     self._note_failure(record, error)
 
     async def recover(self, claim: Claim, orphan: OrphanedRun) -> bool:
-        """Recovers a run whose chat is claimed. Returns ``False`` if there is nothing to go on with."""
+        """Recovers a run under a claim of its chat. Returns False if there is nothing to continue."""
         record = orphan.record
         match await self._recover(claim, orphan):
             case "recovered":
@@ -115,7 +115,7 @@ class OrphanedRuns:
         return False
 
     async def _recover(self, claim: Claim, orphan: OrphanedRun) -> Result:
-        """Goes on with the run. Stores nothing by itself: what cannot go on is left as it was found."""
+        """Starts the recovery of a run. Stores nothing if the run cannot continue."""
         record, run = orphan.record, claim.run
         is_hopeless = orphan.is_given_up or self._failures[record.id] >= MAX_FAILURES
         session = await self._service.store.look_up((record.user_id, record.chat_id))
@@ -129,7 +129,7 @@ class OrphanedRuns:
         )
         refusal = UNRECOVERABLE_TEXT if is_hopeless else refusal
         if isinstance(request_plan, NothingToRun) or (refusal is not None and not sessions.has_input):
-            return "over"  # nothing of the request is stored, so it was not accepted: it may begin anew
+            return "over"  # the user's message is not stored, so the request was not accepted and can be sent again
         run.continue_message(request)
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
         runner = job_runner(self._runner, sessions)
@@ -149,7 +149,7 @@ class OrphanedRuns:
                     await self._look()
                 told = False
             except ChatRequestError:
-                pass  # the run log is away, which is logged, or this worker is about to end
+                pass  # the run log is unreachable, which is logged, or this worker shuts down
             except Exception as error:
                 away = is_away(error)
                 if not away:
@@ -172,21 +172,21 @@ class OrphanedRuns:
                 await asyncio.sleep(0)  # its task begins
 
     def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
-        """The place of a run among those that are recovered. One whose store was away comes last: it ends the look.
+        """Return the sort key of a run. Suspects come first, so that they run alone.
 
-        A suspect goes first: while it is alone, no other run can be blamed for what it does.
+        A run whose store was unreachable comes last, because another failure ends the search.
         """
         return orphan.record.id in self._postponed, not orphan.is_suspect
 
     def _may_recover(self, orphan: OrphanedRun) -> bool:
-        """Return False for a suspect that is left to a worker that executes no run, for a while."""
+        """Return False for a suspect that this worker leaves to idle workers, for ``ServiceTimes.suspect`` seconds."""
         if not orphan.is_suspect or orphan.is_given_up or self._isolation.is_empty:
             return True
         now = asyncio.get_running_loop().time()
         return now >= self._suspects.setdefault(orphan.record.id, now) + self._times.suspect
 
     def _forget_others(self, found: Iterable[str]) -> None:
-        """Forgets what is noted of runs that have ended."""
+        """Remove the notes about ended runs. ``found``: the record ids of the unfinished runs."""
         left = {*found}
         self._postponed &= left
         for noted in (self._suspects, self._failures):
@@ -194,7 +194,7 @@ class OrphanedRuns:
                 del noted[record_id]
 
     def _note_failure(self, record: RunRecord, error: Exception) -> None:
-        """Tells once that a run cannot be recovered, and counts what no store that is back will mend."""
+        """Log the first failed recovery of a run, and count failures that are not due to an unreachable store."""
         if record.id not in self._failures:
             logger.error("Run %s of chat %s could not be recovered. It is tried again.", record.id, record.chat_id)
             log_error(logger, error)

@@ -1,4 +1,4 @@
-"""The record of a run: what is kept when it begins, and the turn that another worker plans from that."""
+"""The record of a run: created at its start, and used by another worker to plan the request again."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone on with. Ask again."
-"""Error text for the page of a run that got secrets, an agent or a run config from ``prepare``: these are not kept."""
+"""Error text for the page of a run with secrets, an agent or a run config from ``prepare``. These are not stored."""
 
 UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
-"""Error text for the page of a run whose record cannot be read, or whose request cannot be planned any more."""
+"""Error text for the page of a run whose record is unreadable, or whose request cannot be planned again."""
 
 
 def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
-    """Return what another worker needs to execute the run of this job again. The job names its invocation."""
+    """Return the record of a run, for another worker. The job must have an invocation id."""
     assert job.invocation_id is not None
     return RunRecord(
         id=run.id,
@@ -86,15 +86,15 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
 ) -> tuple[ChatRequest, RequestPlan, str | None]:
-    """Return the request of a run, its turn, and why it cannot be executed, in a sentence; ``None`` if it can.
+    """Return the request of a run, its plan, and an error text if the run cannot be executed, else ``None``.
 
-    Stores nothing. ``loads_files``: whether saved files are read; raises what the artifact service raises then. A run
-    that cannot be planned has a turn all the same, since its page needs the end of the message.
+    Stores nothing. ``loads_files``: True to load saved files, which can raise errors of the artifact service. A run
+    that cannot be planned gets a plan that only ends its assistant message.
     """
     planning = partial(_planned, runner, record, sessions)
     try:
         request, request_plan = await run_off_loop(planning, events=sessions.found.events)
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with the record
+    except Exception as error:  # noqa: BLE001 - any error of an unreadable record
         log_error(logger, error)
         return *_unplanned(record, sessions), UNPLANNABLE_TEXT
     if isinstance(request_plan, NewUserTurn) and loads_files:
@@ -118,7 +118,7 @@ def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tu
 
 
 def _unplanned(record: RunRecord, sessions: ResumedSessions) -> tuple[ChatRequest, NewUserTurn | AnsweredCalls]:
-    """A turn that only ends the message of the run. Its request may be unreadable."""
+    """Return a request and a plan that only end the assistant message of the run. The record may be unreadable."""
     try:
         request = parse_chat_request(record.request)
     except ChatRequestError:

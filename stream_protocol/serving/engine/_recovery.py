@@ -1,4 +1,4 @@
-"""The recovery of one orphaned run: it is executed again, or ended as its page was told."""
+"""``Recovery``: executes one orphaned run again, or stores the end that its page has received."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ OTHER_VERSION_TEXT: Final = "The server was updated, and this answer cannot be g
 """Error text for the page of a run that another version of the agents began."""
 
 CRASHES_TEXT: Final = "The server broke down several times during this answer, and has given it up. Ask in another way."
-"""Error text for the page of a run that has crashed its workers."""
+"""Error text for the page of a run that has crashed several workers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecoveryTools:
-    """The objects that all recoveries of a service use. ``note_failure``: called for a recovery that fails."""
+    """The objects that all recoveries of a service use. ``note_failure``: called after a failed recovery."""
 
     service: DurableService
     local: LocalRuns
@@ -56,9 +56,9 @@ class RecoveryTools:
 
 
 class Recovery:
-    """Recovers a run that another worker has left. ``run`` has claimed its chat.
+    """The recovery of one orphaned run. ``run``: the new execution, which holds the lease of the chat.
 
-    ``refusal``: the reason why its page is only told how it ends, in a sentence; ``None`` if it can be executed.
+    ``refusal``: the error text for the page if the run cannot be executed again; else ``None``.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Recovery:
         self._local = LocalRun(orphan.record, run)
 
     async def execute(self) -> None:
-        """Does the work of the run, in the run's own task."""
+        """Recovers the run, in the run's own task."""
         first_run = (self._record.id, self._record.trace)
         with self._tools.service.work.observed(self._run, self._job, first_run=first_run):
             await self._execute()
@@ -136,7 +136,7 @@ class Recovery:
                 record, self._tools.service.runner, run.id, held, alone=alone
             )
             if not self._local.is_kept:
-                run.leave()  # somebody has ended it meanwhile
+                run.leave()  # the run was ended meanwhile
         except OtherVersionError:
             if not run.is_open:
                 return await self._discard()
@@ -144,16 +144,16 @@ class Recovery:
         except Exception as error:
             if is_fenced:
                 raise
-            run.leave()  # as it was found: the engine or the session store cannot do it just now
+            run.leave()  # unchanged: the engine or the session store is unreachable now
             self._tools.note_failure(record, error)
 
     async def _discard(self) -> None:
-        """Forgets a run of whose request nothing is stored: the request may begin anew."""
+        """Deletes a run whose user message is not stored. The client can send the request again."""
         await self._tools.local.forget(self._record)
         self._run.leave()
 
     async def _refuse(self, text: str, reason: str) -> None:
-        """Ends a run that is not executed again. Its page gets what is stored of the message, and then the error."""
+        """Ends a run without executing it again. The page gets the stored part of the message, then the error."""
         record = self._record
         if await self._fence():
             if reason == "crashes":
@@ -166,7 +166,7 @@ class Recovery:
             await self._end(await self._written(self._orphan.log_id), ToldEnd("failed", text))
 
     async def _end_as_told(self, log: Sequence[bytes], end: ToldEnd | None) -> None:
-        """Ends a run whose page was told the end, and whose worker could neither forget it nor store the end.
+        """Stores the end that the page has received, for a worker that died before it could store the end.
 
         ``end``: ``None`` if the run has finished.
         """
@@ -179,11 +179,13 @@ class Recovery:
         await self._tools.service.work.do(self._run, self._job, _ending(self._job, log, self._run, self._sessions, end))
 
     async def _fence(self) -> bool:
-        """Before a run is ended in place of being recovered. Returns ``False`` if it is left: the store is away, or the
-        chat is lost."""
+        """Fences off the old worker before the run is ended. Returns False if the run is left to other workers.
+
+        This happens if the session store is unreachable, or the lease is lost.
+        """
         try:
             await self._sessions.fence()
-        except Exception as error:  # noqa: BLE001 - whatever the store raises
+        except Exception as error:  # noqa: BLE001 - any error of the store
             self._tools.note_failure(self._record, error)
             if is_away(error):
                 self._run.leave()
@@ -195,7 +197,7 @@ class Recovery:
 
 
 def job_runner(runner: Runner, sessions: ResumedSessions) -> Runner:
-    """Return a runner like ``runner`` that runs in these sessions."""
+    """Return a copy of ``runner`` with this session service."""
     own = copy(runner)
     own.session_service = sessions
     return own
@@ -204,10 +206,10 @@ def job_runner(runner: Runner, sessions: ResumedSessions) -> Runner:
 async def with_shown(
     events: AsyncGenerator[Event], log: Sequence[bytes], run: Run, execution: Execution, sessions: ResumedSessions
 ) -> AsyncGenerator[Event]:
-    """Yield the events and, in the order of the store, the partial texts of models whose workers have died.
+    """Yield the events of the new execution, and the partial texts of earlier executions in the order of the store.
 
-    A partial text that is stored comes where it is stored. The last one is not stored yet. It is stored before the
-    first new fragment, or after the first new complete event, which ADK has stored.
+    Stored partial texts keep their position. The last partial text is only in the log of the dead worker. It is stored
+    before the first new fragment, or after the first new complete event.
     """
     told = False
     async with aclosing(events):
@@ -233,9 +235,9 @@ async def with_shown(
 async def _ending(
     job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, end: ToldEnd | None
 ) -> AsyncGenerator[Event]:
-    """Yield the events of a run that is not executed again, then end the run. ``end``: ``None`` if it has finished.
+    """Yield the stored events of a run that is not executed again, then end the run. ``end``: ``None`` if it finished.
 
-    The first event names the invocation. The stored events follow, then the partial text that is not stored yet.
+    The first event has the invocation id. The last event is the partial text that is not stored yet.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)

@@ -1,4 +1,4 @@
-"""The session of a run that is executed again: as the run found it, while the store has what was stored since."""
+"""``ResumedSessions``: the session service of a recovered run. It returns the session as it was before the run."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _VERSION: Final = re.compile(r"\d+$")
 
 
 class ResumedSessions(DelegatingSessions):
-    """A session service for one session, whose run is executed again.
+    """Session service for the session of a run that is executed again.
 
-    It gives the session as it was when the run began. An event that an earlier execution has stored is recognised by
-    what it says, and is not stored twice; it keeps its id.
+    It returns the session as it was when the run began. It compares the content of each new event with the stored
+    events of earlier executions. An equal event is not stored twice, and keeps its id.
 
-    ``stored``: the session as it stands.
+    ``stored``: the current session in the store.
     """
 
     def __init__(self, sessions: BaseSessionService, stored: Session, record: RunRecord) -> None:
@@ -44,21 +44,21 @@ class ResumedSessions(DelegatingSessions):
         found = list(stored.events[: record.found_events])
         self._found = stored.model_copy(update={"events": found, "state": record.state})
         self._earlier = list(stored.events[record.found_events :])
-        """The events that earlier executions have stored, and this one has not reached."""
+        """The stored events of earlier executions that the current execution has not repeated yet."""
         self._partial_texts: list[Event] = []
-        """The partial texts before what it has come to, unless they were taken."""
+        """The partial texts before the current position that were not taken yet."""
         self.earlier = (*self._earlier,)
-        """All that earlier executions have stored."""
+        """All stored events of earlier executions."""
         self._idempotency_key = record.idempotency_key
 
     @property
     def is_over(self) -> bool:
-        """Return True if the session says that the run has ended, or that the user has said something else since."""
+        """Return True if the session contains the end of the run, or a later message of the user."""
         return any(map(self._is_later_than_run, self.earlier))
 
     @property
     def has_input(self) -> bool:
-        """Return True if an earlier execution has stored the user's message, or the first answers."""
+        """Return True if an earlier execution has stored the user's message, or the first answers to calls."""
         return any(
             is_user_event(event) and EventMetadata.of(event).idempotency_key == self._idempotency_key
             for event in self.earlier
@@ -71,36 +71,36 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def steering(self) -> list[Event]:
-        """The steering messages that earlier executions have taken in."""
+        """The steering messages that the agent has read in earlier executions."""
         return [event for event in self.earlier if TakenInMessage.of(event) is not None]
 
     @property
     def accepted(self) -> list[AcceptedMessage]:
-        """The steering messages that earlier executions have accepted, and not taken in."""
-        found = {one.id for one in Transcript(self._found.events).waiting}
-        return [one for one in Transcript(self._stored.events).waiting if one.id not in found]
+        """The steering messages that earlier executions have accepted, and that the agent has not read."""
+        found = {message.id for message in Transcript(self._found.events).waiting}
+        return [message for message in Transcript(self._stored.events).waiting if message.id not in found]
 
     @property
     def found(self) -> Session:
-        """The session as the run found it."""
+        """The session as it was before the run."""
         return self._copy()
 
     async def fence(self) -> None:
-        """Stores an event without content. A worker that was only paused has an outdated session from now on, and every
-        session service refuses what it would append to that."""
+        """Stores an empty event. It outdates the session of a paused worker, so that the store refuses its events."""
         await self._sessions.append_event(self._stored, Event(author="user"))
 
     async def append_shown(self, event: Event) -> None:
-        """Stores the partial text that the page was shown, and no model has said in this execution."""
+        """Stores a partial text that the page has received, and that no event of the current execution contains."""
         await self._sessions.append_event(self._stored, event)
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores the event, unless it is stored."""
+        """Stores the event, unless an earlier execution has stored an equal event."""
         if event.partial:
             return event
-        said = _said(event)
+        content = _comparable(event)
         same = next(
-            (earlier for earlier in self._earlier if not is_partial_text(earlier) and _said(earlier) == said), None
+            (earlier for earlier in self._earlier if not is_partial_text(earlier) and _comparable(earlier) == content),
+            None,
         )
         reached = len(self._earlier) if same is None else self._earlier.index(same)
         for written in [earlier for earlier in self._earlier[:reached] if _is_written_state(earlier)]:
@@ -112,14 +112,13 @@ class ResumedSessions(DelegatingSessions):
         else:
             self._earlier.remove(same)
             event.id, event.timestamp = same.id, same.timestamp
-            # With the ids of its calls: the page may have them, and answers under these.
+            # With the stored ids of its calls: the page may have them, and answers with these ids.
             event.content, event.long_running_tool_ids = same.content, same.long_running_tool_ids
             event.actions.artifact_delta = same.actions.artifact_delta
         return await BaseSessionService.append_event(self, session, event)  # adds it to this session alone
 
     def take_partial_texts(self, *, rest: bool) -> list[Event]:
-        """The partial texts that earlier executions have stored, each once: those before what this one has come to, and
-        with ``rest`` all others."""
+        """Return and remove the stored partial texts up to the current position; all of them if ``rest``."""
         if rest:
             self._pass_partial_texts(len(self._earlier))
         texts, self._partial_texts = self._partial_texts, []
@@ -128,13 +127,13 @@ class ResumedSessions(DelegatingSessions):
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """The session as the run found it; any other as it stands."""
+        """Return the session as it was before the run. Other sessions come from the store, unchanged."""
         if session_id == self._stored.id:
             return self._copy()
         return await super().get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
 
     def _pass_partial_texts(self, index: int) -> None:
-        """Finds the partial texts that were stored before the event with this index."""
+        """Move the partial texts before the event with this index to ``_partial_texts``."""
         passed = [event for event in self._earlier[:index] if is_partial_text(event)]
         self._earlier = [event for event in self._earlier if event not in passed]
         self._partial_texts += passed
@@ -144,20 +143,20 @@ class ResumedSessions(DelegatingSessions):
 
 
 def _is_written_state(event: Event) -> bool:
-    """Return True for state that the page has written while the run went on."""
+    """Return True for an event with state that the page has written during the run."""
     return event.author == USER and event.content is None and bool(event.actions.state_delta)
 
 
-def _said(event: Event) -> str:
-    """The content and actions of an event, without the parts that differ from one execution to the next."""
+def _comparable(event: Event) -> str:
+    """Return the content and actions of an event as JSON, without values that differ between executions."""
     actions = event.actions
     content = event.content and event.content.model_dump(mode="json", exclude_none=True)
     for part in (content and content.get("parts")) or ():
         if call := part.get("function_call"):
-            part["function_call"] = _asked(call)
-        if link := part.get("file_data"):  # to an artifact, which the execution may have saved again
+            part["function_call"] = _comparable_call(call)
+        if link := part.get("file_data"):  # a link to an artifact, which a new execution saves as a new version
             part["file_data"] = {**link, "file_uri": _VERSION.sub("", link.get("file_uri") or "")}
-    # ADK's stores do not give the details of a sign-in back as they got them; the ids of widgets are random.
+    # ADK's stores change the details of a sign-in. The ids of widgets are random.
     update = {
         "state_delta": _lasting(actions.state_delta),
         "artifact_delta": dict.fromkeys(actions.artifact_delta, 0),
@@ -166,12 +165,12 @@ def _said(event: Event) -> str:
     }
     does = actions.model_copy(update=update).model_dump(mode="json", exclude_defaults=True, fallback=str)
     shows = [widget.payload for widget in actions.render_ui_widgets or ()]
-    said = [event.author, event.branch, content, does, [*actions.requested_auth_configs], shows]
-    return json.dumps(said, sort_keys=True, default=str)
+    compared = [event.author, event.branch, content, does, [*actions.requested_auth_configs], shows]
+    return json.dumps(compared, sort_keys=True, default=str)
 
 
-def _asked(call: dict[str, Any]) -> dict[str, Any]:
-    """A call without ADK's random values: its id if the model gave none, and the state of a sign-in."""
+def _comparable_call(call: dict[str, Any]) -> dict[str, Any]:
+    """Return a call without ADK's random values: a generated id, and the state of a sign-in."""
     if call["name"] == REQUEST_EUC_FUNCTION_CALL_NAME:
         return {"name": call["name"], "for": call.get("args", {}).get("functionCallId")}
     drawn = str(call.get("id")).startswith(AF_FUNCTION_CALL_ID_PREFIX)
@@ -179,5 +178,5 @@ def _asked(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lasting(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what no session service stores."""
+    """Return the state without ``temp:`` keys, which no session service stores."""
     return {name: value for name, value in state.items() if not name.startswith(State.TEMP_PREFIX)}

@@ -1,4 +1,4 @@
-"""The part of an unfinished answer that the page had received when the worker died."""
+"""Functions for the part of a response that the page had received when the worker died."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def unfinished_text(log: Sequence[bytes], said: Sequence[bytes], *, author: str, invocation_id: str) -> Event | None:
-    """An event with the text that the log of a dead worker ends with, and no model has said since.
+    """Return an event with the last text in the log of a dead worker; ``None`` if the new response contains the text.
 
-    ``log``: its SSE events. ``said``: those of the response so far, in which everything is said again that was kept.
+    ``log``: the SSE events of the dead worker. ``said``: the SSE events of the new response so far.
     """
     shown, again = _texts(log), _texts(said)
     unfinished = next((text for text in reversed(shown) if not any(whole.startswith(text) for whole in again)), "")
@@ -36,7 +36,7 @@ def unfinished_text(log: Sequence[bytes], said: Sequence[bytes], *, author: str,
 
 
 def as_log(text: str) -> list[bytes]:
-    """The SSE events of a text, for a run whose log is gone."""
+    """Return SSE events for a text, as a replacement for a deleted log."""
     if not text:
         return []
     chunks: list[AnyChunk] = [
@@ -47,9 +47,9 @@ def as_log(text: str) -> list[bytes]:
 
 
 def told_end(log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the ``abort`` or ``error`` with which the log of a run ends; ``None`` if it ends in another way.
+    """Return the ``abort`` or ``error`` at the end of a run's log; ``None`` for any other end.
 
-    A timeout whose text the app's ``on_error`` has changed is taken for a failure.
+    A timeout with an error text from the app's ``on_error`` counts as a failure.
     """
     for events in reversed(log):
         match list(parse_sse(events)):
@@ -63,13 +63,13 @@ def told_end(log: Sequence[bytes]) -> ToldEnd | None:
 
 
 def has_finished(log: Sequence[bytes]) -> bool:
-    """Return True if the log of a run ends with ``finish``: the run is complete, and its worker could not forget it."""
+    """Return True if the log of a run ends with ``finish``, so the run is complete."""
     last = [chunk for events in log[-2:] for chunk in parse_sse(events)]
     return bool(last) and last[-1]["type"] == "finish"
 
 
 def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
-    """The stored events of a run that its page was shown before it was told the end: all, if nobody knows."""
+    """Return the stored events that the page received before the end of the response; all of them if unknown."""
     if end is None or end.shown is None:
         return [*stored]
     unshown = unshown_events(stored, end.shown)
@@ -77,12 +77,12 @@ def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
 
 
 def is_partial_text(event: Event) -> bool:
-    """Return True if the event is one of ``unfinished_text``."""
+    """Return True if ``unfinished_text`` has made the event."""
     return EventMetadata.of(event).unfinished
 
 
 def _texts(events: Sequence[bytes]) -> list[str]:
-    """The texts of a response, in their order."""
+    """Return the texts of a response, in order."""
     texts: list[list[str]] = []
     open_texts: dict[str, list[str]] = {}
     for chunk in parse_sse(events):

@@ -47,6 +47,9 @@ _NO_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_CONNECTION: Final = re.compile(r"connection error|cannot connect to host", re.IGNORECASE)
+CONVERSATION_TOO_LONG: Final = (
+    "The conversation is too long for {}: begin a new chat, or shorten what tools and files put into it."
+)
 _NO_PROVIDER: Final = "LLM Provider NOT provided"
 _UNKNOWN_MODEL: Final = re.compile(r"^Model (\S+) not found\.")
 _TOO_LONG: Final = re.compile(r"prompt is too long|token count .{0,40}exceeds|maximum context length", re.IGNORECASE)
@@ -148,9 +151,7 @@ def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool
     if _NO_KEY.search(text):
         return f"No API key for {name}: set {_key_variable(error, model)} in the environment of this server."
     if "ContextWindowExceededError" in names or _TOO_LONG.search(text):
-        return (
-            f"The conversation is too long for {name}: begin a new chat, or shorten what tools and files put into it."
-        )
+        return CONVERSATION_TOO_LONG.format(name)
     if names & _TIMEOUTS:
         return f"{name} did not answer in time: try again, or give its client a longer timeout."
     if _NO_PROVIDER in text:
@@ -179,9 +180,7 @@ def _explain_response(response: ProviderResponse, name: str, key: str, names: fr
         quoted = str(response.status)
     codes, status = frozenset(response.codes), response.status
     if codes & {"context_length_exceeded", "request_too_large"} or status == 413:
-        return (
-            f"The conversation is too long for {name}: begin a new chat, or shorten what tools and files put into it."
-        )
+        return CONVERSATION_TOO_LONG.format(name)
     if codes & _BLOCKED or "ContentPolicyViolationError" in names:
         return f"The provider blocked the prompt for {name} ({quoted}): say it in other words."
     if status == 401 or "API_KEY_INVALID" in codes:

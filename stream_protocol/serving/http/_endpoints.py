@@ -86,13 +86,10 @@ class ChatEndpoints:
     passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. ``chat_router`` makes routes of these
     methods. The app closes the service in its lifespan.
 
-    ``max_body_bytes``: a larger request is refused (413).
-    ``max_bytes_in_flight``: the memory for the bodies of all requests while they are read and planned. A request that
-    does not fit is refused (503, or 429 if one user takes more than half).
-    ``keep_alive``: seconds of silence in a stream before a comment is sent; ``None`` for never.
-    ``allow_origins``: origins of pages on other sites that may change data, such as ``https://app.example``, or ``*``
-    for all. Methods that change data refuse other sites (403). Only for frameworks other than Starlette and FastAPI:
-    with these, name the origins in the app's ``CORSMiddleware``, which also handles preflights.
+    ``max_body_bytes``, ``max_bytes_in_flight`` and ``keep_alive``: as in ``RouteOptions``.
+    ``allow_origins``: origins of other sites that may change data, such as ``https://app.example``, or ``*`` for all.
+    Other origins are refused (403). In FastAPI and Starlette, name the origins in the app's ``CORSMiddleware`` instead,
+    which also handles preflights.
 
     No method raises for a refused request: the response has a 4xx and one short plain sentence, which the page shows.
     The sentence is plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any
@@ -137,7 +134,7 @@ class ChatEndpoints:
         if not isinstance(overrides, RunOverrides):
             check_callable("overrides", overrides, ("request", "chat_request"), expected="a RunOverrides or a function")
         check_text("artifact_path", artifact_path, or_none=True)
-        await self._admit_change(request, user_id)
+        await self._admit(request, user_id, changes=True)
         async with self._bodies.read_chat_request(request, user_id) as chat_request:
             note_chat(user_id, chat_request.id)
             prepared = await prepare_run(overrides, request, chat_request)
@@ -155,7 +152,7 @@ class ChatEndpoints:
     @_errors_as_text
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Stops the run of a chat: 202, also if nothing runs; 404 if this user has no such chat."""
-        await self._admit_change(request, user_id, chat_id, counted=False)
+        await self._admit(request, user_id, chat_id, changes=True, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
 
@@ -168,7 +165,7 @@ class ChatEndpoints:
         The response is ``{"type": "delivered", "id"}``, or ``{"type": "not-delivered", "id", "reason"}`` if no run
         takes messages. ``overrides`` as for ``respond``: they choose the agent for which the message is planned.
         """
-        await self._admit_change(request, user_id, chat_id)
+        await self._admit(request, user_id, chat_id, changes=True)
         async with dropping_body_if_refused(request):
             parse_chat_id(chat_id)
         async with self._bodies.read_chat_request(request, user_id, of_chat=chat_id) as message:
@@ -182,7 +179,7 @@ class ChatEndpoints:
         """Returns a chat as its page had it: ``{"messages": […], "versions": […], "stopped": […], "state": {…}}``.
 
         ``versions`` is absent if no message has several: see ``MessageVersions``. ``stopped`` has the ids of the
-        assistant messages whose run was stopped, and is absent without any. ``state`` is absent without
+        assistant messages whose run was stopped, and is absent if there are none. ``state`` is absent without
         ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages`` and an
         ``error``. A chat does not exist before its first message.
 
@@ -202,7 +199,7 @@ class ChatEndpoints:
         a response is being written, 422 for a wrong body.
         """
         check_text("artifact_path", artifact_path, or_none=True)
-        await self._admit_change(request, user_id, chat_id)
+        await self._admit(request, user_id, chat_id, changes=True)
         body = await self._bodies.read_small_json(request, MAX_CHOICE_BYTES, CHOICE_HINT)
         await self._service.choose_version(chat_id, _parse_choice(body), user_id=user_id)
         return await self._stored_chat(request, chat_id, user_id, artifact_path)
@@ -214,7 +211,7 @@ class ChatEndpoints:
         Returns the new state as ``{"state": {…}}``. 404 if this user has no such chat, 413 and 422 for values that
         ``SharedState`` does not allow.
         """
-        await self._admit_change(request, user_id, chat_id)
+        await self._admit(request, user_id, chat_id, changes=True)
         body = await self._bodies.read_small_json(request, MAX_STATE_BYTES, STATE_HINT)
         return JSONResponse({"state": await self._service.write_state(chat_id, parse_object(body), user_id=user_id)})
 
@@ -249,14 +246,14 @@ class ChatEndpoints:
         The body is ``{"title", "archived"}``, both optional. A ``null`` title restores the generated one. The response
         is the chat as in ``chats``; 404 if this user has no such chat, 422 for a wrong body.
         """
-        await self._admit_change(request, user_id, chat_id)
+        await self._admit(request, user_id, chat_id, changes=True)
         body = await self._bodies.read_small_json(request, MAX_CHANGES_BYTES, CHANGES_HINT)
         return JSONResponse(await self._service.update(chat_id, user_id=user_id, changes=parse_changes(body)))
 
     @_errors_as_text
     async def delete(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Stops the run of a chat, and deletes the chat with its artifacts: 204; 404 if this user has no such chat."""
-        await self._admit_change(request, user_id, chat_id)
+        await self._admit(request, user_id, chat_id, changes=True)
         await self._service.delete(chat_id, user_id=user_id)
         return Response(status_code=204)
 
@@ -288,24 +285,18 @@ class ChatEndpoints:
             content = history_json(chat.messages, **others)
             return SlicedResponse(content, memory=memory.handed_over(), headers=JSON_HEADERS)
 
-    async def _admit_change(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
-        """Refuse a request from an untrusted page of another site, and any request that ``_admit`` refuses.
-
-        Reads and drops the body of a refused request.
-        """
-        _check_request(request)
-        async with dropping_body_if_refused(request):
-            require_trusted_origin(request, self._trusted_origins)
-        await self._admit(request, user_id, chat_id, counted=counted)
-
-    async def _admit(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
+    async def _admit(
+        self, request: Request, user_id: str, chat_id: str = "", *, changes: bool = False, counted: bool = True
+    ) -> None:
         """Refuse a request without a user, and a request of a user who sends too many.
 
-        Reads and drops the body of a refused request. ``counted=False``: for a stop, which is allowed even if the user
-        has no requests left.
+        Reads and drops the body of a refused request. ``changes=True``: also refuse a request from an untrusted page of
+        another site. ``counted=False``: for a stop, which is allowed even if the user has no requests left.
         """
-        _check_request(request)
+        check_instance("request", request, Request, "a Request of Starlette or FastAPI")
         async with dropping_body_if_refused(request):
+            if changes:
+                require_trusted_origin(request, self._trusted_origins)
             require_user(user_id)
             self._shared_user.look_at(request, user_id)
             note_chat(user_id, chat_id)
@@ -316,10 +307,6 @@ class ChatEndpoints:
         if isinstance(events, RunReader):
             events.count_in(self._service.hold_memory(user_id))
         return UIMessageStreamResponse(events, keep_alive=self._keep_alive)
-
-
-def _check_request(request: object) -> None:
-    check_instance("request", request, Request, "a Request of Starlette or FastAPI")
 
 
 def _parse_choice(body: bytes) -> str:

@@ -9,14 +9,14 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_EVERYWHERE: Final = {
+_COMMON_HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
 }
 """``x-frame-options`` is for browsers without ``frame-ancestors``."""
 
-API_HEADERS: Final = {**_EVERYWHERE, "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
+API_HEADERS: Final = {**_COMMON_HEADERS, "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
 """Headers of responses that are not pages: JSON, plain text, a stream."""
 
 _PAGE_POLICY: Final = {
@@ -37,7 +37,7 @@ _PAGE_POLICY: Final = {
 _UNUSED_FEATURES: Final = ("camera", "display-capture", "microphone", "midi", "payment", "usb")
 
 PAGE_HEADERS: Final = {
-    **_EVERYWHERE,
+    **_COMMON_HEADERS,
     "content-security-policy": "; ".join(f"{name} {value}" for name, value in _PAGE_POLICY.items()),
     # An agent may ask for the user's position. The browser asks the user for permission.
     "permissions-policy": ", ".join([*(f"{feature}=()" for feature in _UNUSED_FEATURES), "geolocation=(self)"]),

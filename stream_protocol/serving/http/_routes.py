@@ -37,27 +37,25 @@ class RouteOptions(TypedDict, total=False):
     """Keyword options of ``chat_router``."""
 
     path: str
-    """The path to which ``useChat`` posts."""
+    """Path of the chat endpoint, to which ``useChat`` posts."""
     identify: Identify
-    """Request -> the user's id, from your session or token. It decides which chats the request may see. By default all
-    chats belong to one local user, and a warning is logged at the first request from another machine. The user's id is
-    never taken from the body of the request."""
+    """Request -> the user's id, from your session or token. By default, all chats belong to one local user, and the
+    first request from another machine logs a warning. The server never reads the id from the request body."""
     prepare: Prepare | None
-    """Returns the options of a run: its agent, run config, state and secrets. Without it only the user's message
-    reaches the agent."""
+    """Function that returns the ``RunOverrides`` of a request: its agent, run config, state and secrets. Without it,
+    only the user's message reaches the agent."""
     max_body_bytes: int
-    """A larger request is refused (413). Stock clients send the whole chat with each message, including attached
-    files."""
+    """A larger request is refused (413). By default, clients send the whole chat with each message, including files."""
     max_bytes_in_flight: int
-    """The memory for the bodies of all requests while they are read and planned. A body that does not fit is refused
-    (503, or 429 if one user takes more than half). A body of up to 64 KiB is never refused."""
+    """Memory for the bodies of all requests that are being read or planned. A body that does not fit is refused (503,
+    or 429 if one user takes more than half). A body of up to 64 KiB is never refused."""
     keep_alive: float | None
-    """Seconds of silence in a stream before a comment is sent, since proxies cut silent connections; ``None`` for
+    """Seconds of silence in a stream before a comment is sent, because proxies cut silent connections. ``None`` for
     never."""
     allow_origins: Sequence[str]
-    """Origins of your frontends: scheme, host and port, such as ``https://app.example``, or ``*`` for all. The routes
+    """Origins of your frontends (scheme, host and port, such as ``https://app.example``), or ``*`` for all. The routes
     then handle CORS, with cookies for named origins. Changes from other sites are refused (403). If the app has a
-    ``CORSMiddleware``, name the origins there, and omit this option."""
+    ``CORSMiddleware``, name the origins there instead."""
 
 
 DEFAULTS: Final[RouteOptions] = {

@@ -21,7 +21,7 @@ handled."""
 
 PageSite: TypeAlias = Literal["same-origin", "same-site", "cross-site"]
 
-_OWN: Final = frozenset({"same-origin", "none"})
+_SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
 """The values of ``Sec-Fetch-Site`` for a page of this server, and for an address that the user has typed."""
 
 
@@ -35,9 +35,9 @@ def page_site(request: Request) -> PageSite:
     """
     lines = request.headers.getlist("sec-fetch-site")  # a proxy may add a header line, or join lines
     if sites := {site.strip().lower() for line in lines for site in line.split(",")} - {""}:
-        if sites <= _OWN:
+        if sites <= _SAME_ORIGIN:
             return "same-origin"
-        return "same-site" if sites <= _OWN | {"same-site"} else "cross-site"
+        return "same-site" if sites <= _SAME_ORIGIN | {"same-site"} else "cross-site"
     origin = request.headers.get("origin")
     host = (origin or "").partition("://")[2].lower()
     is_own = origin is None or (host != "" and host == request.headers.get("host", "").lower())

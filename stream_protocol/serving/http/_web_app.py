@@ -33,7 +33,10 @@ INSPECTOR: Final = "inspector"
 
 
 class Suggestion(TypedDict):
-    """A message that the page offers as the first one, with an optional title and group."""
+    """A message that the page offers as the first one, with an optional title.
+
+    The page shows all suggestions of one ``group`` below the name of the group.
+    """
 
     title: NotRequired[str]
     group: NotRequired[str]
@@ -70,13 +73,12 @@ def create_app(
     ``Starlette(routes=[…, *chat.routes], lifespan=chat.router.lifespan_context)``.
 
     ``identify``, ``prepare``, ``allow_origins``: as in ``RouteOptions``.
-    ``page``: ``False`` for an app without the page. No other site may frame the page, and it loads nothing from
-    elsewhere.
-    ``suggestions``: messages that the page offers as the first one, as texts or as
-    ``{"title": …, "group": …, "prompt": …}``. If there are none, the page lists the agent's tools.
-    ``while_busy``: the page's handling of a message that the user sends during a response. ``"queue"``, the default:
-    the page keeps the message until the response has ended. ``"steer"``: the run takes the message. ``"interrupt"``:
-    the message ends the run and starts a new one.
+    ``page``: serve the built-in page. Other sites cannot frame it, and it loads nothing from other servers.
+    ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
+    Without suggestions, the page lists the agent's tools.
+    ``while_busy``: effect of a message that the user sends during a response. ``"queue"`` (default): the page sends it
+    after the response. ``"steer"``: the run reads the message. ``"interrupt"``: the run stops, and the agent answers
+    the message.
 
     Raises ``StreamProtocolError`` for a wrong value.
 

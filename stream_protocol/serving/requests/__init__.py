@@ -1,15 +1,15 @@
-"""One request to the service: for a response, for a history, for a version, for a deletion.
+"""Requests to the service: for a response, a history, a version of a message, a deletion.
 
 Where to change what:
 
-- ``_lifecycle``: a request for a response, from its arrival to its run: the table of its states.
+- ``_lifecycle``: the states of a request for a response, from its arrival to its run.
 - ``_chat_reads``: histories, lists, files; stops and deletions.
-- ``_steering``: messages for a run that goes on.
+- ``_steering``: messages for an active run.
 - ``_versions``: the choice of an earlier version.
 - ``_page_values``: state that the page writes.
 - ``_stored_response``: the response of a repeated request.
 - ``_service_options``: the options of ``ChatService``.
-- ``_readiness``: ``/readyz``.
+- ``_readiness``: the check of the stores for ``/readyz``.
 """
 
 from stream_protocol.serving.requests._chat_reads import ChatReads, StoredChat, delete_chat, stop_chat

@@ -1,4 +1,4 @@
-"""``ChatReads``: the messages, the files and the list of chats, for pages that load them. Stops and deletes a chat."""
+"""``ChatReads``: reads messages, files and the list of chats. Also ``stop_chat`` and ``delete_chat``."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredChat:
-    """A chat as a page loads it."""
+    """The content of a stored chat for a page."""
 
     messages: list[UIMessage]
-    """The messages as the client has them that received each response live."""
+    """The messages, equal to those of a client that received each response live."""
     versions: list[MessageVersions]
-    """The messages that have several versions, in the order of the chat."""
+    """The messages with several versions, in the order of the chat."""
     stopped: list[str]
     """The ids of the assistant messages whose run was stopped before its end."""
     state: dict[str, Any] | None = None
-    """The values of the shared state; ``None`` if the app shares none."""
+    """The values of the shared state; ``None`` if the app shares no state."""
 
 
 class ChatReads:
-    """Reads chats, few at once: the size of a history or an artifact is known when it is in memory."""
+    """Reader of chats and artifacts. The number of concurrent reads is limited, to bound the memory."""
 
     def __init__(self, service: ServiceContext) -> None:
         self._service = service
@@ -68,7 +68,7 @@ class ChatReads:
     async def chat(
         self, key: ChatKey, artifact_base: str | None, memory: ByteShare | None, *, encoded: bool
     ) -> StoredChat | None:
-        """Returns a chat; ``None`` if this user has no such chat. See ``ChatService.read_chat``."""
+        """Returns a stored chat; ``None`` if this user has no such chat. See ``ChatService.read_chat``."""
         until, may_lack_message = time.monotonic() + self._service.times.response_patience, True
         executor = self._service.executor
         while True:
@@ -87,7 +87,7 @@ class ChatReads:
                     work = partial(_stored_chat, session, answered, options, encoded=encoded)
                     chat = await run_off_loop(work, events=session.events)
                     return replace(chat, state=await self._shared_state(session))
-                del session  # what waits takes no memory, and is in nobody's way
+                del session  # a waiting request keeps no session in memory
             if lacks_message:
                 may_lack_message = False
                 await executor.wait_for_message(key, self._service.limits.stop_timeout)
@@ -101,7 +101,7 @@ class ChatReads:
         return await service.store.with_timeout(readable_state(service.runner, session, shared))
 
     async def artifact(self, key: ChatKey, name: str, version: int | None) -> types.Part:
-        """Returns an artifact of a chat. Raises ``ChatRequestError`` (404) if there is none."""
+        """Returns an artifact of a chat. Raises ``ChatRequestError`` (404) if there is no such artifact."""
         session = await self._service.store.session_without_events(key)
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
@@ -109,7 +109,7 @@ class ChatReads:
             return await load_artifact(self._service.runner, session, name, version)
 
     async def page(self, user_id: str, *, limit: int, cursor: str | None, search: str, archived: bool) -> ChatListPage:
-        """Returns a page of the user's chats, and says in which a run goes on."""
+        """Returns a page of the user's chats. ``running`` is True for chats with a running response."""
         read = partial(
             list_chats, self._service.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived
         )
@@ -117,7 +117,7 @@ class ChatReads:
         return replace(page, chats=tuple(await self._with_running(user_id, page.chats)))
 
     async def change(self, key: ChatKey, changes: ChatChanges) -> ListedChat:
-        """Changes the details of a chat, and returns it as it is in the list."""
+        """Changes the details of a chat. Returns its entry in the list of chats."""
         change = partial(change_chat, self._service.runner, *key, checked_changes(changes))
         (chat,) = await self._with_running(key[0], [await self._service.store.read(key[0], change)])
         return chat
@@ -127,20 +127,20 @@ class ChatReads:
         return [{**chat, "running": (user_id, chat["id"]) in running} for chat in chats]
 
     async def _settled_session(self, key: ChatKey, answered: str | None) -> tuple[Session | None, str | None]:
-        """Returns the session with all that was accepted, and the idempotency key of the request that a run answers.
+        """Return the session with all accepted messages, and the idempotency key of the active run.
 
-        ``answered``: that of the request that a run answered a moment ago, if any.
+        ``answered``: the key of the active run before the session was read; ``None`` without a run.
         """
         store, runs = self._service.store, self._service.runs
         session = await store.session(key)
         while answered is not None and (now := await runs.wait_until_settled(key)) != answered:
-            # That run has ended while the session was read, and its end is stored since.
+            # The run has ended, and its end was stored, while the session was read.
             answered, session = now, await store.session(key)
         return session, answered
 
 
 def _stored_chat(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> StoredChat:
-    """The chat of a session. ``answered``: the idempotency key of the request that a run answers now."""
+    """Return the chat of a session. ``answered``: the idempotency key of the active run; ``None`` without a run."""
     transcript = Transcript(session.events)
     running = answered is not None and transcript.is_answering(answered)
     messages = transcript_to_messages(transcript, running=running, encoded=encoded, **options)
@@ -163,7 +163,7 @@ async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None
 async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
     """Stops the run of a chat, then deletes the chat. Raises ``ChatRequestError``: see ``ChatService.delete``.
 
-    It holds the chat as a run does, so that none begins.
+    The deletion holds the lease of the chat, so that no run begins.
     """
     with service.audit.acting(user_id, chat_id, "delete"):
         key = chat_key(user_id, chat_id)

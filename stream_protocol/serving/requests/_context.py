@@ -1,4 +1,4 @@
-"""``ServiceContext``: the objects that answer the requests of one service, and how they are put together."""
+"""``ServiceContext``: the objects of one service; ``assemble``: creates them from the options."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceContext:
-    """The objects that answer the requests of one service."""
+    """The objects that serve the requests of one service."""
 
     runner: Runner
     settings: Settings
@@ -68,29 +68,29 @@ class ServiceContext:
     readiness: Readiness
     rates: RequestRates
     foreign_rates: RequestRates
-    """The requests that pages of other sites send."""
+    """Rate limits for requests from pages of other sites."""
     tasks: Tasks
-    """The tasks of runs, and of requests whose response has begun before they are answered."""
+    """The tasks of runs, and of requests whose response has begun before they are accepted."""
     slots: RunSlots
-    """The runs that go on."""
+    """The slots of active runs."""
     waiting: RunSlots
-    """The requests that wait for the end of a run."""
+    """The slots of requests that wait for the end of a run."""
     on_busy: OnBusy
     keeps_history: bool
-    """True if the chats are stored here."""
+    """True if the server stores the chats."""
     context: PageContext | None
     shared_state: SharedState | None
     limits: ServiceLimits
     times: ServiceTimes
 
     async def drain(self) -> None:
-        """Recovers no more runs, and waits until nothing goes on."""
+        """Stops recovering runs, and waits until no run or request is active."""
         self.executor.drain()
-        while self.tasks or self.runs.any_here or self.waiting:  # noqa: ASYNC110 - three things, and once in a life
+        while self.tasks or self.runs.any_here or self.waiting:  # noqa: ASYNC110 - three conditions, polled once
             await asyncio.sleep(self.times.drain_check)
 
     async def aclose(self, in_progress: InProgress) -> None:
-        """Stops the runs and closes all stores. ``in_progress``: calls that get their answer before that."""
+        """Stops the runs and closes all stores. ``in_progress``: the open calls, which may finish before that."""
         self.runs.close()
         if late := await self.tasks.wait(self.times.shutdown):
             text = "The end of %s may be lost: it was not stored within %s seconds."
@@ -102,30 +102,18 @@ class ServiceContext:
 
 
 def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
-    """Makes the objects of a service from its options, and from those of the converter."""
-    if given["on_busy"] == "steer" and given["history"] != "server":
-        raise StreamProtocolError('`on_busy="steer"` needs `history="server"`: else nothing is stored.')
+    """Creates the objects of a service. ``given``: the service's options. ``options``: the converter's options."""
     runner = as_runner(target, given["session_service"])
     options = hide_tools(task_agent_tools(runner.agent), options)
     if (shared := given["shared_state"]) is not None:
         options.setdefault("send_state", shared.keys)
     settings = Settings(**options)
     limits, tasks = given["limits"] or ServiceLimits(), Tasks()
-    if given["run_log"] is None:
-        warn_of_other_workers()
-    run_log = given["run_log"] or MemoryRunLog()
+    run_log = _run_log(given)
     engine = _usable_engine(given, runner, run_log)
     store = ChatStore(runner, limits.hook_timeout)
     history = _history_policy(given, runner, store)
-    planner = Planner(
-        runner,
-        given["run_config"] or default_run_config(),
-        options,
-        history,
-        all_recorders(given["recorder"]),
-        context=given["context"],
-        shared_state=given["shared_state"] if given["history"] == "server" else None,
-    )
+    planner = _planner(given, runner, options, history)
     runs = ActiveRuns(
         runner.app_name,
         run_log,
@@ -144,20 +132,9 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         ai_sdk=settings.client.major,
         times=given["times"],
     )
-    executor = Executor(runs, work)
-    if engine is not None:
-        executor = DurableExecutor(
-            DurableService(
-                engine=engine,
-                runner=runner,
-                deployment=deployment_of(runner, run_log),
-                runs=runs,
-                store=store,
-                planner=planner,
-                work=work,
-                times=given["times"],
-            )
-        )
+    executor = _executor(
+        engine, runs, work, runner=runner, run_log=run_log, store=store, planner=planner, times=given["times"]
+    )
     context = ServiceContext(
         runner=runner,
         settings=settings,
@@ -186,15 +163,62 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
     return context
 
 
+def _run_log(given: ServiceOptions) -> RunLog:
+    if given["run_log"] is not None:
+        return given["run_log"]
+    warn_of_other_workers()
+    return MemoryRunLog()
+
+
+def _planner(given: ServiceOptions, runner: Runner, options: ConverterOptions, history: HistoryPolicy) -> Planner:
+    return Planner(
+        runner,
+        given["run_config"] or default_run_config(),
+        options,
+        history,
+        all_recorders(given["recorder"]),
+        context=given["context"],
+        shared_state=given["shared_state"] if given["history"] == "server" else None,
+    )
+
+
+def _executor(
+    engine: Engine | None,
+    runs: ActiveRuns,
+    work: RunWork,
+    *,
+    runner: Runner,
+    run_log: RunLog,
+    store: ChatStore,
+    planner: Planner,
+    times: ServiceTimes,
+) -> Executor:
+    if engine is None:
+        return Executor(runs, work)
+    service = DurableService(
+        engine=engine,
+        runner=runner,
+        deployment=deployment_of(runner, run_log),
+        runs=runs,
+        store=store,
+        planner=planner,
+        work=work,
+        times=times,
+    )
+    return DurableExecutor(service)
+
+
 def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> HistoryPolicy:
     files = given["files"] or FilePolicy()
     if given["history"] == "server":
         return ServerHistory(runner, store, files, given["history_cut"])
+    if given["on_busy"] == "steer":
+        raise StreamProtocolError('`on_busy="steer"` needs `history="server"`: else nothing is stored.')
     return ClientHistory(files, given["history"])
 
 
 def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> Engine | None:
-    """Returns the engine, if it can keep the runs of this service. Raises ``StreamProtocolError``."""
+    """Return the engine; ``None`` if it does not support the agents. Raises ``StreamProtocolError``."""
     engine = given["engine"]
     if engine is None:
         return None

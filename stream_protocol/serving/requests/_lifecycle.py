@@ -1,7 +1,7 @@
-"""The life of one request for a response: its states, the transitions between them, and what it holds meanwhile.
+"""``RequestLifecycle``: the states of one request for a response, and the transitions between them.
 
-``TRANSITIONS`` holds the whole life. Each state is one method of ``RequestLifecycle``, which returns the next state.
-In any state the request may be refused: ``ChatRequestError``. It gives back all that it holds then.
+``TRANSITIONS`` has all transitions. Each state is one method of ``RequestLifecycle``, which returns the next state. In
+any state, the request can be refused with ``ChatRequestError``. Then it releases its claim and its slots.
 """
 
 from __future__ import annotations
@@ -32,38 +32,39 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 RECOVERIES: Final = 3
-"""The recoveries of its chat's orphaned runs for which a request waits before it is refused: a recovery may fail."""
+"""Most recoveries of orphaned runs for which a request waits. After that, the request is refused."""
 
 
 class RequestState(Enum):
-    """In the order of a request's life."""
+    """The states of a request for a response, in order."""
 
     ADMITTED = auto()
-    """The request came. It gets its idempotency key."""
+    """The request has arrived. The service computes its idempotency key."""
     CLAIMING = auto()
-    """It tries to claim its chat."""
+    """The request tries to claim its chat."""
     BUSY = auto()
-    """Another run holds the chat. The request is planned beside it, and refused if it could not be run."""
+    """Another run holds the chat. The request is planned meanwhile, and refused if it is invalid."""
     INTERRUPTING = auto()
-    """It is a new message: it stops the other run."""
+    """The request is a new message, and stops the other run."""
     STEERING = auto()
-    """It is a new message for the other run, with ``on_busy="steer"``: it waits until that run takes it in, or ends."""
+    """With ``on_busy="steer"``, the new message steers the other run. The request waits until the agent reads the
+    message, or the run ends."""
     WAITING = auto()
-    """It is an answer to a call, or a message that came too late for the other run: it waits for the end of that."""
+    """The request waits for the end of the other run. It is an answer to a call, or a message that came too late."""
     CLAIMED = auto()
-    """It has the chat. Orphaned runs of the chat come first."""
+    """The request holds the chat. The service looks for orphaned runs of the chat."""
     PLANNING = auto()
-    """It is planned in the stored chat."""
+    """The request is planned in the stored chat."""
     RECOVERING = auto()
-    """It is no new message, so the orphaned runs of the chat go on first."""
+    """The request is not a new message, so the orphaned runs of the chat are recovered first."""
     PREPARING = auto()
-    """There is something to run: its slot, its session and its job are made, and its run starts."""
+    """The request needs a run. The service takes a slot, prepares the session and the job, and starts the run."""
     ACCEPTING = auto()
-    """Its run goes on. The request waits until what it says is stored."""
+    """The run is active. The request waits until the user's message is stored."""
     REPEATING = auto()
-    """There is nothing to run: it gets the stored response."""
+    """The request needs no run. It gets the stored response."""
     ANSWERED = auto()
-    """It has its response."""
+    """The request has its response."""
 
 
 (
@@ -84,12 +85,12 @@ class RequestState(Enum):
 
 TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
     ADMITTED: frozenset({CLAIMING}),
-    CLAIMING: frozenset({CLAIMED, BUSY, ANSWERED}),  # ANSWERED: with the response to an equal request
+    CLAIMING: frozenset({CLAIMED, BUSY, ANSWERED}),  # ANSWERED: with the response of an equal request
     BUSY: frozenset({INTERRUPTING, STEERING, WAITING, REPEATING}),
     INTERRUPTING: frozenset({CLAIMING}),
-    STEERING: frozenset({STEERING, WAITING, ANSWERED}),  # ANSWERED: with the response of the run that took it in
+    STEERING: frozenset({STEERING, WAITING, ANSWERED}),  # ANSWERED: with the response of the steered run
     WAITING: frozenset({CLAIMING, WAITING}),
-    CLAIMED: frozenset({PLANNING, ACCEPTING}),  # ACCEPTING: an orphaned run answers it, and goes on
+    CLAIMED: frozenset({PLANNING, ACCEPTING}),  # ACCEPTING: its orphaned run is recovered
     PLANNING: frozenset({PREPARING, REPEATING, RECOVERING}),
     RECOVERING: frozenset({CLAIMING}),
     PREPARING: frozenset({ACCEPTING}),
@@ -102,20 +103,20 @@ TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
 class RequestLifecycle:
     """One request for a response. Call ``respond`` once.
 
-    ``begins_run=False``: the request only gets the response of an equal one that is being answered. ``is_stopped``: the
-    user has stopped the chat since, so what the request says is stored and not answered.
+    ``begins_run=False``: the request must not begin a run. It only gets the running response of an equal request.
+    ``is_stopped``: True if the user has stopped the chat meanwhile. The message is stored without a reply then.
     """
 
     _incoming: Incoming
-    """The request, once it has its idempotency key."""
+    """The request with its idempotency key; set by ``ADMITTED``."""
     _newest_stop: str
-    """The newest stop of the chat when the request came."""
+    """The id of the chat's newest stop when the request arrived."""
     _other: RunInfo
-    """The run that holds the chat, while the request is ``BUSY``, ``INTERRUPTING`` or ``WAITING``."""
+    """The run that holds the chat, in the states ``BUSY``, ``INTERRUPTING``, ``STEERING`` and ``WAITING``."""
     _planned: Planned
-    """Set by ``PLANNING``, and by ``BUSY``."""
+    """The plan of the request; set by ``BUSY`` and ``PLANNING``."""
     _response: AsyncIterator[bytes]
-    """Set when the request is ``ANSWERED``, and before its run starts."""
+    """The response; set before the run starts, or before the state ``ANSWERED``."""
 
     def __init__(
         self,
@@ -137,21 +138,21 @@ class RequestLifecycle:
         self._audit_scope = service.audit.scope(user_id, request)
         self._state = ADMITTED
         self._patience: float | None = service.limits.stop_timeout
-        """Seconds that it waits for the end of another run before its response begins; ``None``: that has begun."""
+        """Seconds for which the request waits for another run; ``None`` after its response has begun."""
         self._slot = RunSlot(service.slots, self._chat)
         self._waiting = RunSlot(service.waiting, (user_id, object()))
         self._claim: Claim | None = None
         self._was_busy = False
         self._is_delivered = False
-        """True once the run that holds the chat has accepted the message."""
+        """True after the other run has accepted the steering message."""
         self._orphans: FoundOrphans = "none"
         self._recoveries = 0
 
     async def respond(self) -> AsyncIterator[bytes]:
         """Returns the SSE events of the response. Raises ``ChatRequestError`` if the request is refused.
 
-        A request that has to wait for long gets a silent response at first. If it is refused then, the response is an
-        ``error`` chunk.
+        If the request waits for long, the response begins without chunks. If the request is refused after that, the
+        response is an ``error`` chunk.
         """
         if await self._advance():
             return self._response
@@ -163,7 +164,7 @@ class RequestLifecycle:
         return self._response
 
     async def _advance(self) -> bool:
-        """Goes from state to state until the request is answered. Returns ``False`` if it waits for too long."""
+        """Go from state to state until ``ANSWERED``. Returns False if the request has to wait longer."""
         goes_on = False
         try:
             async with self._service.audit.answering(self._user_id, self._request, self._audit_scope):
@@ -178,7 +179,7 @@ class RequestLifecycle:
                 self._give_back()
 
     def _give_back(self) -> None:
-        """Frees what the request holds, unless a run has it."""
+        """Release the claim and the slots, unless a run has started with them."""
         self._waiting.free()
         claim, self._claim = self._claim, None
         if claim is None:
@@ -224,11 +225,11 @@ class RequestLifecycle:
             raise busy_refusal()
         planned = await self._plan(chat_was_busy=True)
         if self._other.phase == "claimed" and _repeats_newest_answers(planned.request_plan):
-            # It may be the run of a later message, which is not stored yet: then what followed from the answers is.
+            # The other run may belong to a later message, which is not stored yet. Then plan again after it is stored.
             await self._service.runs.wait_until_accepted(self._chat, self._other.run_id)
             planned = await self._plan(chat_was_busy=True)
         if _repeats_newest_answers(planned.request_plan):
-            raise busy_refusal()  # the run that goes on may have begun with the answer: its end is not stored yet
+            raise busy_refusal()  # the active run may have begun with these answers, and its end is not stored yet
         self._was_busy = True
         self._planned = planned
         match planned.request_plan:
@@ -262,7 +263,7 @@ class RequestLifecycle:
             if receipt != "delivered":
                 return WAITING
             self._is_delivered = True
-            if isinstance(self._planned.request_plan, NewUserTurn):  # else the same state came before
+            if isinstance(self._planned.request_plan, NewUserTurn):  # else the state of the first request is stored
                 await store_state(self._service, self._chat, self._request)
         reply = await runs.wait_until_taken_in(self._chat, run, message["id"], self._patience)
         if reply is None:
@@ -282,7 +283,7 @@ class RequestLifecycle:
         claim = self._claimed
         claim.run.continue_message(self._request)
         if self._is_stopped or await self._service.runs.newest_stop(self._chat) not in ("", self._newest_stop):
-            claim.run.stop()  # the user has stopped the chat while the request waited: what it says is stored
+            claim.run.stop()  # the user has stopped the chat meanwhile: only the message is stored
         self._orphans = await self._service.executor.recover_same(self._chat, claim)
         return ACCEPTING if self._orphans == "recovered" else PLANNING
 
@@ -362,9 +363,9 @@ class RequestLifecycle:
 
 
 def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
-    """Accepts a request when what it says is stored. ``answers``: those that hold from now on.
+    """Accept a request after its message or answers were stored. ``answers``: the stored answers.
 
-    A request whose approvals were stopped before they were stored stays refused, although its denials hold.
+    If a stop came before its approvals were stored, the request is refused, although its denials are stored.
     """
     if not run.is_open:
         scope.accept(answers)
@@ -373,7 +374,7 @@ def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
 
 
 def _repeats_newest_answers(request_plan: RequestPlan) -> bool:
-    """Return True if the request repeats answers after which nothing else was said."""
+    """Return True if the request repeats the newest answers of the chat."""
     return (
         isinstance(request_plan, NothingToRun) and request_plan.repeats == "answers" and not request_plan.is_superseded
     )

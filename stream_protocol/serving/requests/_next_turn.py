@@ -1,4 +1,4 @@
-"""Begins the turn of a steering message that came too late for its run."""
+"""``begin_turn``: begins a turn with a steering message that came too late for its run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def begin_turn(service: ServiceContext, key: ChatKey, request_plan: NextTurn) -> None:
-    """Begins the turn of a message that came too late for its run. A message that is refused waits for the next run."""
+    """Begins a turn with a message that came too late for its run. If it is refused, the next run reads the message."""
     _ = service.tasks.start(_begin_turn(service, key, request_plan))
 
 
@@ -37,7 +37,7 @@ async def _begin_turn(service: ServiceContext, key: ChatKey, request_plan: NextT
         events = await lifecycle.respond()
     except ChatRequestError as refused:
         logger.warning("A message that came too late for its run waits for the next run of the chat: %s", refused)
-    except Exception as error:  # noqa: BLE001 - whatever the agent raises; nobody else is told
+    except Exception as error:  # noqa: BLE001 - any error of the agent; no client gets it
         logger.error("A message that came too late for its run waits for the next run of the chat.")  # noqa: TRY400 - the next line has the reason
         log_error(logger, error)
     else:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 async def checked_request(service: ServiceContext, user_id: str, request: ChatRequest) -> ChatRequest:
-    """Returns the request with its context and its state as the app's types read them.
+    """Returns the request with context and state as validated by the app's types.
 
-    Raises ``ChatRequestError`` (413, 422) if they are refused. Without a type they are the app's own affair.
+    Raises ``ChatRequestError`` (413, 422) for invalid values. Without a type, a value is not checked.
     """
     checked: dict[str, Any] = {}
     if service.context is not None and request.body.get(CONTEXT_KEY) is not None:
@@ -52,7 +52,7 @@ async def write_state(service: ServiceContext, user_id: str, chat_id: str, chang
 
 
 async def store_state(service: ServiceContext, key: ChatKey, request: ChatRequest) -> None:
-    """Stores the state that came with a steering message: the run that goes on takes it up, or the next one."""
+    """Stores the state that came with a steering message. The active run or the next run applies it."""
     if (shared := service.shared_state) is not None and (changes := request.body.get(STATE_KEY)):
         await service.store.with_timeout(_write(service.runner, key, shared, changes))
 
@@ -62,18 +62,18 @@ async def _write(runner: Runner, key: ChatKey, shared: SharedState, changes: dic
     if session is None:
         raise no_such_chat()
     await PageWrites(runner, session, tuple(shared.types)).add(changes)
-    if await find_session(runner, *key, config=WITHOUT_EVENTS) is None:  # it was deleted meanwhile
+    if await find_session(runner, *key, config=WITHOUT_EVENTS) is None:  # the chat was deleted meanwhile
         await delete_details(runner, session)
         raise no_such_chat()
     return await readable_state(runner, session, shared)
 
 
 async def readable_state(runner: Runner, session: Session, shared: SharedState) -> dict[str, Any]:
-    """The values that the page gets, with what it wrote and no run has taken yet."""
+    """Return the shared state for the page, including its pending writes."""
     pending = await PageWrites(runner, session, tuple(shared.types)).pending() if shared.types else {}
     return shared.readable({**session.state, **pending})
 
 
 def no_such_chat() -> ChatRequestError:
-    """Returns the refusal of a request for a chat that this user does not have."""
+    """Return the error (404) for a chat that this user does not have."""
     return ChatRequestError("There is no such chat.", status=404)

@@ -1,4 +1,4 @@
-"""A response as chunks, for a server that sends them in another form."""
+"""``chunks_of``: parses a response into chunks, for servers with a different transport."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def chunks_of(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
-    """The chunks of SSE events. Closes the events, if they are a generator, when this is closed."""
+    """Yield the chunks of SSE events. Closing this generator closes ``events``, if it is a generator."""
     try:
         async for piece in events:
             for chunk in parse_sse(piece):

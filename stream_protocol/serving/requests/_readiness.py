@@ -1,4 +1,4 @@
-"""``Readiness``: asks the stores that each run needs, so that a worker knows if it can take runs."""
+"""``Readiness``: checks the stores that each run needs, for readiness probes."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ANSWER_SECONDS: Final = 0.8
-"""Seconds that a store may take: Kubernetes gives a probe a second."""
+"""Time limit for the check of a store, in seconds. Kubernetes allows one second for a probe."""
 
 REMEMBERED_SECONDS: Final = 1.0
-"""Seconds that the answer of the stores is remembered, so that clients that ask all the time do not load the stores."""
+"""Seconds for which the result is cached, so that frequent probes do not load the stores."""
 
 NAME: Final = "readyz"
-"""The user and chat that are looked for. There need not be any."""
+"""The user id and chat id of the test read. The chat does not have to exist."""
 
 
 class Readiness:
-    """Asks the stores of a service. ``engine``: ``None`` if no run needs one."""
+    """Check of a service's stores. ``engine``: ``None`` for a service without an engine."""
 
     def __init__(self, runner: Runner, run_log: RunLog, engine: Engine | None) -> None:
         sessions = partial(_ask_session_store, runner)
         self._pings: dict[str, Callable[[], Awaitable[object]]] = {"run log": run_log.ping, "session store": sessions}
         if engine is not None:
-            # It may ask in a thread, which cannot be cancelled: so one that hangs is waited for again.
+            # The ping may use a thread, which cannot be cancelled. So the next probe waits for a hanging ping.
             self._pings["engine"] = CachedProbe(engine.ping, 0.0).get
         self._missing = CachedProbe(self._ask, REMEMBERED_SECONDS)
         self._told: tuple[str, ...] = ()
-        """The stores that the log has named as missing."""
+        """The unreachable stores that were logged last."""
 
     async def missing(self) -> tuple[str, ...]:
-        """The stores that do not answer: ``run log``, ``session store``, ``engine``. Known within a second."""
+        """Return the unreachable stores: ``run log``, ``session store``, ``engine``. Takes at most a second."""
         return await self._missing.get()
 
     async def _ask(self) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ class Readiness:
             self._told = now
             for name, error in missing.items():
                 logger.error("This worker is not ready: the %s does not answer.", name)
-                if isinstance(error, RunLogError):  # what it says is ours, also in a log that quotes nobody
+                if isinstance(error, RunLogError):  # its text contains no data of users
                     logger.error("%s.", error)
                 else:
                     log_error(logger, error)
@@ -68,7 +68,7 @@ class Readiness:
 
 
 async def _ask_session_store(runner: Runner) -> None:
-    """Reads from the session store, and asks for a write of nothing: a standby answers what only reads."""
+    """Read from the session store, and do an empty write, because a read-only standby also responds to reads."""
     await find_session(runner, NAME, NAME, config=WITHOUT_EVENTS)
     await check_writable(runner.session_service, runner.app_name)
 
@@ -77,6 +77,6 @@ async def _error_of(ask: Callable[[], Awaitable[object]]) -> Exception | None:
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             await ask()
-    except Exception as error:  # noqa: BLE001 - any store's
+    except Exception as error:  # noqa: BLE001 - any error of a store
         return error
     return None

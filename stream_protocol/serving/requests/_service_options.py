@@ -1,4 +1,4 @@
-"""The options of ``ChatService``, their checks, and those of the arguments of its methods."""
+"""Options of ``ChatService``, and checks of options and arguments."""
 
 from __future__ import annotations
 
@@ -54,57 +54,57 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     ),
     "times": partial(check_instance, kind=ServiceTimes, expected="a ServiceTimes"),
 }
-"""Option -> its check. The target and the session service are checked by ``as_runner``, the others by the converter."""
+"""Option -> its check. ``as_runner`` checks the target and the session service; the converter checks its options."""
 
 
 class ServiceOptions(ConverterOptions, total=False):
     """Keyword options of ``ChatService``, in addition to those of the converter."""
 
     session_service: BaseSessionService | None
-    """Stores the sessions: any of ADK's, such as ``SqliteSessionService``, ``VertexAiSessionService`` and
-    ``DatabaseSessionService`` (with the extra ``postgres``). In memory by default. A ``Runner`` brings its own."""
+    """Store of the sessions: any of ADK's, such as ``SqliteSessionService``, ``VertexAiSessionService`` and
+    ``DatabaseSessionService`` (extra ``postgres``). In memory by default. A ``Runner`` has its own."""
     history: HistoryMode
-    """The history that the model reads. ``"server"`` (default): the stored session; only the last message of a request
-    counts. ``"client"``: the messages of the request. Nothing is stored, and approvals are refused. ``"text"``: the
-    same, but only the texts of the messages."""
+    """Source of the history that the model reads. ``"server"`` (default): the stored session. Of a request, only the
+    last message counts. ``"client"``: the messages of the request. Nothing is stored, and approvals are refused.
+    ``"text"``: as ``"client"``, with only the texts of the messages."""
     run_config: RunConfig | None
-    """``default_run_config()`` by default: ``StreamingMode.SSE``, and plain ``def`` tools in threads: one of them would
-    block every chat."""
+    """ADK's ``RunConfig``. By default ``default_run_config()``: ``StreamingMode.SSE``, and plain ``def`` tools in
+    threads, because they would block all chats."""
     run_log: RunLog | None
-    """Keeps responses while they are written. ``MemoryRunLog()`` by default, for one process; ``RedisRunLog`` for many.
-    The service closes it."""
+    """Store of running responses. By default ``MemoryRunLog()``, for one process. Several workers need ``RedisRunLog``
+    or ``PostgresRunLog``. The service closes it."""
     limits: ServiceLimits | None
-    """Limits of runs and of requests: see ``ServiceLimits``. Two limits are elsewhere: ``max_llm_calls`` of the run
-    config limits the model calls of a run (ADK's default is 500), ``LogBounds.max_size`` of the run log the bytes of a
-    response."""
+    """Limits of runs and requests: see ``ServiceLimits``. Two limits are set elsewhere: model calls of a run by
+    ``RunConfig.max_llm_calls`` (ADK's default is 500), bytes of a response by ``LogBounds.max_size``."""
     on_busy: OnBusy
-    """The effect of a new message while a run of its chat is active. ``"interrupt"`` (default): it stops that run, and
-    is answered. ``"steer"``: the run takes it in before its next model call; an edit still interrupts. It needs
-    ``history="server"``. ``"reject"``: every other request is refused (409)."""
+    """Effect of a new message while a run of its chat is active. ``"interrupt"`` (default): the run stops, and the
+    agent answers the message. ``"steer"``: the run reads the message before its next model call. An edit still
+    interrupts. Needs ``history="server"``. ``"reject"``: the request is refused (409)."""
     history_cut: HistoryCut
-    """The effect of a new message from a client that sends fewer messages than are stored. ``"append"`` (default): it
-    is appended, and nothing is lost. ``"rewind"``: the messages after the client's last one are removed first;
-    assistant-ui edits this way. A request with a single ``message`` removes nothing."""
+    """Effect of a new message from a client that sends fewer messages than are stored. ``"append"`` (default): the
+    server appends the message. ``"rewind"``: the server first removes the messages that the client did not send, as
+    after an edit in assistant-ui. A request with a single ``message`` removes nothing."""
     files: FilePolicy | None
-    """The attached files that are accepted (by default all that a browser can send), and whether the agent's files are
-    sent as links to artifacts."""
+    """Limits of attached files, and the form in which the agent's files are sent: see ``FilePolicy``. By default, all
+    files that browsers can send are accepted."""
     context: PageContext | None
-    """The type of ``context`` in a request, which the models of the turn get. ``None``, the default: they get none."""
+    """Type of ``context`` in a request, which the models of the turn read. ``None``, the default: they read no
+    context."""
     shared_state: SharedState | None
-    """The keys of the session's state that the page reads and writes. ``None``, the default: none."""
+    """Keys of the session state that the page may read and write. ``None``, the default: no keys."""
     on_finish: OnFinish | None
-    """Called when a run has ended, with the messages of the chat: see ``OnFinish``."""
+    """Function called after each run, with the messages of the chat: see ``OnFinish``."""
     on_audit: OnAudit | None
-    """Gets a record of each approval, denial, answer, sign-in, stop and deletion, refused ones as well: see
-    ``AuditRecord``. The logger ``stream_protocol.audit`` gets them, too."""
+    """Function that gets a record of each approval, denial, reply to a call, sign-in, stop and deletion, also if
+    refused: see ``AuditRecord``. The logger ``stream_protocol.audit`` gets the same records."""
     recorder: Recorder | Sequence[Recorder] | None
-    """Records the chats: a ``ChatRecorder`` of ``stream_protocol.recording``, or a list of recorders. One that fails
-    stops none of the others."""
+    """Recorder of the chats, or a list of recorders: see ``ChatRecorder`` of ``stream_protocol.recording``. A failing
+    recorder does not affect the others."""
     engine: Engine | None
-    """Executes a run again whose worker is dead: a ``DbosEngine`` of ``stream_protocol.durable``. It needs
-    ``history="server"``, and agents of ADK's own classes. The service closes it."""
+    """Component that lets another worker finish the run of a dead worker: a ``DbosEngine`` of
+    ``stream_protocol.durable``. Needs ``history="server"`` and agents of ADK's own classes. The service closes it."""
     times: ServiceTimes
-    """Waiting times of the service that no other option sets, for tests: see ``ServiceTimes``."""
+    """Waiting times that no other option sets, for tests: see ``ServiceTimes``."""
 
 
 DEFAULTS: Final[ServiceOptions] = {
@@ -127,7 +127,7 @@ DEFAULTS: Final[ServiceOptions] = {
 
 
 def checked_options(options: ServiceOptions) -> tuple[ServiceOptions, ConverterOptions]:
-    """Return the service's options, with the defaults, and the converter's. Raises ``InvalidArgumentError``."""
+    """Return the service's options with defaults, and the converter's options. Raises ``InvalidArgumentError``."""
     given: ServiceOptions = {**DEFAULTS, **options}
     values = dict[str, Any](given)
     for name, check in CHECKS.items():
@@ -137,6 +137,6 @@ def checked_options(options: ServiceOptions) -> tuple[ServiceOptions, ConverterO
 
 
 def check_request(request: object, overrides: object) -> None:
-    """Raises ``InvalidArgumentError`` unless these are a request and how it is run."""
+    """Raises ``InvalidArgumentError`` unless the arguments are a ``ChatRequest`` and ``RunOverrides``."""
     check_instance("request", request, ChatRequest, "a ChatRequest", hint="parse_chat_request(body) makes one")
     check_instance("overrides", overrides, RunOverrides, "a RunOverrides")

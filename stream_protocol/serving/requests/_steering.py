@@ -1,4 +1,4 @@
-"""Steering: gives a message of the user to the run of its chat."""
+"""``steer``: sends a message of the user to the active run of the chat."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 NotDelivered: TypeAlias = Literal["finished", "waiting-for-tool-results", "aborted"]
-"""Reasons of the AI SDK. ``finished``: the chat has no run that takes in messages. ``waiting-for-tool-results``: it has
-none because the agent waits for an answer. ``aborted``: its run is being stopped."""
+"""Reasons of the AI SDK. ``finished``: no run of the chat accepts messages. ``waiting-for-tool-results``: no run is
+active, because the agent waits for the user's answer to a call. ``aborted``: the run is being stopped."""
 
 
 class SteeringOutcome(TypedDict):
     """The outcome of a steering message, in the AI SDK's terms."""
 
     type: Literal["delivered", "not-delivered"]
-    """``delivered``: the message is stored, and the run takes it in, or it begins the next turn."""
+    """``delivered``: the message is stored. The agent reads it in the active run, or the next turn begins with it."""
     id: str
     """The message's id."""
     reason: NotRequired[NotDelivered]
-    """The reason, if it was not delivered. Nothing is stored then: send it as a new message."""
+    """The reason for ``not-delivered``. The message is not stored: send it as a new message."""
 
 
 def can_steer(request_plan: RequestPlan) -> bool:
-    """Return True for new words alone. An edit takes back what a run works on, and an answer may end its call."""
+    """Return True for a new message. An edit would rewind the active run, and an answer may end its call."""
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 
 def refuse_if_full(reply: Reply) -> None:
-    """Raises ``ChatRequestError`` (429) if too many messages wait for the run."""
+    """Raises ``ChatRequestError`` (429) if the run has replied that too many messages wait."""
     if reply == "full":
         text = "Too many of your messages wait for the answer. Try again in a moment."
         raise ChatRequestError(text, status=429, retry_after=2, reason="steering_messages")
@@ -50,7 +50,7 @@ def refuse_if_full(reply: Reply) -> None:
 async def steer(
     service: ServiceContext, request: ChatRequest, user_id: str, overrides: RunOverrides
 ) -> SteeringOutcome:
-    """Gives the request's message to the run of the chat. Raises ``ChatRequestError``: see ``ChatService.steer``."""
+    """Sends the request's message to the run of the chat. Raises ``ChatRequestError``: see ``ChatService.steer``."""
     if not service.keeps_history:
         raise ChatRequestError("The server does not keep this chat: wait for the answer, or stop it.", status=409)
     key, message = chat_key(user_id, request.id), request.target
@@ -66,7 +66,7 @@ async def steer(
         refuse_if_full(reply)
         if reply == "delivered":
             return delivered
-        planned = await _plan(service, request, user_id, overrides)  # the run may have taken in an equal one
+        planned = await _plan(service, request, user_id, overrides)  # the run may have read an equal message
         if isinstance(planned.request_plan, NothingToRun) or _waits(planned, message["id"]):
             return delivered
     elif planned.session is None:
@@ -86,12 +86,12 @@ async def _plan(service: ServiceContext, request: ChatRequest, user_id: str, ove
 
 
 def _waits(planned: Planned, message_id: str) -> bool:
-    """Return True if the message was accepted, and waits."""
-    return planned.transcript is not None and any(one.id == message_id for one in planned.transcript.waiting)
+    """Return True if the message was accepted, and no agent has read it yet."""
+    return planned.transcript is not None and any(each.id == message_id for each in planned.transcript.waiting)
 
 
 def _reason(planned: Planned, reply: Reply | None) -> NotDelivered:
-    """The reason for which the chat takes in no message. ``reply``: that of its run; ``None`` if it has none."""
+    """Return the reason why a message was not delivered. ``reply``: the run's reply; ``None`` without a run."""
     if reply == "aborted":
         return "aborted"
     turn = planned.transcript.current if planned.transcript is not None else None

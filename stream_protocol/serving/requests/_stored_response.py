@@ -1,4 +1,4 @@
-"""The response to a request for which there is nothing to run: what is stored is sent again."""
+"""``stored_response``: the stored response for a repeated request, which needs no run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from stream_protocol.session import NothingToRun
 
 INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is missing. Reload the page, or ask again."
-"""The text that the page shows if it repeats an answer whose run left nothing."""
+"""Error text for a repeated answer to a call if the answer's run has stored no output."""
 
 
 async def stored_response(service: ServiceContext, incoming: Incoming, stored: NothingToRun) -> AsyncIterator[bytes]:
     """Returns the SSE events of the stored response.
 
-    Raises ``ChatRequestError`` (429, 503) if there is no room for it in memory.
+    Raises ``ChatRequestError`` (429, 503) if the response does not fit into the memory budget.
     """
     options = service.planner.options_for(incoming.request.id, incoming.overrides.artifact_base)
     memory = service.memory.share(incoming.user_id)
@@ -42,7 +42,7 @@ async def stored_response(service: ServiceContext, incoming: Incoming, stored: N
 
 
 async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:
-    """The events, each dropped when it is sent. A response that is never sent is dropped, too."""
+    """Yield the events, and drop each event after it is sent. Releases the memory at the end."""
     with memory:
         events.reverse()
         while events:

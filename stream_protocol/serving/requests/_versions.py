@@ -1,4 +1,4 @@
-"""Chooses a version of a message: the chat goes on from there."""
+"""``choose_version``: makes a chat continue from an earlier version of a message."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from stream_protocol.serving.requests._context import ServiceContext
 
 CHOICE: Final = "choice"
-"""Stands for the idempotency key of a request, in the claim of a choice."""
+"""The idempotency key with which a choice of a version claims the chat."""
 
 
 async def choose_version(service: ServiceContext, user_id: str, chat_id: str, version_id: str) -> None:
-    """Chooses a version. Raises ``ChatRequestError``: see ``ChatService.choose_version``.
+    """Chooses a version of a message. Raises ``ChatRequestError``: see ``ChatService.choose_version``.
 
-    A choice is one rewind: nothing is copied. It holds the chat as a run does, so that no run sees half of it.
+    The choice is one rewind of the session. It holds the lease of the chat, so that no run begins meanwhile.
     """
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "branch"):
@@ -37,13 +37,13 @@ async def choose_version(service: ServiceContext, user_id: str, chat_id: str, ve
             session, invocation_id = await _find(service, key, version_id)
             if invocation_id is None:
                 return
-            if not await claim.run.holds_lease():  # others may have accepted words since
+            if not await claim.run.holds_lease():  # another worker may have accepted a message
                 raise unreachable_refusal(RUN_LOG)
             await service.store.with_timeout(rewind_session(service.runner, session, invocation_id))
 
 
 async def _find(service: ServiceContext, key: ChatKey, version_id: str) -> tuple[Session, str | None]:
-    """Returns the session, and the invocation to rewind to; ``None`` if the chat goes on from this version already."""
+    """Return the session, and the invocation to rewind to; ``None`` if the chat already continues from this version."""
     session = await service.store.session(key)
     if session is None:
         raise no_such_chat()
@@ -57,7 +57,7 @@ def _rewind_to_choose(session: Session, version_id: str) -> str | None:
 
 
 async def _claim(service: ServiceContext, key: ChatKey) -> Claim:
-    """Raises ``ChatRequestError`` (409) if an answer is being written: a choice interrupts nothing."""
+    """Claim the chat. Raises ``ChatRequestError`` (409) if a response is running, because a choice does not stop it."""
     waiting = RunSlot(service.waiting, (key[0], object()))
     try:
         found = await service.runs.claim(key, CHOICE, waiting)

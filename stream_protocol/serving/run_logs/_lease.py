@@ -31,7 +31,7 @@ END_SECONDS: Final = 1.0
 
 
 class SharedLease:
-    """The lease of one run. After ``claim``, run ``keep_until_released`` in one asyncio task.
+    """The ``Lease`` of one run. After ``claim``, run ``keep_until_released`` in one asyncio task.
 
     The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
     is called. A worker whose event loop was busy for seconds does not lose the lease at once. Its late renewal finds
@@ -60,12 +60,10 @@ class SharedLease:
 
     @property
     def run_id(self) -> str:
-        """The id of the run."""
         return self._run.run_id
 
     @property
     def read_elsewhere(self) -> bool:
-        """True if another worker reads the response for a client."""
         return self._read_elsewhere.is_set()
 
     @property
@@ -94,7 +92,6 @@ class SharedLease:
         self.owner.log.hold_end()
 
     def open(self) -> None:
-        """Sets the phase to ``open``."""
         self._open = True
         self.renew_now()
 
@@ -124,7 +121,7 @@ class SharedLease:
             patience=self._times.renewal_interval,
         )
         tasks = [asyncio.create_task(writer.copy()), asyncio.create_task(self._renew())]
-        ending = asyncio.create_task(self._tell_end())
+        ending = asyncio.create_task(self._report_end())
         try:
             await self._released.wait()
             if self.owner.log.closed and not self._lost:
@@ -139,7 +136,7 @@ class SharedLease:
             self.owner.log.give_end()
             await cancel_and_wait([ending])
 
-    async def _tell_end(self) -> None:
+    async def _report_end(self) -> None:
         """Report the end of the response to the store before a reader of this worker gets the end.
 
         A page that has the end may send its next request to another worker. If the store does not respond, the readers

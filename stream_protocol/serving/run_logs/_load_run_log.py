@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.wire import StreamProtocolError, check_seconds, check_text
 
 if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
-    from stream_protocol.serving.run_logs.postgres import PostgresRunLog
-    from stream_protocol.serving.run_logs.redis import RedisRunLog
 
 REDIS: Final = ("redis", "unix:")
 """Prefixes of the URLs of Redis."""
@@ -35,22 +33,16 @@ def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
 
 
 def _make(url: str, prefix: str | None, lease: float) -> SharedRunLog:
-    if not url.startswith((*REDIS, *POSTGRES)):
-        raise StreamProtocolError("The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db.")
-    kind = _postgres() if url.startswith(POSTGRES) else _redis()
-    return kind(url, lease=lease) if prefix is None else kind(url, prefix=prefix, lease=lease)
+    options: dict[str, Any] = {"lease": lease} if prefix is None else {"lease": lease, "prefix": prefix}
+    if url.startswith(POSTGRES):
+        from stream_protocol.serving.run_logs.postgres import PostgresRunLog
 
+        return PostgresRunLog(url, **options)
+    if url.startswith(REDIS):
+        from stream_protocol.serving.run_logs.redis import RedisRunLog
 
-def _postgres() -> type[PostgresRunLog]:
-    from stream_protocol.serving.run_logs.postgres import PostgresRunLog
-
-    return PostgresRunLog
-
-
-def _redis() -> type[RedisRunLog]:
-    from stream_protocol.serving.run_logs.redis import RedisRunLog
-
-    return RedisRunLog
+        return RedisRunLog(url, **options)
+    raise StreamProtocolError("The URL of a run log must be like redis://host:6379/0 or postgresql://user@host/db.")
 
 
 async def _probe(log: SharedRunLog) -> None:

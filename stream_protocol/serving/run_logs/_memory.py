@@ -18,7 +18,7 @@ MAX_STOPS: Final = 1_000
 
 
 class MemoryRunLog:
-    """Keeps responses in this process while they are written, and forgets them when their run has ended.
+    """A ``RunLog`` that keeps responses in this process, and forgets them when their run has ended.
 
     For one worker. Other workers cannot see these runs: they can neither resume nor stop them, nor prevent a second run
     in a chat.
@@ -35,19 +35,16 @@ class MemoryRunLog:
         """Chat -> the id of its newest stop. The oldest comes first."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> _MemoryLease:
-        """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
         if (other := self._leases.get(chat)) is not None:
             raise ChatTakenError(other.info())
         lease = self._leases[chat] = _MemoryLease(self._leases, chat, idempotency_key, owner)
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:
-        """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
         lease = self._leases.get(chat)
         return None if lease is None else lease.info()
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the run that holds the lease of each chat; ``None`` for a free chat."""
         return [await self.current(chat) for chat in chats]
 
     async def read(
@@ -67,7 +64,6 @@ class MemoryRunLog:
         return []
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Asks the run of this chat to stop; with ``run_id`` only this run. Returns True if there was a run to stop."""
         if run_id is None:
             self._note_stop(chat)
         lease = self._leases.get(chat)
@@ -77,12 +73,10 @@ class MemoryRunLog:
         return True
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Gives a post to this run, and returns its reply; ``None`` if the run no longer holds the chat."""
         lease = self._leases.get(chat)
         return None if lease is None or lease.run_id != run_id else await lease.owner.receive(post)
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the chat's newest stop; empty if there was none lately."""
         return self._stops.get(chat, "")
 
     def _note_stop(self, chat: str) -> None:

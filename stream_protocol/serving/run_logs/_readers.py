@@ -125,14 +125,14 @@ class Readers:
         cursor.limit(max(self._bounds.max_backlog, 2 * self._events.size))
         self._cursors[cursor] = None
         active_readers.add(1)
-        self._tell()
+        self._report_count()
 
     def leave(self, cursor: Cursor) -> None:
         """Removes a reader that has ended."""
         if cursor in self._cursors:
             del self._cursors[cursor]
             active_readers.add(-1)
-            self._tell()
+            self._report_count()
 
     def cut_off_all(self) -> None:
         """Cuts off all current and later readers."""
@@ -155,6 +155,6 @@ class Readers:
         """Return the number of bytes that the reader has left to read, as ``bounds.max_backlog`` counts them."""
         return (self._events.size if cursor.reads_joined else self._events.weight) - cursor.read_bytes
 
-    def _tell(self) -> None:
+    def _report_count(self) -> None:
         if self._on_readers is not None:
             self._on_readers(len(self._cursors))

@@ -34,17 +34,15 @@ class LogBounds:
     """
 
     coalesce_above: int = 2**20
-    """Above this size, text deltas that every reader has read are joined. Nothing is dropped."""
+    """In a larger log, text deltas that every reader has received are joined. Nothing is lost."""
     max_size: int = 64 * 2**20
-    """A response that is larger than this, even after joining, ends in an error."""
+    """A response that is larger after joining ends in an error."""
     max_backlog: int = 16 * 2**20
-    """A reader that has more than this left to read is cut off. A late reader may have twice the size that the log had
-    when the reader came, if that is more. An event counts with at most 64 KiB: a large image is kept once for all
-    readers. The events of the last ``append`` do not count."""
+    """A reader with more unread data is disconnected. A late reader may have twice the size of the log at its start, if
+    that is more. An event counts with at most 64 KiB. The events of the last ``append`` do not count."""
     max_readers: int = 32
-    """The most readers at once, in one worker. A further reader replaces the reader that has most left to read, or else
-    the oldest, so that a reloaded page is served. A user has several tabs and devices, and a browser opens six
-    connections to a server."""
+    """Readers of a run in one worker. A further reader replaces the reader with the most unread data, or else the
+    oldest, so a reloaded page can always read."""
 
     def __post_init__(self) -> None:
         check_count("coalesce_above", self.coalesce_above, minimum=0)

@@ -60,7 +60,6 @@ class LeaseTimes:
 
     @property
     def lease_ms(self) -> int:
-        """``lease``."""
         return _milliseconds(self.lease)
 
     @property
@@ -105,7 +104,6 @@ class LeaseTimes:
 
     @property
     def log_retention_ms(self) -> int:
-        """``log_retention``."""
         return _milliseconds(self.log_retention)
 
 

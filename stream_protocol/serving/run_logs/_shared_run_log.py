@@ -43,7 +43,7 @@ CLOSING_SECONDS: Final = 5.0
 
 
 class SharedRunLog:
-    """Keeps responses in ``store`` while they are written: every worker can resume and stop every run."""
+    """A ``RunLog`` that keeps responses in ``store``: every worker can resume and stop every run."""
 
     def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None) -> None:
         check_bounds(bounds)
@@ -69,11 +69,9 @@ class SharedRunLog:
         return self._store.place
 
     async def ping(self) -> None:
-        """Checks that the store can be written to. Raises ``RunLogError`` if not."""
         await self._store.ping()
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> SharedLease:
-        """Gives the chat to a new run. Raises ``ChatTakenError`` if another run holds its lease."""
         run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, idempotency_key=idempotency_key)
         lease = SharedLease(self._store, run, owner, self._times)
         try:
@@ -92,14 +90,12 @@ class SharedRunLog:
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:
-        """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
         if (own := self._own_run(chat)) is not None:
             return own
         (run,) = await self._store.peek([chat])
         return run
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the run that holds the lease of each chat; ``None`` for a free chat."""
         runs = {chat: own for chat in chats if (own := self._own_run(chat)) is not None}
         others = [chat for chat in chats if chat not in runs]
         found = dict(zip(others, await self._store.peek(others), strict=True))
@@ -108,21 +104,15 @@ class SharedRunLog:
     async def read(
         self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
     ) -> RunReader | None:
-        """Reads a run's response; ``None`` if the store no longer has it."""
         if (own := self._leases.get(run_id)) is not None:
             return own.owner.log.read(rebuild=rebuild)
         tail = self._tail(run_id) or await self._follow(chat, run_id, runs_are_recovered=runs_are_recovered)
         return None if tail is None else tail.buffer.read(rebuild=rebuild)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
-        """Returns the stored part of the response of a run whose worker is dead."""
         return await written_events(self._store, chat, run_id)
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Asks the run of this chat to stop, at any worker; with ``run_id`` only this run.
-
-        Returns True if there was a run to stop.
-        """
         if run_id is None:
             await self._note_stop(chat)
         if (own := self._chats.get(chat)) is not None and own.held:
@@ -137,16 +127,11 @@ class SharedRunLog:
         return stopped is not None
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Gives a post to this run, at any worker, and returns its reply.
-
-        Returns ``None`` if the run no longer holds the chat.
-        """
         if (own := self._chats.get(chat)) is not None and own.run_id == run_id:
             return await own.owner.receive(post)
         return await post_through(self._store, chat, run_id, post, self._times.renewal_interval)
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the newest stop of this chat, at any worker; empty if there was none within a minute."""
         return await self._store.newest_stop(chat)
 
     async def aclose(self) -> None:

@@ -1,17 +1,18 @@
-"""The runs that go on: which chat has one, what one is made of, what executes it, how it ends.
+"""Active runs: claims of chats, planning, execution, and the end of a run.
 
 Where to change what:
 
-- ``_active_runs``: one run a chat: resume, retry, stop; requests during a shutdown.
-- ``_claim``: a request has its chat.
-- ``_planner``, ``_history_policy``: which history counts: the server's, or the client's.
-- ``_executor``: who executes a run; ``engine`` has the durable one.
-- ``_run``: the life of a run: stop, timeout, lost readers, failures.
-- ``_run_posts``: what tools send while they run.
-- ``_steering_posts``: what requests and runs say to each other about steering messages.
+- ``_active_runs``: one run for each chat: resume, retry, stop; requests during a shutdown.
+- ``_claim``: a request holds its chat.
+- ``_planner``, ``_history_policy``: the plan of a request; the history of the server, or of the client.
+- ``_executor``: executes runs; ``engine`` has the durable executor.
+- ``_run``: the life of a run: stop, timeout, missing readers, failures.
+- ``_run_response``: the response of a run.
+- ``_run_posts``: events that tools post while they run.
+- ``_steering_posts``: messages between requests and runs about steering.
 - ``_job``: events and conversion of a run; the message so far for a client that resumes.
-- ``_deferred_response``: answers that wait long.
-- ``_auto_resend``: stops clients that would send forever.
+- ``_deferred_response``: responses that begin before the request is accepted.
+- ``_auto_resend``: prevents endless requests of a client.
 - ``_on_finish``: the app's hook at the end of a response.
 """
 

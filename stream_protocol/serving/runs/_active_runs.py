@@ -1,4 +1,4 @@
-"""Keeps each chat to one run at a time. Claims, resumes and stops runs: here, and through the run log elsewhere."""
+"""``ActiveRuns``: claims, resumes and stops runs on all workers. Each chat has at most one run at a time."""
 
 from __future__ import annotations
 
@@ -30,26 +30,25 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DELETION: Final = ""
-"""The idempotency key with which a deletion claims a chat. A deletion has no response, so no request can read one."""
+"""The idempotency key with which a deletion claims a chat. A deletion has no response that a request could read."""
 
 MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
-"""The least and the most seconds between two looks at a run, which may be at another worker. Between them, the pause is
-a tenth of the time for which a request has waited. It should not miss a short run, and an answer may wait for an
-hour."""
+"""The least and the most seconds between two polls of the run log for a run. Within these bounds, the pause is a tenth
+of the time for which a request has waited: short for a short run, longer for an answer that waits for an hour."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """The chat is another run's, which goes on."""
+    """The result of a claim if another run of the chat is active."""
 
     run: RunInfo
     reader: RunReader | None = None
-    """Reads its response, if that answers an equal request."""
+    """A reader of the run's response, if the run belongs to an equal request."""
 
 
 @asynccontextmanager
 async def _refuse_if_unreachable() -> AsyncIterator[None]:
-    """Refuses a request (503) if the run log cannot be reached: nobody knows what runs in its chat."""
+    """Refuse a request (503) if the run log is unreachable, because the active run of its chat is unknown then."""
     try:
         yield
     except RunLogError as error:
@@ -58,11 +57,11 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
 
 
 class ActiveRuns:
-    """The runs of this worker, by chat; and through the run log those of other workers.
+    """The active runs of this worker, and access to the runs of other workers through the run log.
 
-    ``limits``: of each run. ``chat_exists``: tells whether this deployment's session store has a chat.
-    ``runs_are_recovered``: orphaned runs are recovered, so readers come back. Methods raise ``ChatRequestError`` (503)
-    if the run log cannot be reached.
+    ``limits``: the limits of each run. ``chat_exists``: returns True if this deployment's session store has a chat.
+    ``runs_are_recovered``: True if orphaned runs are recovered, so that readers reconnect. Methods raise
+    ``ChatRequestError`` (503) if the run log is unreachable.
     """
 
     def __init__(
@@ -84,12 +83,12 @@ class ActiveRuns:
         self._chat_exists = chat_exists
         self._runs_are_recovered = runs_are_recovered
         self._runs: dict[Run, ChatKey] = {}
-        """A chat may have two for a moment: one that has lost its lease and is ending, and its successor."""
+        """A chat can have two runs for a moment: a run that has lost its lease and is ending, and the next run."""
         self._closed = False
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
-        """Calls this when a run has released its chat, and a message waits that came too late for the run."""
+        """Sets the function that begins a turn after a run, for a steering message that came too late for the run."""
         self._begin_turn = begin_turn
 
     @_refuse_if_unreachable()
@@ -102,15 +101,15 @@ class ActiveRuns:
         begins_run: bool = True,
         requested_at: float | None = None,
     ) -> Claim | Taken:
-        """Claims the chat for a new run, unless another run of the chat goes on.
+        """Claims the chat for a new run, or returns the active run of the chat.
 
-        Waits for another run only if that one is stopping, its worker may be dead, or its chat is not here (yet). It
-        takes the slot ``waiting`` first, which may refuse that. ``begins_run=False``: only finds an equal request that
-        is being answered. Raises ``ChatRequestError`` (503) if the other run does not end in time, if there is nothing
-        to read, and after ``close``.
+        Waits for another run in three cases: it is stopping, its worker may be dead, or the session store does not have
+        its chat (yet). Takes the slot ``waiting`` first, which can refuse the request. ``begins_run=False``: only finds
+        the active run of an equal request. Raises ``ChatRequestError`` (503) if the other run does not end in time, if
+        no run of an equal request is found, and after ``close``.
         """
         deadline = _now() + self._limits.stop_timeout
-        # Asked before: a run log may wait by itself for a run that is about to end.
+        # Before the claim, because some run logs wait in `claim` for a run that is about to end.
         was_busy = await self._run_log.current(self._name(key)) is not None
         while True:
             if begins_run:
@@ -131,7 +130,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def claim_free(self, key: ChatKey, idempotency_key: str) -> Claim | None:
-        """Claims the chat for a new run; ``None`` if another one holds the chat.
+        """Claims the chat for a new run; ``None`` if another run holds the chat.
 
         Raises ``ChatRequestError`` (503) after ``close``.
         """
@@ -140,37 +139,34 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def without_run(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
-        """Returns those of these chats whose lease no run holds. One round trip, however many they are."""
+        """Returns the chats whose lease no run holds. Needs one round trip to the run log."""
         runs = await self._run_log.current_many([self._name(key) for key in keys])
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
     async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
-        """The SSE events of a run whose worker is dead; none if its log is gone, or cannot be reached."""
+        """Returns the SSE events of an orphaned run; empty if its log was deleted, or the run log is unreachable."""
         try:
             return await self._run_log.written(self._name(key), run_id)
         except RunLogError as error:
-            logger.warning("What a page was shown before is not known: the run log cannot be reached: %s", error)
+            logger.warning("The earlier part of a response is unknown: the run log cannot be reached: %s", error)
             return []
 
     @_refuse_if_unreachable()
     async def interrupt(self, key: ChatKey, run: RunInfo) -> None:
-        """Stops this run, whichever worker runs it, and waits until it has ended and is stored.
+        """Stops this run on any worker, and waits until the run has ended and is stored.
 
-        Raises ``ChatRequestError`` (503): if it does not end within ``stop_timeout``, and after ``close``.
+        Raises ``ChatRequestError`` (503) if the run does not end within ``stop_timeout``, and after ``close``.
         """
         self._refuse_if_closed()
         await self._run_log.stop(self._name(key), run.run_id)
-        deadline = _now() + self._limits.stop_timeout
-        left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
-        if left is not None and left.run_id == run.run_id:
+        if not await self.wait_for_end(key, run, self._limits.stop_timeout):
             raise not_ended_refusal()
 
     @_refuse_if_unreachable()
     async def wait_for_end(self, key: ChatKey, run: RunInfo, patience: float | None) -> bool:
-        """Waits until this run has ended and is stored, up to ``patience`` seconds; ``None``: however long it takes.
-        Returns whether it has.
+        """Waits up to ``patience`` seconds until this run has ended and is stored. Returns False if it has not.
 
-        Raises ``ChatRequestError`` (503) when this worker is closed: the run may be another worker's, and go on.
+        ``patience``: ``None`` waits without a limit. Raises ``ChatRequestError`` (503) when this worker is closed.
         """
         deadline = inf if patience is None else _now() + patience
         left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
@@ -178,7 +174,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def resume(self, key: ChatKey) -> RunReader | None:
-        """Returns a reader of the running response, for a page that has nothing of its message; else ``None``."""
+        """Returns a reader of the whole running response, for a reloaded page; ``None`` without a running response."""
         with observed_resume(*key) as found:
             info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
             if info is None or info.phase == "claimed" or not await self._is_ours(key):
@@ -190,30 +186,29 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_until_settled(self, key: ChatKey) -> str | None:
-        """Waits up to ``stop_timeout`` until a run of the chat that is stopping has ended and is stored. Waits as well
-        until a request that waited for that has its run.
+        """Waits up to ``stop_timeout`` until a stopping run has ended and is stored, and the next request has its run.
 
-        Returns the idempotency key of the request that a run answers now; ``None`` if none was accepted.
+        Returns the idempotency key of the active run; ``None`` if no run has an accepted request.
         """
         deadline = _now() + self._limits.stop_timeout
         info = await self._run_log.current(self._name(key))
         if info is not None and info.phase != "open":
             info = await self._wait_while(key, _is_changing, deadline)
-            if info is None:  # a request that waits for the chat has it after one pause
+            if info is None:  # a waiting request claims the chat within one pause
                 await asyncio.sleep(MAX_PAUSE)
                 info = await self._wait_while(key, _is_changing, deadline)
         return None if info is None or info.phase == "claimed" else info.idempotency_key
 
     @_refuse_if_unreachable()
     async def is_open(self, key: ChatKey) -> bool:
-        """Return True if a response is being written in the chat, by a worker that lives."""
+        """Return True if a living worker writes a response in the chat."""
         run = await self._run_log.current(self._name(key))
         return run is not None and run.phase == "open" and run.healthy
 
     async def running(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
-        """Returns those of these chats in which a response is being written, whichever worker runs it.
+        """Returns the chats with a running response, on any worker.
 
-        None if the run log cannot be reached: the list of chats can do without.
+        Returns an empty set if the run log is unreachable, because the list of chats works without it.
         """
         try:
             runs = await self._run_log.current_many([self._name(key) for key in keys])
@@ -224,10 +219,10 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the run of this chat, whichever worker runs it. Returns whether there was one.
+        """Stops the run of this chat on any worker. Returns False if there was no run.
 
-        A request that waits for the chat, at any worker, is stopped with it: see ``newest_stop``. A chat may be so new
-        that another worker has not stored it yet: waits for that up to ``stop_timeout``.
+        Requests that wait for the chat are stopped, too: see ``newest_stop``. If the chat is new and not stored yet,
+        waits up to ``stop_timeout`` until it is stored.
         """
         ours = await self._is_ours(key)
         if not ours:
@@ -237,15 +232,15 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def newest_stop(self, key: ChatKey) -> str:
-        """Returns the id of the newest stop of the chat, at any worker; empty if there was none lately.
+        """Returns the id of the newest stop of the chat, on any worker; empty without a recent stop.
 
-        A request that finds another one when it has the chat was stopped while it waited.
+        A request compares the id before and after it waits for the chat. A new id means that the user stopped it.
         """
         return await self._run_log.newest_stop(self._name(key))
 
     @_refuse_if_unreachable()
     async def stop_if_answering(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the run of this chat, whichever worker runs it, if it answers one of these requests."""
+        """Stops the run of this chat on any worker, if the run has one of these idempotency keys."""
         info = await self._run_log.current(self._name(key))
         if info is not None and info.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), info.run_id)
@@ -264,14 +259,16 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def open_run(self, key: ChatKey) -> RunInfo | None:
-        """Returns the run whose response is being written in the chat; ``None`` if there is none. Waits for a run whose
-        request is not accepted yet."""
+        """Returns the run with a running response in the chat; ``None`` without one.
+
+        Waits up to ``stop_timeout`` if the request of the run is not accepted yet.
+        """
         info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
         return info if info is not None and info.phase == "open" else None
 
     async def steer(self, key: ChatKey, run: RunInfo, message: UIMessage) -> Reply:
-        """Gives a steering message to this run, whichever worker runs it. Raises ``ChatRequestError`` (503) if the run
-        does not reply."""
+        """Sends a steering message to this run on any worker. Raises ``ChatRequestError`` (503) if the run does not
+        reply."""
         reply = await self._post(key, run, delivery(message), self._limits.stop_timeout)
         if reply is None or reply == "left":
             raise unreachable_refusal(RUN_LOG)
@@ -280,12 +277,12 @@ class ActiveRuns:
     async def wait_until_taken_in(
         self, key: ChatKey, run: RunInfo, message_id: str, patience: float | None
     ) -> Reply | None:
-        """Waits until the run takes in the message, or ends; ``None`` after ``patience`` seconds."""
+        """Waits until the agent reads the steering message, or the run ends; ``None`` after ``patience`` seconds."""
         return await self._post(key, run, question(message_id), patience)
 
     @_refuse_if_unreachable()
     async def _post(self, key: ChatKey, run: RunInfo, post: bytes, patience: float | None) -> Reply | None:
-        """Returns the reply of the run; ``finished`` if the run is over, ``None`` if it does not reply in time."""
+        """Return the run's reply to a post; ``finished`` if the run has ended, ``None`` after ``patience`` seconds."""
         try:
             async with asyncio.timeout(patience):
                 reply = await self._run_log.post(self._name(key), run.run_id, post)
@@ -295,12 +292,12 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def read(self, key: ChatKey, run: RunInfo) -> RunReader | None:
-        """Returns a reader of this run's response, for a client that has nothing of its message."""
+        """Returns a reader of this run's whole response, for a client without the earlier chunks."""
         return await self._read(key, run.run_id, rebuild=True)
 
     @property
     def any_here(self) -> bool:
-        """Return True if this worker has a run, or a request of its own holds a chat."""
+        """True if this worker has a run, or one of its requests holds a chat."""
         return bool(self._runs)
 
     @property
@@ -309,8 +306,7 @@ class ActiveRuns:
         return self._closed
 
     def close(self) -> None:
-        """Stops all runs of this worker, but leaves those to another worker that it can recover; later claims are
-        refused."""
+        """Refuses later claims. Leaves recoverable runs to other workers, and stops all other runs of this worker."""
         self._closed = True
         for run in self._runs:
             if run.can_be_recovered:
@@ -321,7 +317,7 @@ class ActiveRuns:
     async def _claim(
         self, key: ChatKey, idempotency_key: str, *, chat_was_busy: bool, requested_at: float | None = None
     ) -> Claim | RunInfo:
-        """Claims the chat, or returns the run that holds it."""
+        """Claim the chat, or return the run that holds the chat."""
         run = Run(
             self._limits, self._run_log.bounds, self._times, chat_was_busy=chat_was_busy, requested_at=requested_at
         )
@@ -341,14 +337,17 @@ class ActiveRuns:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:
-        """Ends the claim of this run. Frees its chat, unless another run has taken that."""
+        """End the claim of this run and free its chat. Then begin the next turn, if there is one."""
         key = self._runs.pop(run)
         run.release()
         if run.next_turn is not None and self._begin_turn is not None:
             self._begin_turn(key, run.next_turn)
 
     async def _taken(self, key: ChatKey, other: RunInfo, idempotency_key: str) -> Taken | None:
-        """Returns the run of the chat, if it goes on or answers an equal request; ``None`` if its end is near."""
+        """Return the run that holds the chat; ``None`` if the request has to wait for its end.
+
+        The request waits if the run is ending, if its worker may be dead, or if the run has no readable response yet.
+        """
         if other.idempotency_key != idempotency_key:
             return Taken(other) if other.healthy and other.phase != "closed" else None
         if idempotency_key == DELETION or other.phase == "claimed":
@@ -362,20 +361,22 @@ class ActiveRuns:
         )
 
     async def _equal_run(self, key: ChatKey, idempotency_key: str) -> RunInfo:
-        """The run of the chat. Raises ``ChatRequestError`` (503) if there is none, or if it answers another request."""
+        """Return the chat's run for an equal request. Raises ``ChatRequestError`` (503) if there is no such run."""
         run = await self._run_log.current(self._name(key))
         if run is None or run.idempotency_key != idempotency_key:
             raise closing_refusal()
         return run
 
     def _span_of(self, run_id: str) -> SpanContext | None:
-        """The span of a run of this worker."""
+        """Return the span of a run on this worker; ``None`` for runs of other workers."""
         return next((run.observer.span_context for run in self._runs if run.id == run_id), None)
 
     async def _is_ours(self, key: ChatKey) -> bool:
-        """Return True if the run of this chat is this deployment's. The run log may be shared with another deployment,
-        which has sessions of its own. A response is open only after its session was stored. A run of this worker is
-        ours before."""
+        """Return True if the run of this chat belongs to this deployment.
+
+        Deployments with separate session stores may share a run log. So the chat must be in the session store, or the
+        run must be on this worker: a new run begins before its session is stored.
+        """
         for run in [run for run, chat in self._runs.items() if chat == key]:
             if await run.holds_lease():
                 return True
@@ -384,8 +385,10 @@ class ActiveRuns:
     async def _wait_while(
         self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float, *, until_close: bool = False
     ) -> RunInfo | None:
-        """Waits until the chat is free or this is true of its run no longer. Returns the run that the chat has then, or
-        at the deadline. ``until_close``: raises ``ChatRequestError`` (503) after ``close``."""
+        """Wait until the chat has no run, or ``goes_on`` returns False for its run, or the deadline has passed.
+
+        Returns the run of the chat at that time. ``until_close``: raises ``ChatRequestError`` (503) after ``close``.
+        """
         begun = _now()
         while True:
             if until_close:
@@ -400,7 +403,7 @@ class ActiveRuns:
 
 
 def _is_changing(run: RunInfo) -> bool:
-    """Return True if the chat is about to have another run, or this run is about to have a response."""
+    """Return True if the run is beginning or ending: its response is not open."""
     return run.phase != "open"
 
 

@@ -1,9 +1,9 @@
-"""No response ends so that a client sends again by itself without having been given something new.
+"""``prevent_auto_resend``: prevents endless requests of clients that send automatically.
 
-A client that does asks for ever. The converter ends each response so that no helper sends it again. But a page may hold
-answers that the server has no use for. Examples: one of two approvals that the agent waits for together, an answer that
-it got before, an answer to a call that it does not know. Then the response ends in an error. After that no client sends
-by itself, and the next answer that the user gives is sent as ever.
+A client with ``sendAutomaticallyWhen`` sends again if all calls of the last message have outputs. Usually the end of a
+response prevents this. But a page can have answers that the server cannot use, such as an answer to an unknown call, a
+repeated answer, or one of two approvals that the agent needs together. Then the response ends with an error. After an
+error, no client sends automatically, and the user's next answer is sent as usual.
 """
 
 import logging
@@ -17,10 +17,10 @@ from stream_protocol.wire.client import is_sent_again
 logger = logging.getLogger(__name__)
 
 NOTHING_NEW_TEXT: Final = "There is nothing new to go on with: answer what is still open, or send a message."
-"""The text that the page shows for a response that would make it send again."""
+"""Error text of a response that would make the client send again."""
 
 _ERROR: Final = b'data: {"type":"error"'
-"""After such an event no client sends by itself. So the earlier ones, which may be large, need not be parsed."""
+"""Prefix of an ``error`` event. After an error, no client sends automatically, so other events need no parsing."""
 
 _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 
@@ -28,10 +28,10 @@ _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 def prevent_auto_resend(
     ending: list[bytes], *, before: Iterable[bytes] = (), continued: UIMessage | None = None
 ) -> list[bytes]:
-    """Returns ``ending``, with an ``error`` in place of its last chunk if a client would send again after it.
+    """Returns ``ending``. If a client would send again after it, its last chunk is replaced by an ``error``.
 
-    ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: those before them. ``continued``: the
-    message that the response continues, as the client sent it.
+    ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
+    ``continued``: the message that the response continues, as the client sent it.
     """
     if any(event.startswith(_ERROR) for event in ending) or not is_sent_again(chain(before, ending), continued):
         return ending

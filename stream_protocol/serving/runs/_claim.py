@@ -1,4 +1,4 @@
-"""``Claim``: what a request or a recovery holds, from when it gets a chat until its run has ended and is stored."""
+"""``Claim``: the right of a request or recovery to a chat, until its run has ended and is stored."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class NotRecordedError(Exception):
-    """A run could not be recorded, and was not begun."""
+    """Raised if the engine could not record a run. The run was not begun."""
 
 
 class Claim:
-    """A run's right to its chat. A ``with`` block releases it at its end, unless ``start`` was called.
+    """The right of a run to its chat. The end of a ``with`` block releases the claim, unless ``start`` was called.
 
-    ``release``: frees the chat. ``tasks``: get the task of the run.
+    ``release``: function that frees the chat. ``tasks``: set that keeps the task of the run.
     """
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:
@@ -45,26 +45,26 @@ class Claim:
             self.release()
 
     def hold(self, slot: RunSlot) -> None:
-        """Frees this slot, too, when the claim is released."""
+        """Frees this slot when the claim is released."""
         log = self.run.log
         slot.used_until(lambda: log.closed)
         self._slots.append(slot)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Does the run's work in a task of its own, which has the claim from now on."""
+        """Starts a task for the run's work. The end of the task releases the claim."""
         self._execution = self._tasks.start(self._work(work))
 
     def release(self) -> None:
-        """Frees the chat, unless another run has taken it. Called once; ``start`` does it when the work is done."""
+        """Frees the chat and the slots. Called once; after ``start``, the task calls it."""
         self._free_chat(self.run)
-        while self._slots:  # it refers to them no more: a response is freed with its run
+        while self._slots:  # removes the references, so that the memory of a response is freed with its run
             self._slots.pop().free()
 
     async def wait_until_accepted(self) -> None:
-        """Waits until the run has stored what its request says, and the engine, if there is one, has recorded the run.
+        """Waits until the user's message is stored, and the engine, if there is one, has recorded the run.
 
-        Raises ``ChatRequestError`` if it ends before: 409 if it was stopped, 503 if a store did not answer. Raises what
-        the agent failed with if it failed before.
+        Raises an error if the run ends before: ``ChatRequestError`` 409 after a stop and 503 for an unreachable store,
+        else the error of the agent.
         """
         assert self._execution is not None
         opened = asyncio.create_task(self.run.opened.wait())
@@ -82,9 +82,9 @@ class Claim:
             self.release()
 
     def _failure(self, execution: asyncio.Task[None]) -> BaseException:
-        """Return the refusal of a request whose run has ended before it had stored what the request says.
+        """Return the error for a request whose run has ended before the user's message was stored.
 
-        A run that was cancelled has waited for the session store, which may have stored it: the request may come again.
+        A cancelled run has waited for the session store, which may have stored the message. So the client may retry.
         """
         failure = None if execution.cancelled() else execution.exception()
         match failure or self.run.observer.error:

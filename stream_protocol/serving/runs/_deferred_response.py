@@ -1,4 +1,4 @@
-"""A response that begins before its request is answered, so that no client or proxy takes the request for dead."""
+"""Responses that begin before their request is accepted, so that clients and proxies do not time out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 async def refusal_as_events(answer: Callable[[], Awaitable[AsyncIterator[bytes]]]) -> AsyncIterator[bytes]:
-    """The events of the answer; if it is refused, one ``error`` chunk: its status can't be sent any more."""
+    """Return the SSE events of ``answer``. If it raises ``ChatRequestError``, return one ``error`` chunk instead.
+
+    The response has begun, so the status of the refusal cannot be sent.
+    """
     try:
         return await answer()
     except ChatRequestError as refused:
@@ -25,7 +28,7 @@ async def refusal_as_events(answer: Callable[[], Awaitable[AsyncIterator[bytes]]
 
 
 def deferred_response(answering: Task[AsyncIterator[bytes]]) -> RunReader:
-    """The events that the task returns, as soon as it does. Closing the reader before that does not end the task."""
+    """Return a reader of the task's SSE events, which waits for the task. Closing it does not cancel the task."""
     cut_off = asyncio.Event()
 
     def kept_bytes() -> int:

@@ -1,6 +1,6 @@
-"""``Executor``: executes runs. ``engine`` has one that recovers the runs of dead workers, too.
+"""``Executor``: executes the runs of a service. ``DurableExecutor`` of ``engine`` also recovers orphaned runs.
 
-A service has one of them for all its life: see ``ChatService(engine=…)``.
+A service has one executor: see ``ChatService(engine=…)``.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from stream_protocol.serving.runs._run_work import RunWork
 
 FoundOrphans: TypeAlias = Literal["recovered", "others", "none"]
-"""The orphaned runs that a request finds in its chat. ``recovered``: one of them answers this request, and goes on.
-``others``: they answer other requests. ``none``: there are none."""
+"""The orphaned runs that a request finds in its chat. ``recovered``: the run of an equal request, which continues.
+``others``: runs of other requests. ``none``: no orphaned runs."""
 
 
 class Executor:
-    """Executes the runs of a service, each here: a run whose worker dies is lost.
+    """Executor without recovery: a run is lost if its worker dies.
 
-    A subclass also looks after the runs whose worker is dead: the orphaned runs. Here there are none. All methods but
-    ``execute`` raise ``ChatRequestError`` (503) if a store does not answer.
+    Methods for orphaned runs, the runs of dead workers, do nothing here. A subclass implements them. All methods except
+    ``execute`` raise ``ChatRequestError`` (503) if a store is unreachable.
     """
 
     def __init__(self, runs: ActiveRuns, work: RunWork) -> None:
@@ -34,40 +34,40 @@ class Executor:
         self._work = work
 
     async def start(self) -> None:
-        """Recovers orphaned runs from now on. Later calls do nothing."""
+        """Starts to recover orphaned runs. Later calls do nothing."""
 
     def drain(self) -> None:
-        """Recovers no more runs."""
+        """Stops recovering runs."""
 
     async def aclose(self) -> None:
-        """Recovers no more runs, and leaves the stores."""
+        """Stops recovering runs, and closes the engine."""
 
     async def execute(self, run: Run, job: Job) -> None:
-        """Executes a new run to its end. Raises ``NotRecordedError`` if it could not be begun."""
+        """Executes a new run to its end. Raises ``NotRecordedError`` if the engine could not record the run."""
         with self._work.observed(run, job):
             await self._work.do(run, job, job.events(run.abort_signal, run.idempotency_key, run.steering))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run that answers the same request as the claim's run, in place of that run."""
+        """Recovers the orphaned run of an equal request, under the claim of the current request."""
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
         """Recovers the orphaned runs of the chat, for a request that waits for their end."""
 
     async def cancel(self, key: ChatKey) -> None:
-        """Ends the orphaned runs of the chat, which is claimed."""
+        """Cancels the orphaned runs of a chat whose lease the caller holds."""
 
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the run of the chat, orphaned runs included. Returns whether there was one."""
+        """Stops the active run and the orphaned runs of the chat. Returns False if there was none."""
         return await self._runs.stop(key)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns whether an orphaned run of the chat has not stored what its request says."""
+        """Returns True if an orphaned run of the chat has not stored its user message yet."""
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:
-        """Waits up to so many seconds until the chat has no such run."""
+        """Waits up to ``seconds`` until the chat has no orphaned run."""
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits for the recovery of an orphaned run of the chat. Returns whether one may be found now."""
+        """Waits until the chat has no orphaned run. Returns True if the chat may have an active run now."""
         return False

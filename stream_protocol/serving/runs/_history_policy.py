@@ -1,7 +1,6 @@
-"""The history that the model reads: ``ServerHistory``, the stored chat, or ``ClientHistory``, the messages of the
-request.
+"""The history that the model reads. ``ServerHistory``: the stored chat. ``ClientHistory``: the messages of the request.
 
-A service has one of them for all its life: see ``ChatService(history=…)``.
+A service has one of the two: see ``ChatService(history=…)``.
 """
 
 from __future__ import annotations
@@ -28,23 +27,23 @@ if TYPE_CHECKING:
 
 
 class Planned(NamedTuple):
-    """A request's wish, and the input of its run."""
+    """The plan of a request, with the runner and the session of its run."""
 
     runner: Runner
     session: Session | None
     """``None`` for a new chat."""
     request_plan: RequestPlan
     transcript: Transcript | None = None
-    """The stored session as it was read; ``None`` for a history that the client sends."""
+    """The stored conversation; ``None`` if the client sends the history."""
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
-        """The answers of the turn."""
+        """The user's answers to calls in the request."""
         return () if isinstance(self.request_plan, NothingToRun) else self.request_plan.answers
 
 
 class ServerHistory:
-    """The stored session. Of a request only its last message counts."""
+    """History policy for stored chats. Only the last message of a request is used."""
 
     def __init__(self, runner: Runner, store: ChatStore, files: FilePolicy, history_cut: HistoryCut) -> None:
         self._runner = runner
@@ -53,11 +52,11 @@ class ServerHistory:
         self._history_cut: HistoryCut = history_cut
 
     async def has_chat(self, key: ChatKey) -> bool:
-        """Returns whether this user has the chat. Raises ``ChatRequestError`` (503) as ``ChatStore`` does."""
+        """Returns True if this user has the chat. Raises ``ChatRequestError`` (503) as ``ChatStore`` does."""
         return await self._store.session_without_events(key) is not None
 
     async def plan(self, incoming: Incoming, runner: Runner, *, chat_was_busy: bool) -> Planned:
-        """Plans what the request asks for, in the stored session. Stores nothing."""
+        """Plans the request in the stored session. Stores nothing."""
         request = incoming.request
         session = await self._store.find(incoming.chat)
         events = session.events if session is not None else []
@@ -75,8 +74,10 @@ class ServerHistory:
         return Planned(runner, session, request_plan, transcript)
 
     async def with_files(self, planned: Planned) -> Planned:
-        """Returns the plan with the files of its message, also those that an earlier request has saved as artifacts: a
-        rewind would remove them. Raises ``ChatRequestError`` for files that are refused."""
+        """Returns the plan with the bytes of all files in its message.
+
+        Saved files are loaded before a rewind removes their artifacts. Raises ``ChatRequestError`` for refused files.
+        """
         request_plan = planned.request_plan
         if not isinstance(request_plan, NewUserTurn):
             return planned
@@ -87,52 +88,55 @@ class ServerHistory:
         return planned._replace(request_plan=request_plan)
 
     def request_to_keep(self, request: ChatRequest) -> ChatRequest:
-        """Returns what the run keeps of its request: the last message. It has no use for the others, for an hour."""
+        """Returns the request with only its last message, so that a long run does not keep the others in memory."""
         return replace(request, messages=(request.target,))
 
     def artifact_url(self, chat_id: str, base: str | None) -> ArtifactUrl | None:
-        """Returns how files of the agent are linked; ``None`` if the app has no store for them."""
+        """Returns the function for links to the agent's files; ``None`` if the app has no artifact service."""
         if self._runner.artifact_service is None:
             return None
         return artifact_urls((self._files.artifact_base or base) if self._files.artifact_links else None, chat_id)
 
     def messages_before(self, job: Job) -> list[UIMessage]:
-        """Returns the messages before the response of this job, which may continue the last."""
+        """Returns the messages before the response of this job. The response may continue the last message."""
         return job.messages_before_response()
 
 
 class ClientHistory:
-    """The messages of the request. Nothing is stored. ``mode``: all of them, or only their texts."""
+    """History policy for chats that the client keeps. Nothing is stored.
+
+    ``mode``: ``"client"`` for the whole messages of the request, ``"text"`` for only their texts.
+    """
 
     def __init__(self, files: FilePolicy, mode: Literal["client", "text"]) -> None:
         self._files = files
         self._mode: Literal["client", "text"] = mode
 
     async def has_chat(self, key: ChatKey) -> bool:
-        """Returns ``True``: any chat may be this user's."""
+        """Returns True, because the server does not know the chats of a user."""
         return True
 
     async def plan(self, incoming: Incoming, runner: Runner, *, chat_was_busy: bool) -> Planned:
-        """Plans the request in a session of its own, in memory."""
+        """Plans the request in a new session in memory."""
         return Planned(*await restore_session(runner, incoming.request, user_id=incoming.user_id, mode=self._mode))
 
     async def with_files(self, planned: Planned) -> Planned:
-        """Returns the plan as it is: the request has the files."""
+        """Returns the plan unchanged, because the request contains the files. Raises ``ChatRequestError`` as above."""
         if isinstance(planned.request_plan, NewUserTurn):
             self._files.check(planned.request_plan.texts_and_files)
         return planned
 
     def request_to_keep(self, request: ChatRequest) -> ChatRequest:
-        """The whole request: only it has the history."""
+        """Returns the whole request, because only the request contains the history."""
         return request
 
     def artifact_url(self, chat_id: str, base: str | None) -> None:
-        """Returns ``None``: nothing is stored that a link could lead to."""
+        """Returns ``None``, because no files are stored."""
 
     def messages_before(self, job: Job) -> list[UIMessage]:
-        """The messages of the request."""
+        """Returns the messages of the request."""
         return [*job.request.messages_to_target]
 
 
 HistoryPolicy: TypeAlias = ServerHistory | ClientHistory
-"""The history that the model reads, and the rules that follow from it."""
+"""Policy for the history that the model reads."""

@@ -1,6 +1,6 @@
-"""One planned turn of a chat: what its run has to do. ``_run`` is the life of that run.
+"""``Job``: the work of one run, from the plan of its request. ``_run`` has the life of the run.
 
-It gives the run its ADK events and the beginning of its response, and knows the messages before the response.
+A job provides the ADK events, the beginning of the response, and the messages before the response.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from stream_protocol.serving.adk_runner import (
 )
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session, title_delta
-from stream_protocol.serving.runs._run import NOT_FAILURES, StartedResponse
+from stream_protocol.serving.runs._run import NOT_FAILURES
+from stream_protocol.serving.runs._run_response import StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
     NewUserTurn,
@@ -61,12 +62,12 @@ logger = logging.getLogger(__name__)
 
 
 class StoppedBeforeStoredError(Exception):
-    """A run was stopped before the answers that it was given are stored."""
+    """Raised if a run was stopped before the user's answers are stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A planned turn of a chat, and all that its run needs."""
+    """The plan of a request, with the data that its run needs."""
 
     request: ChatRequest
     request_plan: NewUserTurn | AnsweredCalls
@@ -78,18 +79,18 @@ class Job:
     options: ConverterOptions
     recorder: TurnRecorders
     on_stored: Callable[[Sequence[CallAnswer]], None]
-    """Called when the session has the user's message, or the first answers, with the answers that hold from then on.
-    These are all of the turn, or only the denials of a run that was stopped before."""
+    """Called when the user's message or the first answers are stored. Its argument: the accepted answers. These are all
+    answers of the request, or only the denials if the run was stopped before."""
     invocation_id: str | None = None
-    """The invocation id of a new message; ``None``: ADK names it."""
+    """The invocation id of a new message; ``None`` if ADK generates the id."""
     context: Any = None
-    """The page's context for this turn, as JSON; ``None`` if there is none."""
+    """The page's context for this request, as JSON; ``None`` without context."""
     page_state: Mapping[str, Any] = field(default_factory=dict)
-    """State that the page has written before the run, or with its request. A later turn does not get it again."""
+    """State that the page wrote before the run, or sent with the request. Only this run applies it."""
     page_writes: PageWrites | None = None
-    """State that the page writes while the run goes on; ``None`` if it may write none."""
+    """State that the page writes during the run; ``None`` if the page must not write state."""
     known_transcript: Transcript | None = None
-    """The conversation before the run, if the request has read it."""
+    """The conversation before the run, if the request has loaded it."""
 
     @cached_property
     def transcript(self) -> Transcript:
@@ -98,25 +99,25 @@ class Job:
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
-        """The answers of the turn that its run is given."""
+        """The user's answers to calls that the run gives to ADK."""
         return self.request_plan.answers if isinstance(self.request_plan, AnsweredCalls) else ()
 
     def with_runner(self, runner: Runner) -> Job:
-        """The same turn, run by another runner for the same sessions."""
+        """Return a copy of the job with another runner, which uses the same session service."""
         other = copy(runner)
         other.session_service = self.runner.session_service
         return replace(self, runner=other)
 
     def read_session(self) -> None:
-        """Reads what the response needs of the session. That may take long: see ``run_off_loop``."""
+        """Compute the cached values from the session. This can take long: see ``run_off_loop``."""
         _ = self.transcript
         if isinstance(self.request_plan, AnsweredCalls):
-            with suppress(Exception):  # of a hook of the app: it raises again when the response starts
+            with suppress(Exception):  # an app's hook raises again when the response starts
                 _ = self._continuation
 
     @cached_property
     def _continuation(self) -> StartedResponse:
-        """The beginning of a response that goes on with a message. There is one response only."""
+        """The beginning of a response that continues a message. Cached, because a run has only one response."""
         assert isinstance(self.request_plan, AnsweredCalls)
         settings = Settings(**self.options)
         conversion = sse_conversion(
@@ -139,16 +140,15 @@ class Job:
     async def events(
         self, abort_signal: asyncio.Event, idempotency_key: str, inbox: SteeringInbox
     ) -> AsyncGenerator[Event]:
-        """Runs the agent and yields ADK's events. ``idempotency_key``: of the request; they keep it. ``inbox``: the
-        steering messages of the run.
+        """Runs the agent and yields ADK's events.
 
-        The user's own event is the first. It has the invocation id, from which the message gets its id. So the message
-        has its id before the model says anything. A message is stored even if the run was stopped before it began. Of
-        answers only the denials are: the others would run nothing, so their calls stay open.
+        The first event is the user's event. Its invocation id determines the id of the assistant message. If the run
+        was stopped before, a user message is still stored, but only the denials among answers: the other calls stay
+        open. ``idempotency_key``: the request's key, stored in the user's events. ``inbox``: the steering messages.
         """
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
         inbox.begin(
-            (replace(one, model_calls=0) for one in self.transcript.waiting if one.id != beginning),
+            (replace(message, model_calls=0) for message in self.transcript.waiting if message.id != beginning),
             delivered=(taken_in for turn in self.transcript.turns for taken_in in turn.steering_ids),
         )
         # A copy: `messages_before_response` and `Completion` need the session as it was before the run.
@@ -157,7 +157,7 @@ class Job:
             await self.runner.session_service.append_event(session, event)
         inputs = run_inputs(self.request_plan, idempotency_key)
         for number, run_input in enumerate(inputs):
-            if number:  # ADK has appended to the session since
+            if number:  # ADK has appended events to the session
                 session = await find_session(self.runner, session.user_id, session.id) or session
             with suppress(StoppedBeforeStoredError):
                 if not self._is_stopped(abort_signal):
@@ -190,15 +190,11 @@ class Job:
             if self._needs_event():
                 opening = Event(author="user", invocation_id=invocation_id)
                 await self.runner.session_service.append_event(session, opening)
-        run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
-        if self.context is not None:
-            before = run_config.model_input_context or []
-            run_config = run_config.model_copy(update={"model_input_context": [*before, context_content(self.context)]})
         named = self.invocation_id if isinstance(self.request_plan, NewUserTurn) else None
         plugin = RunPlugin(self.session, inbox, self.page_writes, nests=Settings(**self.options).nests)
-        # Answers are stored whole or not at all: not only those in `before`.
+        # If the answers in `before` are stored, the other answers must be stored, too.
         compactions: list[Event] = []
-        """ADK stores them and yields none of them."""
+        """Compaction events, which ADK stores but does not yield."""
         observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal, compactions)
         state = {
             **title_delta(self.session, self.transcript, self.request_plan),
@@ -211,7 +207,7 @@ class Job:
             invocation_id=invocation_id or named,
             new_message=content,
             state_delta=state or None,
-            run_config=run_config_for_turn(self.request_plan, run_config, idempotency_key),
+            run_config=run_config_for_turn(self.request_plan, self._config_with_context(), idempotency_key),
             yield_user_message=True,
             abort_signal=abort_signal,
         )
@@ -230,23 +226,31 @@ class Job:
                 yield compactions.pop(0)
         except NOT_FAILURES:
             raise
-        except BaseException as error:  # noqa: BLE001 - whatever the agent raises; raised again below
+        except BaseException as error:  # noqa: BLE001 - any error of the agent; raised again below
             failure = error
         finally:
             await inbox.leave()
-        if complete and not abort_signal.is_set():  # else tools may have failed because the run was stopped
+        if complete and not abort_signal.is_set():  # a stop can make tools fail
             for event in await self._store_tool_failures(plugin, [*session.events, *complete], failure):
                 yield event
         if failure is not None:
             raise failure
 
+    def _config_with_context(self) -> RunConfig:
+        """Return the run config of ADK, with the page's context as input of every model call."""
+        run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
+        if self.context is None:
+            return run_config
+        before = run_config.model_input_context or []
+        return run_config.model_copy(update={"model_input_context": [*before, context_content(self.context)]})
+
     async def _store_tool_failures(
         self, plugin: RunPlugin, events: Sequence[Event], failure: BaseException | None
     ) -> list[Event]:
-        """Appends errors for the calls whose tools raised and that nothing has answered, and returns these events.
+        """Append an error response for each call without a result whose tool raised. Return these events.
 
-        ``events``: of the session, the run's last. ``failure``: what the run raised. If the store fails, the page is
-        told all the same.
+        ``events``: the session's events, then the run's. ``failure``: the exception of the run. If the store fails, the
+        events are returned without being stored, so that the page gets them.
         """
         call_ids = plugin.raised_in(events[-1].invocation_id) | (raising_calls(failure) if failure else frozenset())
         if not call_ids:
@@ -259,16 +263,16 @@ class Job:
             if missing and (session := await find_session(self.runner, *key, config=WITHOUT_EVENTS)) is not None:
                 return [await self.runner.session_service.append_event(session, event) for event in missing]
         except Exception:
-            logger.exception("That a tool failed could not be stored.")
+            logger.exception("The failure of a tool could not be stored.")
         return missing
 
     def _observed_runner(
         self, idempotency_key: str, abort_signal: asyncio.Event | None, compactions: list[Event]
     ) -> Runner:
-        """The runner, which reports when it has stored the user's message or the answers that it was given, and appends
-        each compaction that it stores to a list.
+        """Return a copy of the runner that calls ``on_stored`` after it has stored the user's message or answers.
 
-        ``abort_signal``: set before that, it makes the runner fail with ``StoppedBeforeStoredError``.
+        It appends each stored compaction to ``compactions``. ``abort_signal``: if it is set before the answers are
+        stored, the runner fails with ``StoppedBeforeStoredError``.
         """
         refusing = False
 
@@ -278,7 +282,7 @@ class Job:
         def before_storing(event: Event) -> None:
             nonlocal refusing
             refusing = refusing or (abort_signal is not None and is_input(event) and self._is_stopped(abort_signal))
-            if refusing:  # ADK would also store that it closes the calls which wait
+            if refusing:  # ADK would also store events that close the pending calls
                 raise StoppedBeforeStoredError
 
         def stored(event: Event) -> None:
@@ -292,11 +296,11 @@ class Job:
         return observed
 
     def _is_stopped(self, abort_signal: asyncio.Event) -> bool:
-        """Return True if nothing of the turn but denials is stored any more."""
+        """Return True if the run is stopped and only denials are stored from now on."""
         return abort_signal.is_set() and isinstance(self.request_plan, AnsweredCalls)
 
     def _announced_invocation(self) -> str | None:
-        """Returns the invocation id to give to ADK if ADK does not yield the user's event first; else ``None``."""
+        """Return an invocation id for ADK if ADK does not yield the user's event first; else ``None``."""
         if announces_user_message(self.runner.agent):
             return None
         if isinstance(self.request_plan, AnsweredCalls):
@@ -304,22 +308,22 @@ class Job:
         return self.invocation_id or new_invocation_context_id()
 
     def _needs_event(self) -> bool:
-        """Return True if the session needs an event before an invocation can be given an id.
+        """Return True if the session needs an empty event before ADK accepts an invocation id.
 
-        A resumable app takes a run with a given invocation id for a resumption, and ADK refuses to resume in a session
-        without events. A user event without content changes neither the prompt nor the chat.
+        In a resumable app, ADK resumes a run with an invocation id, and refuses this in a session without events. An
+        empty user event changes neither the prompt nor the chat.
         """
         resumable = self.runner.resumability_config
         return resumable is not None and resumable.is_resumable and not self.session.events
 
     def messages_before_response(self) -> list[UIMessage]:
-        """The stored messages and what the user says or answers. A message that the response continues comes last."""
+        """Return the stored messages, with the user's new message or answers. A continued message comes last."""
         return self._messages_after(self.session.events)
 
     def continued_message(self) -> UIMessage:
-        """The message that the response continues, with the client's answers in it."""
+        """Return the assistant message that the response continues, with the user's new answers."""
         assert isinstance(self.request_plan, AnsweredCalls)
-        if not self.request_plan.past:  # nothing is stored: only the page has the message
+        if not self.request_plan.past:  # nothing is stored, so only the client has the message
             return self.request.target
         return {
             **self._messages_after(self.request_plan.past, self.request_plan.call_ids)[-1],
@@ -327,7 +331,7 @@ class Job:
         }
 
     def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
-        """The messages of these stored events and this turn's own. ``call_ids``: those of earlier messages."""
+        """Return the messages of these stored events and of the request. ``call_ids``: the ids of earlier messages."""
         metadata = run_config_for_turn(self.request_plan, self.run_config).custom_metadata
         own: list[Event] = []
         for run_input in run_inputs(self.request_plan):
@@ -336,7 +340,7 @@ class Job:
         return transcript_to_messages(transcript, running=True, **self.options)
 
     def _past_sse(self) -> bytes:
-        """SSE events that rebuild the continued message, without ``start``: the response has its own."""
+        """Return SSE events for the content of the continued message, without ``start``, which the response sends."""
         _start, *parts = message_to_chunks(
             self.continued_message(), ai_sdk=client_version(self.options.get("ai_sdk", 6)).major
         )

@@ -25,25 +25,23 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The way in which a response ended."""
+    """The end of a response."""
 
     kind: Ending
-    """``finish``, ``error``, ``timeout`` or ``abort``. A ``timeout`` is an error: the run came to a limit."""
+    """``finish``, ``error``, ``timeout`` or ``abort``. A ``timeout`` is an error because of a limit of the server."""
     finish_reason: str | None = None
-    """As on the ``finish`` chunk; ``None`` for the other kinds."""
+    """The ``finishReason`` of the ``finish`` chunk; ``None`` for the other kinds."""
 
 
 OnFinish: TypeAlias = Callable[[Sequence[UIMessage], UIMessage, Outcome], Awaitable[None] | None]
-"""Called with all messages, the assistant's last; with the assistant's message alone; and with how it ended.
+"""Hook at the end of a response. Its arguments: all messages, the assistant message, and the outcome.
 
-An ``async def`` runs on the event loop. A plain ``def`` runs in a thread, so that it blocks no other chat. The chat is
-held until the hook returns, or until ``ServiceLimits.hook_timeout`` is over: what takes longer belongs in a task of
-the app's own.
+An ``async def`` runs on the event loop. A plain ``def`` runs in a thread, so that it blocks no other chat. The chat
+stays busy until the hook returns, or until ``ServiceLimits.hook_timeout`` is over. Start a task for longer work.
 
-The assistant's message is what the client has: the stream is folded by the client's own rules. If nothing was shown, it
-has no parts, and is not among all messages: clients refuse to load such a message. The other messages come
-from the stored session, not from the request. Only if the history is the client's (``ChatService(history=…)``), they
-are the messages of the request.
+The assistant message is built from the stream by the client's rules, so it equals the client's message. If the response
+showed nothing, the message has no parts and is not in the list of all messages, because clients cannot load it. The
+other messages come from the stored session; with a client's history (``ChatService(history=…)``), from the request.
 """
 
 
@@ -58,10 +56,10 @@ async def notify(
     ai_sdk: AiSdkVersion,
     timeout: float | None,  # noqa: ASYNC109 - the hook may swallow the cancellation that `asyncio.timeout` waits for
 ) -> None:
-    """Calls the hook. A failure of the hook is logged, and that it took longer than ``timeout`` seconds.
+    """Calls the hook. Logs an error of the hook, and a call that takes longer than ``timeout`` seconds.
 
-    ``sent``: the SSE events of the response. ``before``: returns the messages before the response; they are made of the
-    ``stored`` events. ``continues``: the response continued the last of them. ``ending``: how the run ended.
+    ``sent``: the SSE events of the response. ``before``: returns the messages before the response, from the ``stored``
+    events. ``continues``: True if the response continued the last of these messages. ``ending``: the end of the run.
     """
 
     def folded() -> tuple[list[UIMessage], UIMessage, Outcome]:
@@ -78,7 +76,7 @@ async def notify(
         what = await run_off_loop(folded, size=sum(map(len, sent)), events=stored)
         await with_timeout(timeout, _call(hook, *what))
     except HookTimeoutError as error:
-        logger.error("`on_finish` was cancelled. %s", error)  # noqa: TRY400 - no trace of ours helps
+        logger.error("`on_finish` was cancelled. %s", error)  # noqa: TRY400 - a traceback would not help
     except Exception:
         logger.exception("`on_finish` failed.")
 
@@ -93,7 +91,7 @@ async def _call(hook: OnFinish, *what: *tuple[Sequence[UIMessage], UIMessage, Ou
 
 
 def _fold(sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion) -> tuple[UIMessage, Outcome]:
-    """The assistant's message as the client has it, and how the response ended."""
+    """Return the assistant message as the client has it, and the end of the response."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=continued)
     kind: Ending = "finish"
     try:

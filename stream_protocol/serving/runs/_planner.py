@@ -1,4 +1,4 @@
-"""``Planner``: finds out what a request asks for, and makes the job of its run."""
+"""``Planner``: plans requests and creates the jobs of their runs."""
 
 from __future__ import annotations
 
@@ -35,20 +35,21 @@ class Incoming:
     user_id: str
     overrides: RunOverrides
     scope: AuditScope
-    """For the audit trail."""
+    """The audit scope of the request."""
     idempotency_key: str
-    """Equal requests have the same: see ``stream_protocol.session.idempotency_key``."""
+    """The key that equal requests share: see ``stream_protocol.session.idempotency_key``."""
     requested_at: float = field(default_factory=time.perf_counter)
-    """When the request came."""
+    """The time of the request, by ``time.perf_counter``."""
 
     @property
     def chat(self) -> ChatKey:
-        """The key of its chat."""
+        """The key of the request's chat."""
         return self.user_id, self.request.id
 
 
 class Planner:
-    """Plans requests. ``runner``, ``run_config`` and ``options`` are the service's, where a request has no others.
+    """Planner of requests. ``runner``, ``run_config`` and ``options``: the defaults for requests without overrides.
+
     ``context`` and ``shared_state``: see ``ServiceOptions``.
     """
 
@@ -72,14 +73,14 @@ class Planner:
         self._shared_state = shared_state
 
     def options_for(self, chat_id: str, artifact_base: str | None) -> ConverterOptions:
-        """Returns the options of responses in this chat."""
+        """Returns the converter options for responses in this chat."""
         options: ConverterOptions = {**self._options}
         if (artifact_url := self._history.artifact_url(chat_id, artifact_base)) is not None:
             options.setdefault("artifact_url", artifact_url)
         return options
 
     async def plan(self, incoming: Incoming, *, chat_was_busy: bool) -> Planned:
-        """Plans what the request asks for. Stores nothing. ``chat_was_busy``: see ``stream_protocol.session.plan``."""
+        """Plans the request. Stores nothing. ``chat_was_busy``: see ``stream_protocol.session.plan``."""
         runner = runner_for(incoming.overrides.agent, self._runner)
         planned = await self._history.plan(incoming, runner, chat_was_busy=chat_was_busy)
         incoming.scope.plan(planned.answers)
@@ -92,7 +93,10 @@ class Planner:
         request_plan: NewUserTurn | AnsweredCalls,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
-        """Creates or rewinds the session for the planned ``turn``, and stores the answers that came with a message."""
+        """Creates or rewinds the session, stores answers that came with a message, and returns the job of the run.
+
+        ``accept``: see ``Job.on_stored``.
+        """
         session = planned.session
         if session is not None and isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is not None:
             session = await rewind_session(self._runner, session, request_plan.rewind_before)
@@ -101,7 +105,7 @@ class Planner:
         for event in events_before_message(request_plan) if isinstance(request_plan, NewUserTurn) else ():
             await planned.runner.session_service.append_event(session, event)
         known = planned.transcript
-        if known is not None and len(known.stored) != len(session.events):  # they have been appended to
+        if known is not None and len(known.stored) != len(session.events):  # events were appended meanwhile
             known = None
         writes = self._page_writes(session)
         written: dict[str, Any] = {} if writes is None else await writes.take()
@@ -125,7 +129,7 @@ class Planner:
         runner: Runner,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
-        """Makes the job of a planned turn, which ``runner`` runs in the ``session``. ``accept``: see ``on_stored``."""
+        """Creates the job of a plan, which ``runner`` executes in ``session``. ``accept``: see ``Job.on_stored``."""
         options = self.options_for(request.id, overrides.artifact_base)
         if runner.agent is not self._runner.agent:
             options = hide_tools(task_agent_tools(runner.agent), options)

@@ -1,8 +1,8 @@
-"""The life of one run of an agent. A run writes its response to an ``EventBuffer``; HTTP responses only read that.
+"""``Run``: the life of one run of an agent. A run writes its response to an ``EventBuffer``, which HTTP responses read.
 
-One task reads all events of the run, even after the readers have left or the response has ended: ADK goes on to store
-what a run yields, and a tool that has started runs to its end. So a stop ends the *response* at once (with ``abort``)
-and asks ADK to end the run. A run that does not end by itself is cancelled some seconds later.
+One task reads all events of the run, even after the readers have disconnected or the response has ended. So ADK can
+store all events, and a started tool runs to its end. A stop ends the *response* at once (with ``abort``) and asks ADK
+to end the run. A run that does not end by itself is cancelled some seconds later.
 
 The run's events and the beginning of its response come from ``_job``.
 """
@@ -13,24 +13,23 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 
-from stream_protocol.adk import is_fragment, read
+from stream_protocol.adk import is_fragment
 from stream_protocol.agents import open_channel
 from stream_protocol.serving.adk_runner import SteeringInbox
-from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, TurnRecorders
+from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, Timers, TurnRecorders
 from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
-from stream_protocol.serving.runs._auto_resend import prevent_auto_resend
 from stream_protocol.serving.runs._run_posts import RunPosts
+from stream_protocol.serving.runs._run_response import ResponseFactory, RunResponse
 from stream_protocol.serving.runs._steering_posts import NextTurn, reply_to
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import RunOutput
-from stream_protocol.stream import Conversion, Ending, RunLimitError, Settings, fail_response, sse_conversion
+from stream_protocol.stream import Conversion, Ending, RunLimitError, fail_response
 from stream_protocol.wire import SSE_DONE
 
 if TYPE_CHECKING:
@@ -38,57 +37,44 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving.base import ServiceLimits
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
-    from stream_protocol.wire import ChatRequest, UIMessage
+    from stream_protocol.wire import ChatRequest
 
 logger = logging.getLogger(__name__)
 
 NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
-"""Exceptions that end a task or the process. Any other is a failure of the agent, also one that is not an
+"""Exceptions that end a task or the process. All other exceptions are failures of the agent. Some of them are not an
 ``Exception``, such as the panic of a library in Rust."""
 
 TOO_LONG_TEXT: Final = "The answer became too long and was ended. Ask for less at once."
 TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at once."
 TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. Ask for less at once."
-"""The text that the page gets for a run that came to a limit."""
+"""Error texts for the page if a run has exceeded a limit."""
 
 TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
-"""Those of the runs whose outcome is ``timeout``."""
-
-
-@dataclass(frozen=True)
-class StartedResponse:
-    """A response that has begun."""
-
-    conversion: Conversion[bytes]
-    past_sse: bytes = b""
-    """SSE events that rebuild what the message held before this response: see ``EventBuffer.set_past``."""
-
-
-ResponseFactory: TypeAlias = Callable[[str | None], StartedResponse]
-"""Starts the response. Its argument: the invocation id of the run's first event, ``None`` if the run had no event."""
+"""Error texts of runs with the outcome ``timeout``."""
 
 
 class LeaseLostError(Exception):
-    """The lease was not renewed in time: another run may hold it."""
+    """Raised if the lease was not renewed in time, so that another run may hold it."""
 
 
 class Run:
-    """One run, from the request that claims the chat to the last event that ADK yields.
+    """One run, from the claim of the chat to the last event of ADK.
 
-    The order: ``claim``; ``run_agent`` if the request can be run, and ``open`` as soon as what it says is stored;
-    ``release`` in any case.
+    The order of calls: ``claim``; ``run_agent``; ``open`` as soon as the user's message is stored; ``release``. A run
+    whose request is refused skips ``run_agent`` and ``open``.
 
-    ``log``: the SSE events of the response. A ``RunLog`` lets other requests read it. ``chat_was_busy``: whether
-    another run held the chat when the request came. ``requested_at``: when it came, by ``time.perf_counter``; now by
-    default.
+    ``log``: the SSE events of the response. A ``RunLog`` gives them to other requests. ``chat_was_busy``: True if
+    another run held the chat when the request arrived. ``requested_at``: the time of the request, by
+    ``time.perf_counter``; now by default.
     """
 
     _lease: Lease
-    """The right to the chat, from ``claim`` to ``release``."""
+    """The lease of the chat, from ``claim`` to ``release``."""
     id: str
-    """As the run log names it; set by ``claim``."""
+    """The run's id in the run log; set by ``claim``."""
     idempotency_key: str
-    """Of the request; set by ``claim``."""
+    """The idempotency key of the request; set by ``claim``."""
 
     def __init__(
         self,
@@ -103,38 +89,33 @@ class Run:
         self.log = EventBuffer(bounds, on_readers=self._count_readers)
         self.abort_signal = asyncio.Event()
         self.is_ending = asyncio.Event()
-        """Set when the run is stopped or left: it waits for nothing more."""
+        """Set when the run is stopped, or left to another worker. The run waits for nothing after that."""
         self.output = RunOutput()
         self.steering = SteeringInbox()
-        """The messages of the user that the run takes in."""
+        """The steering messages for the run."""
         self.next_turn: NextTurn | None = None
-        """The turn that begins when the run has released its chat."""
+        """The request that begins when the run has released its chat."""
         self._limits = limits
         self._times = times
-        self._released = False
-        self._response_factory: ResponseFactory = _empty_response
-        self._recorder = TurnRecorders()
-        self._conversion: Conversion[bytes] | None = None
-        self._continued: UIMessage | None = None
         self.observer = RunObserver(requested_at)
+        self._response = RunResponse(self.log, self.output, self.observer)
         self._can_be_recovered = False
         self._is_recovered = False
         self.opened = asyncio.Event()
-        """Set when the request is accepted: what it says is stored."""
+        """Set when the request is accepted: the user's message is stored."""
         self._earlier_is_shown = False
         self._given_up = False
         self._left = False
         self._task: asyncio.Task[object] | None = None
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._timers = Timers()
 
     @property
     def outcome(self) -> Ending | None:
-        """The way in which the response ended; ``None`` while it goes on, and if there was none."""
-        return None if self._conversion is None else self._conversion.outcome
+        """The kind of the response's end; ``None`` while the response is running, and without a response."""
+        return self._response.outcome
 
     async def holds_lease(self) -> bool:
-        """Return True if the run still holds the chat's lease. Waits for the run log if the lease was not renewed in
-        time."""
+        """Return True if the run holds the chat's lease. Asks the run log if the lease was not renewed in time."""
         return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:
@@ -144,25 +125,28 @@ class Run:
         self.id = self._lease.run_id
 
     def continue_message(self, request: ChatRequest) -> None:
-        """The response continues the message that the request answers, if it is an answer. Called before anything may
-        stop the run."""
-        self._continued = request.target if request.target["role"] == "assistant" else None
+        """Sets the assistant message that the response continues, if the request answers calls of this message.
+
+        Called before the run can be stopped.
+        """
+        if request.target["role"] == "assistant":
+            self._response.continue_message(request.target)
 
     def recover(self) -> None:
-        """The run goes on with what another worker has left. Its request is not refused if a store is away."""
+        """Marks the run as the recovery of an orphaned run. Its request is not refused if a store is unreachable."""
         self._is_recovered = True
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
-        """Another worker could go on with the run from now on; ``allowed=False``: none could."""
+        """Sets whether another worker can recover the run from now on."""
         self._can_be_recovered = allowed
 
     @property
     def can_be_recovered(self) -> bool:
-        """True if another worker could go on with the run."""
+        """True if another worker can recover the run."""
         return self._can_be_recovered
 
     def open(self) -> None:
-        """Lets other requests read the response: the request was accepted. Later calls do nothing."""
+        """Accepts the request, and lets other requests read the response. Later calls do nothing."""
         if not self.is_open:
             self.opened.set()
             self._lease.open()
@@ -170,43 +154,41 @@ class Run:
                 self._wait_for_reader()
 
     def begin_after(self, turn: NextTurn) -> None:
-        """Begins this turn when the run has released its chat."""
+        """Sets the request that begins when the run has released its chat."""
         self.next_turn = turn
 
     def give_up(self) -> None:
-        """Stops a run whose request is refused. A run that has not begun yet stores nothing."""
+        """Stops the run of a refused request. If the run has not begun, it stores nothing."""
         self._given_up = True
         self.stop()
 
     def release(self) -> None:
         """Frees the chat. Called once.
 
-        Run, lease, log and job refer to each other no more, so a response is freed with its run. A garbage collection
-        would come late: it counts objects, and a response of many MB is a few.
+        It also removes the reference cycles between run, lease, log and job, so that the memory of a response is freed
+        at once. The garbage collector would free it late: it counts objects, and a large response has few objects.
         """
-        self._released = True
-        self._cancel_timers()
+        self._timers.close()
         self._lease.release()
         del self._lease
-        self._response_factory = _empty_response
+        self._response.forget_factory()
         self.log.forget_writer()
 
     async def run_agent(
         self, events: AsyncGenerator[Event], response_factory: ResponseFactory, recorder: TurnRecorders
     ) -> None:
-        """Reads the agent's events to the end and writes the response. To be called in the run's own task.
+        """Reads the agent's events to the end and writes the response. Called in the run's own task.
 
-        A run that was stopped before has written its response. It reads the events all the same: ADK stores what the
-        user said, and ends.
+        The response of a run that was stopped before has already ended. The run still reads the events, so that ADK
+        stores the user's message.
         """
         if self._given_up or not await self.holds_lease():
             return
-        self._response_factory = response_factory
-        self._recorder = recorder
+        self._response.prepare(response_factory, recorder)
         self._task = asyncio.current_task()
         if self.log.closed:
             self._stop_agent()
-        self._start_timer("time", self._limits.run_timeout, self._expire)
+        self._timers.start("time", self._limits.run_timeout, self._expire)
         posts = RunPosts(self._add_posted, pause=self._times.progress)
         try:
             with open_channel(posts):
@@ -214,11 +196,11 @@ class Run:
             self._end(self._finish)
         except NOT_FAILURES:
             raise
-        except BaseException as error:  # noqa: BLE001 - whatever the agent raises
+        except BaseException as error:  # noqa: BLE001 - any error of the agent
             if not await self.holds_lease():
-                pass  # `lease_lost` has ended or left it: a store may refuse what a worker appends that was paused
+                pass  # `lease_lost` has ended or left the run; a store may refuse the events of a paused worker
             elif self._can_be_recovered_after(error):
-                logger.error("The session store is away: the run is left, and goes on when the store is back.")  # noqa: TRY400 - the next line has the reason
+                logger.error("The session store is unreachable: the run continues when the store is back.")  # noqa: TRY400 - the next line has the reason
                 log_error(logger, error)
                 self.leave()
             else:
@@ -227,8 +209,8 @@ class Run:
             posts.close()
             if not self._left:
                 self.stop()  # if this task was cancelled, the response is still open
-            self._cancel_timers()
-            self._task = None  # what the task still does, such as to store the end, is not for a later stop to cancel
+            self._timers.cancel_all()
+            self._task = None  # a later stop must not cancel the task while it stores the end
 
     @property
     def is_open(self) -> bool:
@@ -237,16 +219,16 @@ class Run:
 
     @property
     def was_left(self) -> bool:
-        """True if the run is left to another worker."""
+        """True if the run was left to another worker."""
         return self._left
 
     def _can_be_recovered_after(self, error: BaseException) -> bool:
-        """Return True if only the session store failed, and the run can go on when the store is back.
+        """Return True if only the session store failed, so that the run can be recovered when the store is back.
 
-        A run whose request is not accepted is refused instead.
+        If the request is not accepted yet, it is refused instead.
         """
-        can_go_on = self._can_be_recovered and (self.is_open or self._is_recovered) and not self.log.closed
-        return can_go_on and is_of_session_store(error) and is_unreachable(error)
+        can_continue = self._can_be_recovered and (self.is_open or self._is_recovered) and not self.log.closed
+        return can_continue and is_of_session_store(error) and is_unreachable(error)
 
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
         async with aclosing(events):
@@ -255,17 +237,17 @@ class Run:
                     posts.write_waiting()
                 self._feed(event)
                 if not self._lease.held and not await self._lease.confirm():
-                    raise LeaseLostError  # a complete call may have come, whose tool would start next
+                    raise LeaseLostError  # before the tool of a complete call starts
 
     def stop(self) -> None:
-        """Ends the response with ``abort``, unless it has ended, and asks ADK to end the run."""
+        """Ends the response with ``abort``, if it is still running, and asks ADK to end the run."""
         self.steering.refuse("aborted")
         self._show_earlier()
         self._end(lambda response: response.abort())
         self._stop_agent()
 
     def leave(self) -> None:
-        """Leaves the run to another worker: its response is not ended, and its readers come back."""
+        """Leaves the run to another worker. The response does not end; its readers reconnect."""
         if not self.log.closed:
             self._left = True
             self.steering.refuse("left")
@@ -274,13 +256,13 @@ class Run:
             self._cancel()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handles a post about a steering message. Returns the ``Reply``."""
+        """Handles a post about a steering message. Returns the encoded ``Reply``."""
         return (await reply_to(self.steering, post)).encode()
 
     def lease_lost(self) -> None:
-        """Ends the response and the run at once: the lease is lost, so another run may hold it.
+        """Ends the response and the run at once, because another run may hold the lost lease.
 
-        A run that another worker can recover gets no abort signal: ADK would store that its calls were stopped.
+        A run that another worker can recover gets no abort signal. Otherwise ADK would store its calls as stopped.
         """
         lease_losses.add(1)
         lost = LeaseLostError()
@@ -293,25 +275,27 @@ class Run:
         self._cancel()
 
     def _wait_for_reader(self) -> None:
-        """Stops the run if nobody reads it: its first reader is the HTTP response of its request."""
+        """Start the timer that stops a run without a reader. The first reader is the HTTP response of its request."""
         if self._limits.disconnect_grace is not None and not self.log.readers:
-            self._start_timer("reader", max(self._limits.disconnect_grace, self._times.first_reader), self._stop_unread)
+            self._timers.start(
+                "reader", max(self._limits.disconnect_grace, self._times.first_reader), self._stop_unread
+            )
 
     def _count_readers(self, readers: int) -> None:
         if readers:
-            self._cancel_timer("reader")
-            asyncio.get_running_loop().call_soon(self._show_nested)
-        elif not self.log.closed:  # after the end of the response there is nothing to stop
-            self._start_timer("reader", self._limits.disconnect_grace, self._stop_unread)
+            self._timers.cancel("reader")
+            asyncio.get_running_loop().call_soon(self._response.send_nested)
+        elif not self.log.closed:
+            self._timers.start("reader", self._limits.disconnect_grace, self._stop_unread)
 
     def _stop_unread(self) -> None:
-        """Stops the run, unless somebody reads it through another worker. Then checks again later.
+        """Stop the run if it has no readers on other workers either; else check again later.
 
-        Called when nobody has read the run here for ``disconnect_grace``.
+        Called when the run had no reader on this worker for ``disconnect_grace`` seconds.
         """
         if self._lease.read_elsewhere:
             seconds = max(self._limits.disconnect_grace or 0, self._times.reader_check)
-            self._start_timer("reader", seconds, self._stop_unread)
+            self._timers.start("reader", seconds, self._stop_unread)
         else:
             self.stop()
 
@@ -319,10 +303,8 @@ class Run:
         if self.log.closed:
             return
         try:
-            response = self._response(event)
-            self._recorder.event(event)
-            self._log(response.items(event))
-        except Exception as error:  # noqa: BLE001 - whatever a hook of the app raises
+            self._response.add(event)
+        except Exception as error:  # noqa: BLE001 - any error of an app's hook
             self._end_failed(error)
         if self.log.full:
             self.stop_at_limit(TOO_LONG_TEXT, "Its response is larger than `LogBounds.max_size`.")
@@ -330,24 +312,17 @@ class Run:
             self.stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
 
     def _add_posted(self, event: Event) -> None:
-        """Writes what a tool has posted. Before the first event of ADK's it begins the response."""
+        """Write an event that a tool has posted. It begins the response if ADK has not yielded an event yet."""
         if not self._left:
-            if self._conversion is not None:  # a message that grows inside a call is sent only while somebody reads it
-                self._conversion.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
+            self._response.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
             self._feed(event)
 
-    def _show_nested(self) -> None:
-        """Shows what has come while nobody read the response."""
-        if self._conversion is not None and not self.log.closed:
-            self._conversion.show_nested()
-            self._log(self._conversion.take())
-
     def _show_earlier(self) -> None:
-        """Shows what earlier executions have stored and this one has not come to: the history has it.
+        """Send the stored events of earlier executions that this execution has not repeated, as the history shows them.
 
-        A run that has not begun yet has no response that could show it.
+        Does nothing if the run has not begun.
         """
-        if self._earlier_is_shown or self._left or self._response_factory is _empty_response:
+        if self._earlier_is_shown or self._left or not self._response.is_prepared:
             return
         self._earlier_is_shown = True
         for event in self.output.not_shown_again():
@@ -357,7 +332,7 @@ class Run:
         self.stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
 
     def stop_at_limit(self, text: str, reason: str) -> None:
-        """Ends the run because it came to a limit. ``text``: for the page. ``reason``: for the operator."""
+        """Ends the run because it exceeded a limit. ``text``: for the page. ``reason``: for the log."""
         logger.warning("A run was stopped. %s", reason)
         error = RunLimitError(text)
         self.observer.failed(error)
@@ -371,38 +346,31 @@ class Run:
 
     def _stop_agent(self) -> None:
         self._signal_end()
-        if self._task is not None and not self._task.done() and "stop" not in self._timers:  # a run is stopped often
-            self._start_timer("stop", self._times.stop, self._cancel)
+        if (
+            self._task is not None and not self._task.done() and "stop" not in self._timers
+        ):  # keeps the timer of an earlier stop
+            self._timers.start("stop", self._times.stop, self._cancel)
 
     def _cancel(self) -> None:
-        """Cancels the run, again and again until it ends: some tools swallow a cancellation."""
+        """Cancel the run repeatedly until it ends, because some tools swallow a cancellation."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
-            self._start_timer("stop", self._times.stop, self._cancel)
+            self._timers.start("stop", self._times.stop, self._cancel)
 
     def _end_failed(self, error: BaseException) -> None:
-        """Makes a failure of the agent, or of an app's hook, the response's one error."""
-        self._note_failure(error)
+        """End the response with the error of the agent, or of an app's hook."""
+        self._response.note_failure(error)
         self._show_earlier()
         self._end(partial(_fail, _as_limit(error)))
 
-    def _note_failure(self, error: BaseException) -> None:
-        """Tells the operator why the response ends in an error."""
-        self.observer.failed(error)
-        log_error(logger, error)
-
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
-        """Writes the end of the response, one terminal chunk, and closes the log. Does nothing if it has ended."""
+        """Write the last chunk of the response and close the log. Does nothing if the response has ended."""
         if self.log.closed or self._left:
             return
         self.steering.refuse("finished")
         try:
-            response = self._ended_response(write_end)
-            written = response.take()
-            ending = prevent_auto_resend(written, before=self.log.events(), continued=self._continued)
-            self._log(ending)
-            self._recorder.end(response.outcome if ending is written else "error")
-            if response.outcome == "finish" and ending is written and not self.observer.has_shown:
+            is_finished = self._response.end(write_end)
+            if is_finished and not self.observer.has_shown:
                 text = "The run %s of the chat %s ended without an answer: it showed nothing and reported no error."
                 logger.warning(text, self.id, current_chat())
         finally:
@@ -411,64 +379,12 @@ class Run:
 
     def _finish(self, response: Conversion[bytes]) -> None:
         if response.failure is not None:
-            self._note_failure(response.failure)
+            self._response.note_failure(response.failure)
         response.finish()
-
-    def _ended_response(self, write_end: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
-        """The response with its end; with an error instead if one of the app's hooks raises."""
-        try:
-            response = self._response(None)
-            write_end(response)
-        except Exception as error:  # noqa: BLE001 - whatever the hook raises
-            self._note_failure(error)
-            response = self._response(None)
-            fail_response(response, error)
-        return response
-
-    def _response(self, event: Event | None) -> Conversion[bytes]:
-        """Returns the response. The first call starts it: ``event`` names its invocation."""
-        if self._conversion is None:
-            try:
-                started = self._response_factory(None if event is None else read(event).invocation_id)
-                self._conversion = started.conversion
-                self.log.set_past(started.past_sse)
-                self._recorder.begin(started.conversion.message_id)
-            except Exception:  # an app's hook raised while the past was replayed: an empty response sends the error
-                self._conversion = _empty_response(None).conversion
-                self._recorder.begin(None)
-                raise
-            finally:
-                if self._conversion is not None:
-                    self.output.follow(self._conversion)
-        return self._conversion
-
-    def _log(self, events: list[bytes]) -> None:
-        self.log.append(*events)
-        self.observer.written(events)
-        self._recorder.written(events)
-
-    def _start_timer(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
-        self._cancel_timer(name)
-        if seconds is not None and not self._released:
-            self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
-
-    def _cancel_timer(self, name: str) -> None:
-        timer = self._timers.pop(name, None)
-        if timer is not None:
-            timer.cancel()
-
-    def _cancel_timers(self) -> None:
-        for name in [*self._timers]:
-            self._cancel_timer(name)
-
-
-def _empty_response(_invocation_id: str | None) -> StartedResponse:
-    """The response of a run that was stopped before its request was accepted, or whose response failed to start."""
-    return StartedResponse(sse_conversion((), None, Settings()))
 
 
 def _as_limit(error: BaseException) -> BaseException:
-    """The failure of a run as a limit, if it is one of ADK's own: so many calls of models, and no more."""
+    """Return a ``RunLimitError`` for ADK's limit of model calls; any other error unchanged."""
     return RunLimitError(TOO_MANY_CALLS_TEXT) if isinstance(error, LlmCallsLimitExceededError) else error
 
 

@@ -1,4 +1,4 @@
-"""``RunPosts``: the channel of one run (``stream_protocol.agents``)."""
+"""``RunPosts``: the channel through which the tools of one run post events (``stream_protocol.agents``)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class RunPosts:
-    """Hands the events that tools post to the run, on the event loop. To be made there.
+    """Channel for the events that tools post. It passes them to the run on the event loop. Create it on the event loop.
 
-    Each thread's events keep their order. Those of a tool come before its result. After ``close`` they are dropped:
-    tasks and threads that outlive the run keep nothing of it in memory.
+    The events of each thread keep their order. The events of a tool come before its result. After ``close``, events are
+    dropped, so that longer-lived tasks and threads do not keep the run in memory.
 
-    ``pause``: the seconds between two events that ``post_newest`` writes for one key.
+    ``pause``: the least seconds between two events that ``post_newest`` writes for one key.
     """
 
     def __init__(self, write: Callable[[Event], object], *, pause: float) -> None:
@@ -29,14 +29,14 @@ class RunPosts:
         self._thread = threading.get_ident()
         self._lock = threading.Lock()
         self._newest: dict[str, Callable[[], Event] | None] = {}
-        """For each key that was written a short time ago: what makes the event to be written next, if there is one."""
+        """Recently written key -> function that returns the next event; ``None`` without a next event."""
 
     def post(self, event: Event) -> None:
-        """Writes the event: at once on the event loop, else as soon as the loop gets to it."""
+        """Writes the event: at once in the event loop's thread, else as soon as the loop is free."""
         self._call(lambda: self._take(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Writes the event as ``post``, or when the pause after the key's last one is over, unless it is replaced."""
+        """Writes the event of ``make``. During the pause after an event of this key, only the newest event waits."""
         with self._lock:
             is_first = key not in self._newest
             self._newest[key] = make
@@ -44,7 +44,7 @@ class RunPosts:
             self._call(lambda: self._write_newest(key))
 
     def write_waiting(self) -> None:
-        """Writes the events that wait for the end of their pause. To be called on the event loop."""
+        """Writes the waiting events at once. Called on the event loop."""
         if self._newest:
             with self._lock:
                 waiting = [make for make in self._newest.values() if make is not None]

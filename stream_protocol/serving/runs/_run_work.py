@@ -1,4 +1,4 @@
-"""``RunWork``: runs the agent of a job, and stores how the run ended. It is the same whatever executes the run."""
+"""``RunWork``: runs the agent of a job and stores the end of the run. Both executors use it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 class RunWork:
-    """Does the work of runs. ``runner``: the service's. ``hook_timeout``: see ``ServiceLimits``."""
+    """The work of runs: agent, end of the session, hooks. ``hook_timeout``: see ``ServiceLimits``."""
 
     def __init__(
         self,
@@ -58,7 +58,10 @@ class RunWork:
 
     @contextmanager
     def observed(self, run: Run, job: Job, *, first_run: tuple[str, str | None] | None = None) -> Iterator[None]:
-        """The whole time of a run, in its own task. ``first_run``: see ``RunObserver.observed``."""
+        """Observe the run in the block: span, metrics, lag of the event loop.
+
+        ``first_run``: see ``RunObserver.observed``.
+        """
         with (
             self._loop_lag.measured(),
             run.observer.observed(
@@ -73,13 +76,13 @@ class RunWork:
             yield
 
     async def do(self, run: Run, job: Job, events: AsyncGenerator[Event]) -> None:
-        """Runs the agent, whose events these are, and stores the end."""
+        """Reads the ``events`` of the agent to the end, then stores the end of the run and calls ``on_finish``."""
         try:
             await run.run_agent(events, job.start_response, job.recorder)
         finally:
             late = await run.steering.close()
             if run.outcome == "finish":
-                job.on_stored(job.answers)  # an agent of a class that stores nothing by itself
+                job.on_stored(job.answers)  # for custom agents that store nothing
             if run.is_open:
                 await self._complete_session(run, job)
                 await self._notify(run, job)
@@ -88,9 +91,10 @@ class RunWork:
                     run.begin_after(NextTurn(message=late[0].message, overrides=job.overrides, was_stopped=stopped))
 
     async def _complete_session(self, run: Run, job: Job) -> None:
-        """Stores what the page was shown and ADK has not stored, if the run still holds the chat's lease.
+        """Store the output that only the page has, if the run holds the chat's lease.
 
-        While the store is away, the chat waits: nobody else knows what is missing. Only ``aclose`` ends that.
+        While the store is unreachable, retries until ``aclose``. The chat stays busy, because only this run has the
+        missing output.
         """
         if run.outcome is None or (run.outcome == "finish" and run.output.is_stored):
             return
@@ -110,18 +114,18 @@ class RunWork:
             pause = min(pause * 2, self._times.max_completing)
 
     async def _is_completed(self, completion: Completion, *, is_told: bool) -> bool:
-        """Stores the end of a run. Returns ``False`` if the store is away. ``is_told``: that is logged already."""
+        """Store the end of a run. Returns False if the store is unreachable. ``is_told``: True if this is logged."""
         try:
             await with_timeout(self._hook_timeout, completion.store())
         except HookTimeoutError as error:
-            logger.error("What a run has shown was not stored. %s", error)  # noqa: TRY400 - no trace of ours helps
+            logger.error("The end of a run was not stored. %s", error)  # noqa: TRY400 - a traceback would not help
         except Exception as error:
             if is_unreachable(error) and not self._runs.is_closed:
                 if not is_told:
-                    logger.error("A run keeps its chat until the session store has what it has shown.")  # noqa: TRY400 - the next line has the reason
+                    logger.error("A chat stays busy until the session store has stored the end of its run.")  # noqa: TRY400 - the next line has the reason
                     log_error(logger, error)
                 return False
-            logger.exception("What a run has shown could not be stored.")  # the chat must become free all the same
+            logger.exception("The end of a run could not be stored.")  # the chat must become free
         return True
 
     async def _notify(self, run: Run, job: Job) -> None:

@@ -1,4 +1,4 @@
-"""Posts to a run about steering messages, and its replies, as bytes: they may pass through the store of a run log."""
+"""Posts to a run about steering messages, and the run's replies, as bytes for the store of a run log."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 Reply: TypeAlias = Receipt | Literal["taken-in"]
-"""``taken-in``: a model call has read the message."""
+"""Reply of a run to a post. ``taken-in``: a model call has read the message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NextTurn:
-    """The turn that begins by itself after a run, with a message that came too late for the run."""
+    """The turn that begins automatically after a run, with a steering message that came too late for the run."""
 
     message: Mapping[str, Any]
     overrides: RunOverrides
-    """Those of the run."""
+    """The overrides of the previous run."""
     was_stopped: bool
-    """True if the user stopped the run: the message is stored, and not answered."""
+    """True if the user stopped the previous run. Then the message is stored without a reply."""
 
 
 def delivery(message: UIMessage) -> bytes:
-    """The post with a steering message. Each is another one: the run may refuse a message, and accept it later."""
+    """Return a post with a steering message. Each post is unique, as the run may accept a message it refused before."""
     return orjson.dumps({"message": message, "attempt": uuid4().hex})
 
 
 def question(message_id: str) -> bytes:
-    """The post that asks the run to reply when a model call reads the message, or when the run ends."""
+    """Return a post to which the run replies when a model call reads the message, or when the run ends."""
     return orjson.dumps({"await": message_id})
 
 
 async def reply_to(inbox: SteeringInbox, post: bytes) -> Reply:
-    """Handles a post to the run with this inbox."""
+    """Handle a post to the run of this inbox, and return the reply."""
     fields: dict[str, Any] = orjson.loads(post)
     if (message_id := fields.get("await")) is not None:
         return "taken-in" if await inbox.wait_until_taken_in(message_id) else "finished"

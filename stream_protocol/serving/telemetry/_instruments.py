@@ -60,7 +60,6 @@ class Total:
         self._number = 0
 
     def add(self, number: int) -> None:
-        """Adds to the number."""
         self._number += number
 
     def observe(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:

@@ -92,7 +92,6 @@ class FirstReading:
 
     def __init__(self) -> None:
         self._count = 0
-        """The number of events read."""
         self._hidden: set[str] = set()
         self._moved: dict[str, list[EventFacts]] = {}
         self._waiting: dict[_Speaker, EventFacts] = {}

@@ -51,7 +51,6 @@ class AcceptedMessage:
     """A steering message, sent while the agent works. The run has accepted it, and no model call has read it yet."""
 
     message: Mapping[str, Any]
-    """The user's UI message."""
     model_calls: int
     """The number of the run's model calls that began before the message came."""
 

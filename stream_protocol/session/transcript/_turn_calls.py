@@ -142,7 +142,6 @@ class CallReader:
     def __init__(self, ids: CallIds) -> None:
         self.calls: list[StoredCall] = []
         self._index = -1
-        """The index of the newest event."""
         self._known = KnownCalls(ids)
         self._by_known: dict[KnownCall, StoredCall] = {}
         self._approvals: dict[str, StoredCall] = {}

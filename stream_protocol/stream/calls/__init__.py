@@ -1,11 +1,11 @@
-"""Tool calls of a message: the registry, their states, and streamed arguments.
+"""Tool calls of a message: their registry, their states and their streamed arguments.
 
 Where to change what:
 
-- ``_registry``: finds calls without ids.
-- ``_call_states``: states of a call and their order, in one table.
-- ``_tool_call``: the chunks of a call.
-- ``_streamed_arguments``: arguments in pieces.
+- ``_registry``: finds calls, also calls without ids.
+- ``_call_states``: the states of a call and their order, in one table.
+- ``_tool_call``: writes the chunks of a call.
+- ``_streamed_arguments``: converts arguments in pieces to JSON text.
 - ``_argument_paths``: finds the tool of a call without a name.
 """
 

@@ -1,7 +1,7 @@
-"""The JSON paths of streamed arguments, in ADK's dialect; and which tool they are for, if a call comes without a name.
+"""Parse the JSON paths of streamed arguments, in ADK's dialect, and find the tool of a call without a name.
 
-``tool_schemas`` serves only that: some models name a call in its last fragment, and a client must be told the tool
-first. A call is named as soon as its paths fit the parameters of one tool alone.
+Only the second task uses ``tool_schemas``. Some models name a call in its last fragment, but a client needs the tool's
+name first. A call gets its name as soon as its paths fit the parameters of only one tool.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 
 Path = tuple[str | int, ...]
 
-# Patterns as text: `re` compiles them when the first streamed call comes, and keeps them.
+# Patterns as text: `re` compiles them for the first streamed call, and caches them.
 _PATH_STEP = r"""(?xs)\[\s*(?P<index>[0-9]{1,9})\s*\]
       | \['(?P<single>(?:[^'\\]|\\.)*)'\]
       | \["(?P<double>(?:[^"\\]|\\.)*)"\]
@@ -22,7 +22,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 @lru_cache(maxsize=512)
 def parse_path(json_path: str) -> Path:
-    """The keys and indices of a JSON path such as ``$.a.b[0]['odd key']``, in ADK's own dialect of it."""
+    """Return the keys and indexes of a JSON path such as ``$.a.b[0]['odd key']``, in ADK's dialect."""
     text = json_path.removeprefix("$")
     return tuple(
         int(match["index"])
@@ -39,17 +39,17 @@ def _unescape(text: str) -> str:
 
 
 class ToolGuess:
-    """The tools that a call without a name may be for, by the paths that came so far."""
+    """The possible tools of a call without a name, by the paths of its arguments so far."""
 
     __slots__ = ("_candidates", "_paths")
 
     def __init__(self) -> None:
         self._paths: set[str] = set()
         self._candidates: Collection[str] | None = None
-        """The tools that have all these paths; ``None`` before the first one."""
+        """The tools that have all these paths; ``None`` before the first path."""
 
     def add(self, paths: Iterable[str], schemas: Mapping[str, Any]) -> str | None:
-        """Takes the paths of a fragment. Returns the one tool that has all paths; ``None`` if several have, or none.
+        """Add the paths of a fragment. Return the only tool that has all paths; ``None`` if there is none, or several.
 
         ``schemas``: tool name -> JSON schema of its parameters.
         """

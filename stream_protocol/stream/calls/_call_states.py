@@ -1,6 +1,6 @@
-"""The life of a tool call: its states, and which event leads from one to the next.
+"""The states of a tool call, and the events that change them.
 
-``TRANSITIONS`` holds all of it: state -> event -> next state.
+``TRANSITIONS`` has all of them: state -> event -> next state.
 """
 
 from collections.abc import Mapping
@@ -9,26 +9,26 @@ from typing import Literal
 
 
 class CallState(IntEnum):
-    """In the order of a call's life."""
+    """The state of a tool call. The numbers follow the order of a call's life."""
 
     UNNAMED = 0
-    """Nothing was sent: the tool is not known yet."""
+    """No chunk was sent, because the tool's name is unknown."""
     INPUT_STREAMING = 1
-    """The client knows the call; its input grows."""
+    """The client shows the call, and its input grows."""
     RUNNING = 2
-    """Its input is complete and its tool runs."""
+    """The input is complete, and the tool runs."""
     APPROVAL_ANNOUNCED = 3
-    """It needs approval; the request itself is still to come."""
+    """The call needs approval, and the request is still to come."""
     APPROVAL_REQUESTED = 4
     """The client was asked for approval."""
     AWAITING_CREDENTIAL = 5
-    """Its tool waits until somebody has signed in, or has answered the node that acts in its place."""
+    """The tool waits for a sign-in, or for an answer to a node inside the call."""
     AWAITING_CLIENT = 6
-    """The client, or a backend, gives the output."""
+    """The client, or a backend, must send the output."""
     INTERIM = 7
-    """It has a preliminary output; the final one comes in a later response."""
+    """The call has a preliminary output. The final output comes in a later response."""
     ANSWERED = 8
-    """It has its output, its error or its denial."""
+    """The call has its output, its error or its denial."""
 
 
 (
@@ -61,7 +61,7 @@ CallEvent = Literal[
 ]
 
 NOT_SHOWN: dict[CallEvent, CallState] = {"reveal": UNNAMED, "end silently": ANSWERED}
-"""Only for a call that was not shown: it is shown after all, from its beginning, or it ends without a chunk."""
+"""Transitions for calls that were not shown: to show the call from its beginning, or to end it without a chunk."""
 
 _OPEN: dict[CallEvent, CallState] = {
     "announce approval": APPROVAL_ANNOUNCED,
@@ -71,10 +71,10 @@ _OPEN: dict[CallEvent, CallState] = {
     "answer": ANSWERED,
     "fail": ANSWERED,
 }
-"""The events possible for every call whose input is complete and that has no result yet."""
+"""The transitions of every call with complete input and without a result."""
 
 _SETTLED: dict[CallEvent, CallState] = {
-    "request approval": APPROVAL_REQUESTED,  # the response looked like a result, but the tool has not run yet
+    "request approval": APPROVAL_REQUESTED,  # the call had a response that looked like a result; its tool has not run
     "answer": ANSWERED,
     "fail": ANSWERED,
 }

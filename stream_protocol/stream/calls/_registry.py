@@ -1,6 +1,6 @@
-"""Every tool call of a message, with the state that the client knows it in.
+"""The tool calls of a message, in the state that the client shows.
 
-``KnownCalls`` tells which call an event means. Here stands what the client was shown of each.
+``KnownCalls`` finds the call that an event means. This module finds the call's state in the client.
 """
 
 import logging
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class CallRegistry:
-    """All calls of a message, in the order in which they came. ``ids``: those that the calls before it have."""
+    """All calls of a message, in their order. ``ids``: the ids of the calls in earlier messages."""
 
     __slots__ = ("_calls", "_sink", "_unsettled", "_warn", "known")
 
@@ -25,17 +25,19 @@ class CallRegistry:
         self._sink = sink
         self._warn = warn
         self.known = KnownCalls(ids.copy())
-        """Tells which call is meant: see ``shown``."""
+        """Finds the call that an event means. See ``shown``."""
         self._calls: dict[str, ToolCall] = {}
-        """By the client's ids."""
+        """Id in the client -> call."""
         self._unsettled: list[ToolCall] = []
-        """The calls that are not settled, in their order, and some that are settled since: not the first one, when it
-        is read. So each call is taken out once, however often the others are read."""
+        """The calls that are not settled, in their order, and some that have settled since.
+
+        Settled calls are removed from the beginning when the list is read. So each call is removed once.
+        """
 
     def new(
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False
     ) -> ToolCall:
-        """Adds a call under a client id of its own. ``name``: the tool, if that is known."""
+        """Add a call with a new client id. ``name``: the tool, if known."""
         known = self.known.new(adk_id, speaker, name)
         if not (adk_id or provider_executed):
             self._warn(f"ADK gave a function call no id; it is {known.id}")
@@ -44,17 +46,21 @@ class CallRegistry:
         return call
 
     def shown(self, known: KnownCall | None) -> ToolCall | None:
-        """Return the call as the client was shown it."""
+        """Return the tool call for a call of ``known``."""
         return None if known is None else self._calls[known.id]
 
     def find(self, adk_id: str | None, name: str = "") -> ToolCall | None:
-        """The call with the id: that of the tool ``name``, else the oldest that is not settled, else the newest."""
+        """Return a call with this ADK id; ``None`` if there is none.
+
+        Of several calls, it is the oldest that is not settled, or else the newest. Calls of the tool ``name`` come
+        first.
+        """
         calls = [self._calls[known.id] for known in self.known.by_id(adk_id or "")]
         unsettled = [call for call in calls if not call.is_settled]
         return min((*unsettled, *reversed(calls)), key=lambda call: call.name != name, default=None)
 
     def unsettled(self) -> list[ToolCall]:
-        """The calls that something is still expected of in this response."""
+        """Return the calls that are not settled in this response."""
         return [*self._read_unsettled()]
 
     def _read_unsettled(self) -> Iterator[ToolCall]:
@@ -64,25 +70,26 @@ class CallRegistry:
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
-        """The calls that the client shows without a result.
+        """Yield the calls that the client shows without a result.
 
-        Mostly the first one is enough, and this is read for each call: so no call is looked at that is not asked for.
+        The callers run for each call and mostly need only the first result. So the search is lazy.
         """
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
-        """The call whose tool raised, if the speaker reports a failure now; ``None`` if that may have been another one.
+        """Return the call whose tool raised, for a failure event of ``speaker``; ``None`` if several calls may have
+        raised.
 
-        ADK's report names no call. A client's tool may have raised, too: its call then looks as if it waits.
+        ADK's event does not name the call. A client tool may also have raised. Its call then looks as if it waits.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
         return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
     def request_approval(self, approval_id: str, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
-        """Asks for approval of the call, which may have looked settled."""
+        """Ask for approval of the call, which may be settled already."""
         was_settled = call.is_settled
         call.request_approval(approval_id, note)
-        if was_settled:  # it is the newest again
-            self._unsettled = [*(one for one in self._unsettled if one is not call), call]
+        if was_settled:  # the call becomes the newest
+            self._unsettled = [*(other for other in self._unsettled if other is not call), call]
         self.known.request_approval(approval_id, call.known)

@@ -1,4 +1,4 @@
-"""Streamed arguments of a tool call -> JSON text, piece by piece.
+"""Convert streamed arguments of a tool call to pieces of JSON text.
 
 Adapters stream arguments in three forms:
 
@@ -6,16 +6,15 @@ Adapters stream arguments in three forms:
 * ``partial_args`` without a path, which are raw JSON text (the Interactions API): ``RawText``;
 * ``args`` that repeat and grow (custom models): ``GrowingText``.
 
-Each takes fragments and returns the text that is new; nothing is ever written twice or taken back, so a client may
-concatenate. ``complete`` gets the arguments of the finished call. It returns the missing text, with which the
-concatenation is JSON equal to the arguments. It returns ``None`` if the text already written can't become that JSON.
-Either a value was revisited after something else had followed it. Or an empty container, which fragments cannot
-express, sits in a place that is already closed. The deltas just stop then, and the finished call's own input stands.
-``so_far`` gives the arguments as far as they have come, for a call that ends early.
+Each class takes fragments and returns the new text. No text is repeated or taken back, so a client may concatenate it.
+``complete`` takes the arguments of the complete call. It returns the missing text, so that the concatenated text is
+JSON equal to the arguments. It returns ``None`` if the written text cannot become that JSON: a value was continued
+after other values had followed it, or an empty container, which fragments cannot express, is missing in a closed
+container. Then the deltas stop, and the client uses the input of the complete call. ``so_far`` returns the arguments so
+far, for a call that ends early.
 
-A fragment that can't be appended in order freezes its text: later fragments are ignored, and ``complete`` still tries.
-
-All three are linear in what they are given: a fragment's work does not depend on how much was written before it.
+A fragment that cannot be appended in order freezes the text: later fragments are ignored, and ``complete`` still tries.
+The time of each class is linear: the work for a fragment does not depend on the text before it.
 """
 
 from collections.abc import Sequence
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
 _NUMBER_CHARACTERS = "-+.0123456789eE"
 
 _EXACT_FLOAT = 2**53
-"""Below this magnitude every integral float is the integer it shows."""
+"""Below this absolute value, a float without a fraction is exactly one integer."""
 
 
 def integral(value: Any) -> Any:
-    """The same JSON with ``3.0`` as ``3``: streamed numbers are floats, whatever the model wrote."""
+    """Return the same JSON with ``3.0`` as ``3``: streamed numbers are floats, even if the model wrote integers."""
     match value:
         case float() if value.is_integer() and abs(value) < _EXACT_FLOAT:
             return int(value)
@@ -58,9 +57,9 @@ def _quoted(text: str) -> str:
         return orjson.dumps(to_well_formed(text)).decode()
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Return True if a client reads both as one value. Its numbers are floats, as those of fragments are."""
-    return _sorted_json(_floats(one)) == _sorted_json(_floats(other))
+def _same(first: Any, second: Any) -> bool:
+    """Return True if both values are equal for a client, whose numbers are floats."""
+    return _sorted_json(_floats(first)) == _sorted_json(_floats(second))
 
 
 def _sorted_json(value: Any) -> bytes:
@@ -81,7 +80,7 @@ def _floats(value: Any) -> Any:
 
 
 class _Level:
-    """One open container: what has been written into it, and which of its children is open."""
+    """An open container: its written keys or length, and its open child."""
 
     __slots__ = ("is_array", "keys", "length", "open_child")
 
@@ -97,7 +96,7 @@ class _Level:
         return not self.is_array and token not in self.keys
 
     def add(self, token: str | int) -> str:
-        """The text in front of a new child: the comma and, in an object, the key."""
+        """Add a child. Return the text before its value: the comma and, in an object, the key."""
         comma = "," if self.length else ""
         self.length += 1
         self.open_child = token
@@ -112,26 +111,26 @@ class _Level:
 
 
 class PathText:
-    """JSON text of ``partial_args`` that carry paths."""
+    """JSON text of ``partial_args`` with paths."""
 
     def __init__(self) -> None:
         self._levels: list[_Level] = []
         self._written: list[str] = []
         self._open_path: str | None = None
-        """Path of the string that is being written; its closing quote is still to come."""
+        """The path of the open string; ``None`` if no string is open."""
         self._string_at = 0
-        """The index in ``_written`` at which that string begins."""
+        """The index in ``_written`` at which the open string begins."""
         self._half = ""
-        """First half of a surrogate pair at its end, which is not a character yet."""
+        """The first half of a surrogate pair at the end of the string. It waits for the second half."""
         self._last_path: str | None = None
         self._frozen = False
 
     def accepts(self, json_path: str) -> bool:
-        """Return True if a fragment with this path could be appended now."""
+        """Return True if a fragment with this path can be appended now."""
         return json_path == self._open_path or self._place(self._path(json_path)) is not None
 
     def write(self, fragment: "PartialArg") -> str:
-        """The text that this fragment adds; one without a path is of another form and adds none."""
+        """Return the text that a fragment adds: none for a fragment without a path, which has a different form."""
         path = fragment.json_path
         if self._frozen or not path:
             return ""
@@ -144,7 +143,7 @@ class PathText:
     def _begin(self, path: str, fragment: "PartialArg") -> str:
         scalar, string = _scalar(fragment), fragment.string_value
         if (scalar is None and string is None) or (string == "" and path == self._last_path):
-            return ""  # an empty container, which has no fragments, or the end of a string once more
+            return ""  # an empty container, or a repeated end of a string
         tokens = self._path(path)
         depth = self._place(tokens)
         if depth is None:
@@ -162,7 +161,7 @@ class PathText:
         return text
 
     def _more(self, text: str, fragment: "PartialArg") -> str:
-        """The text inside the open string; a half of a surrogate pair at its end waits for the other half."""
+        """Return the new text inside the open string, without half of a surrogate pair at its end."""
         if not fragment.will_continue:
             return self._end_string(text)
         if self._half:
@@ -177,8 +176,10 @@ class PathText:
         return _quoted(text)[1:]
 
     def _unrepeated(self, text: str) -> str:
-        """Return the text that a fragment adds to a string that ends in half a surrogate pair. ADK's
-        ``_JsonPathTracker``, which reads escapes, repeats the whole string when the other half comes."""
+        """Return the new text of a fragment, for a string that ends in half of a surrogate pair.
+
+        ADK's ``_JsonPathTracker``, which reads escapes, repeats the whole string when the second half comes.
+        """
         sent: str = orjson.loads("".join(self._written[self._string_at :]) + '"')
         if not _utf16(text).startswith(_utf16(sent + self._half)):
             return text
@@ -194,7 +195,7 @@ class PathText:
         )
 
     def _place(self, tokens: Path) -> int | None:
-        """The number of open containers that hold this path, or ``None`` if it can't be written in order any more."""
+        """Return the number of open containers on this path; ``None`` if its value cannot be written in order."""
         if not tokens or len(tokens) > MAX_DEPTH:
             return None
         levels = self._levels or [_Level(is_array=False)]
@@ -233,7 +234,7 @@ class PathText:
         return orjson.loads("".join(self._written) + quote + closers)
 
     def _remainder(self, depth: int, sent: Any, final: Any) -> str | None:
-        """The text from here to the end of the container at ``depth``, if what was sent of it agrees with ``final``."""
+        """Return the missing text of the container at ``depth``; ``None`` if its sent text contradicts ``final``."""
         if depth == len(self._levels):
             return self._leaf_remainder(sent, final)
         level = self._levels[depth]
@@ -277,13 +278,13 @@ def _utf16(text: str) -> bytes:
 
 
 class RawText:
-    """Fragments that are JSON text already."""
+    """JSON text of ``partial_args`` without paths, which are JSON text already."""
 
     def __init__(self) -> None:
         self._written: list[str] = []
 
     def write(self, fragment: "PartialArg") -> str:
-        """The text of this fragment; one with a path is of another form and adds none."""
+        """Return the text that a fragment adds: none for a fragment with a path, which has a different form."""
         text = "" if fragment.json_path else fragment.string_value or ""
         self._written.append(text)
         return text
@@ -300,11 +301,10 @@ class RawText:
 
 
 class GrowingText:
-    """Arguments that every fragment repeats, with more at their end.
+    """JSON text of ``args`` that repeat and grow with every fragment.
 
-    The first fragment may be the whole call already, so nothing is written until a second one shows that it grows or
-    ``streaming`` says so. Text that could still change is held back: closing brackets and quotes, and a number at the
-    end.
+    The first fragment may be the whole call already. So nothing is written until a second fragment grows or
+    ``streaming`` is set. Text that can still change waits: closing brackets and quotes, and a number at the end.
     """
 
     def __init__(self) -> None:
@@ -313,21 +313,21 @@ class GrowingText:
         self._frozen = False
 
     def grows_to(self, arguments: dict[str, Any]) -> bool:
-        """Return True if ``arguments`` could be a later state of the same call. A number may grow, but not become
-        another."""
+        """Return True if ``arguments`` can be a later state of the same call. A number may grow, but not change
+        otherwise."""
         if self._latest is None:
             return True
         text = _dumps(self._latest).rstrip("]}")
         return _dumps(arguments).startswith(text.removesuffix('"'))
 
     def write(self, arguments: dict[str, Any], *, streaming: bool) -> str:
-        """The text that this state of the arguments (plain JSON) adds."""
+        """Return the text that the arguments (plain JSON) add."""
         first, self._latest = self._latest is None, arguments
         if self._frozen or (first and not streaming):
             return ""
         stable = _stable(arguments)
         if not stable.startswith(self._sent):
-            # A state that is shorter than what was sent is no contradiction yet if it is its beginning.
+            # A beginning of the sent text does not contradict it: the arguments may grow again.
             self._frozen = not self._sent.startswith(stable)
             return ""
         text = stable[len(self._sent) :]
@@ -345,12 +345,13 @@ class GrowingText:
 
 
 def _canonical(arguments: dict[str, Any]) -> str:
-    """JSON with the numbers that a client reads: where fragments have floats, the finished call may have integers."""
+    """Return JSON with numbers as a client reads them: fragments may have floats where the complete call has
+    integers."""
     return _dumps(integral(_floats(arguments)))
 
 
 def _stable(arguments: dict[str, Any]) -> str:
-    """The canonical JSON up to where a later state can differ."""
+    """Return the beginning of the canonical JSON that a later state cannot change."""
     text = _canonical(arguments).rstrip("]}")
     if text.endswith('"'):
         return text[:-1]

@@ -1,10 +1,10 @@
-"""One tool call of a message: the transitions between its states, and the chunks that it sends.
+"""A tool call of a message: its state, and the chunks that change it in the client.
 
-Everything that changes a call is in this module. Each method that moves a call looks its event up in ``TRANSITIONS``
-first. A transition that is not in the table raises ``StreamProtocolError`` and changes nothing. So code that handles
-events of unknown origin asks first, by ``is_open``, ``is_settled`` and ``is_shown``.
+Only this module changes a call. Each method that changes the state first finds the next state in ``TRANSITIONS``. A
+transition that is missing there raises ``StreamProtocolError`` and changes nothing. So code for events of unknown
+origin must first check ``is_open``, ``is_settled`` and ``is_shown``.
 
-A hidden call has the same states and sends nothing.
+A hidden call has the same states and writes no chunks.
 """
 
 from collections.abc import Mapping
@@ -31,76 +31,79 @@ from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProt
 
 @dataclass(slots=True, eq=False)
 class ToolCall:
-    """One tool call of the message. Read its attributes; change it only by its methods."""
+    """A tool call of the message. Read its attributes, and change it only by its methods."""
 
     _sink: Sink[Any]
     known: KnownCall
-    """The call for ``KnownCalls``."""
+    """The call's entry in ``KnownCalls``."""
     provider_executed: bool = field(default=False, kw_only=True)
-    """The model's provider runs the tool, not ADK."""
+    """True if the model's provider runs the tool, not ADK."""
     state: CallState = UNNAMED
     name: str = ""
-    """Empty while ``UNNAMED``."""
+    """The name of the tool; empty while ``UNNAMED``."""
     hidden: bool = False
-    """Not shown to the client."""
+    """True if the client must not show the call."""
     dynamic: bool = False
     title: str | None = None
     provider: ProviderMetadata | None = None
-    """Provider metadata of the call's own chunks: who called, and the thought signature."""
+    """Provider metadata of the call's chunks: the author, and the thought signature."""
     more_to_come: bool = False
-    """ADK's ``will_continue`` on the newest fragment."""
+    """ADK's ``will_continue`` in the newest fragment."""
     long_running: bool = False
-    """The client, or a backend, gives the output."""
+    """True if the client, or a backend, sends the output."""
     approval_id: str | None = None
-    """The newest approval request that the client has seen."""
+    """The id of the newest approval request that was sent."""
     approved: bool | None = None
-    """The answer to that request; ``None`` before it."""
+    """The user's answer to that request; ``None`` before it."""
     gated: bool = True
-    """True if a gate in front of the tool asked for approval; False if the tool itself asked while it ran."""
+    """True if ADK asked for approval before the tool ran; False if the tool asked while it ran."""
     lacks_credential: bool = False
-    """True if its tool has answered that it needs a credential."""
+    """True if the tool has reported that it needs a credential."""
     interim: Any = None
-    """The preliminary output of a call that is ``INTERIM``."""
+    """The preliminary output of an ``INTERIM`` call."""
     _input: Any = None
-    """The complete input as it was sent, if it may be sent again: of a call whose output the client gives."""
+    """The complete input, if it may be sent again: for a call whose output the client sends."""
     is_shown: bool = False
-    """The client has a part of it."""
+    """True if the client has a part for the call."""
     _text: PathText | RawText | GrowingText | None = None
-    """Its streamed arguments; ``None`` until a fragment with arguments comes, and when the input is complete."""
+    """The streamed arguments; ``None`` before the first fragment with arguments, and after the complete input."""
     _write: DeltaWriter[Any] | None = None
-    """Writes ``tool-input-delta`` while the client may get one."""
+    """Writer for ``tool-input-delta``; ``None`` before the start and after the complete input."""
     _unsent: list[str] = field(default_factory=list)
-    """Argument text that waits for the name."""
+    """The argument text that waits for the tool's name."""
     _guess: ToolGuess | None = None
-    """Knows the tool by the paths of its arguments, if these come before the name."""
+    """Finds the tool by the paths of its arguments, if these come before the name."""
 
     # Questions
 
     @property
     def id(self) -> str:
-        """The ``toolCallId`` by which the client knows it."""
+        """The ``toolCallId`` in the client."""
         return self.known.id
 
     @property
     def is_open(self) -> bool:
-        """True if its input is complete and a result is still to come."""
+        """True if the input is complete and there is no result."""
         return RUNNING <= self.state <= AWAITING_CLIENT
 
     @property
     def is_pending(self) -> bool:
-        """True if somebody outside the run can answer it. An approval that was only announced can't be given."""
+        """True if the user, the client or a backend can answer the call now.
+
+        A call with an announced approval cannot be answered before the request.
+        """
         return APPROVAL_REQUESTED <= self.state <= AWAITING_CLIENT
 
     @property
     def is_settled(self) -> bool:
-        """True if nothing more is expected of it in this response."""
+        """True if nothing more is expected of the call in this response."""
         return self.state >= INTERIM
 
     def takes(self, fragment: CallPiece) -> bool:
-        """Return True if a named fragment with an unknown id can be more of this call, not another call of the same
+        """Return True if a named fragment with an unknown id can continue this call, and is not a new call of the same
         tool.
 
-        A call that is not streamed comes in one piece, which promises no more: two of one tool may well be equal.
+        A call that is not streamed comes in one piece without ``will_continue``. Two such calls may be equal.
         """
         if not self.more_to_come or self.name not in {"", fragment.name}:
             return False
@@ -114,14 +117,14 @@ class ToolCall:
     # Input
 
     def sign(self, provider: ProviderMetadata, signature: ProviderMetadata | None) -> None:
-        """Sets who called, unless it is known, and adds the thought signature."""
+        """Set the provider metadata of the author, unless it is set, and add the thought signature."""
         if signature is not None:
             self.provider = provider | signature
         elif self.provider is None:
             self.provider = provider
 
     def add_fragment(self, fragment: CallPiece) -> None:
-        """Takes a streamed piece of the input and writes its text, or keeps that until the call has a name."""
+        """Add a streamed piece of the input, and write its text, or keep it until the call has a name."""
         self.more_to_come = fragment.will_continue
         text = self._text_of(fragment)
         if not text:
@@ -133,9 +136,9 @@ class ToolCall:
             self._unsent.append(text)
 
     def _text_of(self, fragment: CallPiece) -> str:
-        """The argument text that this fragment adds."""
+        """Return the argument text that this fragment adds."""
         if REQUEST_CREDENTIAL in {fragment.name, self.name}:
-            return ""  # ADK never streams these; from an adapter that does, a browser must not see more than from ADK
+            return ""  # a browser must not see these arguments, even from an adapter that streams them
         if partial_args := fragment.partial_args:
             if self._text is None:
                 self._text = PathText() if partial_args[0].json_path else RawText()
@@ -151,12 +154,12 @@ class ToolCall:
         return self._text.write(json_value(args, lossy=True), streaming=self.more_to_come)
 
     def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
-        """The one tool whose parameters have all paths that came so far; ``None`` if several have, or none."""
+        """Return the only tool whose parameters have all paths so far; ``None`` if there is none, or several."""
         self._guess = self._guess or ToolGuess()
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
 
     def announce(self, name: str, *, hidden: bool, dynamic: bool, title: str | None) -> None:
-        """Names the tool: writes ``tool-input-start`` and the text that waited for the name."""
+        """Set the tool's name, and write ``tool-input-start`` and the text that waited for the name."""
         state = self._next("announce")
         self.name, self.hidden, self.dynamic, self.title = name, hidden, dynamic, title
         if hidden:
@@ -176,8 +179,11 @@ class ToolCall:
         self._unsent.clear()
 
     def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
-        """Sets the final input. ``arguments``: plain JSON; an object, or text if the call ended in the middle of it or
-        they are too large to be shown. ``by_client``: the client, or a backend, gives the output."""
+        """Set the final input.
+
+        ``arguments``: plain JSON. It is an object, or text if the call ended early or the arguments are too large to be
+        shown. ``by_client``: the client, or a backend, sends the output.
+        """
         self.state = self._next("complete input")
         if self._write is None:
             return
@@ -191,11 +197,11 @@ class ToolCall:
             self._input = arguments
 
     def complete_input_so_far(self) -> None:
-        """Makes what was streamed the final input, because a result came before the complete call."""
+        """Set the streamed arguments as the final input, because a result came before the complete call."""
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
-        """Ends a call whose complete event never came."""
+        """End a call whose complete event never came."""
         state = self._next("fail input")
         if self.is_shown:
             self._sink.tool_input_error(
@@ -222,24 +228,25 @@ class ToolCall:
     # Waiting
 
     def announce_approval(self, *, gated: bool) -> None:
-        """Notes that it needs approval. ``gated``: a gate in front of the tool asks, not the tool while it runs."""
+        """Set the state of a call that needs approval. ``gated``: ADK asks before the tool runs, not the tool while it
+        runs."""
         state = self._next("announce approval")
         if state is not self.state:
-            self.approval_id = None  # of an older request, which is answered
+            self.approval_id = None  # it belongs to an older request, which is answered
         self.state, self.gated = state, gated
 
     def request_approval(self, approval_id: str, note: ApprovalNote = NO_NOTE) -> None:
-        """Asks for approval. ``note``: what the client can take of what the tool says about it."""
+        """Ask for approval. ``note``: the tool's reason and descriptor, if the client accepts them."""
         state = self._next("request approval")
         self._sink.tool_approval_request(approval_id, self.id, reason=note.reason, descriptor=note.descriptor)
         self.state, self.approval_id, self.approved = state, approval_id, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
-        """Takes the answer to the newest request. ``write_response``: the client knows the chunk for that (v7).
+        """Process the answer to the newest request. ``write_response``: write the answer as a chunk, for v7 clients.
 
-        An approved call whose output the client gives waits for that from now on. Its input is sent once more, which
-        turns ``approval-responded`` back to ``input-available``. Otherwise the approvals helper would send again and
-        again until there is an output.
+        For an approved call whose output the client sends, the input is sent again. It changes ``approval-responded``
+        back to ``input-available``. Otherwise the client's approvals helper would send again and again until there is
+        an output.
         """
         self.state, self.approved = self._next("answer approval"), approved
         if write_response and self.approval_id is not None:
@@ -249,31 +256,33 @@ class ToolCall:
             self.await_client()
 
     def await_client(self) -> None:
-        """Waits for the output, which the client or a backend gives."""
+        """Wait for the output, which the client or a backend sends."""
         self.state, self.long_running = self._next("await client"), True
 
     def await_credential(self, *, lacking: bool = False) -> None:
-        """Waits until somebody has signed in, or has answered the node that acts in its place. ``lacking``: the tool
-        itself has said that it needs a credential."""
+        """Wait for a sign-in, or for an answer to a node inside the call.
+
+        ``lacking``: the tool itself has reported that it needs a credential.
+        """
         self.state = self._next("request credential")
         self.lacks_credential = self.lacks_credential or lacking
 
     def stop_waiting(self) -> None:
-        """Ends the wait for an answer, because the run was stopped."""
+        """End the wait for an answer, because the run was stopped."""
         self.state = self._next("stop waiting")
 
     # Results
 
     def write_preliminary(self, output: Any) -> None:
-        """Writes an output that a later one replaces. ``output``: plain JSON."""
+        """Write an output that a later output replaces. ``output``: plain JSON."""
         self._write_output(output, preliminary=True)
 
     def accept_interim(self, output: Any) -> None:
-        """Keeps the preliminary output until a later response."""
+        """Store the preliminary output until a later response."""
         self.state, self.interim = self._next("interim output"), output
 
     def answer(self, output: Any) -> None:
-        """Writes its output. ``output``: plain JSON."""
+        """Write the final output. ``output``: plain JSON."""
         state = self._next("answer")
         self._write_output(output, preliminary=False)
         self.state = state
@@ -288,7 +297,7 @@ class ToolCall:
         )
 
     def deny(self) -> None:
-        """Writes that the gate in front of the tool has refused it."""
+        """Write the denial of a call that the user has not approved."""
         state = self._next("answer")
         self._sink.tool_output_denied(self.id)
         self.state = state
@@ -303,17 +312,18 @@ class ToolCall:
     # Calls that were not shown
 
     def reveal(self) -> None:
-        """Begins it anew, as if nothing had come of it, so that it can be shown after all."""
+        """Reset a hidden call to its beginning, so that it can be shown."""
         self.state = self._next("reveal")
         self._text = None
         self._unsent.clear()
 
     def end_silently(self) -> None:
-        """Ends it without a chunk."""
+        """End a hidden call without a chunk."""
         self.state = self._next("end silently")
 
     def _next(self, event: CallEvent) -> CallState:
-        """The state that follows. Raises ``StreamProtocolError`` if this can't happen to the call now."""
+        """Return the next state. Raises ``StreamProtocolError`` for an event that is not possible in the current
+        state."""
         state = TRANSITIONS[self.state].get(event)
         if state is None or (event in NOT_SHOWN and self.is_shown):
             call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"

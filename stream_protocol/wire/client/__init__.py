@@ -1,10 +1,13 @@
-"""A copy of the AI SDK's client: it reads a stream, checks each chunk, folds a message, and may send it again.
+"""A copy of the AI SDK's client: it reads a stream, checks each chunk, and builds the message that the user sees.
 
 Where to change what:
 
-- ``_reducer``: folds chunks, and raises where the client fails.
-- ``_tool_parts``: folds tool calls.
-- ``_auto_send``: decides whether the client sends again.
+- ``_sse_reader``: reads chunks from bytes.
+- ``_chunk_schema``: checks chunks.
+- ``_reducer``: applies chunks to a message, and raises where the client fails.
+- ``_tool_parts``: applies chunks of tool calls.
+- ``_auto_send``: decides whether the client sends the message again.
+- ``_closing``: closes a stream whose server process has died.
 """
 
 from stream_protocol.wire.client._auto_send import auto_send_helper, is_sent_again

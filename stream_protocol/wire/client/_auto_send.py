@@ -1,13 +1,12 @@
-"""Decides whether the client sends the message again by itself: the predicates that apps pass as
-``sendAutomaticallyWhen``.
+"""Decide whether the client sends the message again by itself: the predicates for ``sendAutomaticallyWhen``.
 
 Mirrors ``last-assistant-message-is-complete-with-tool-calls.ts`` and ``…-with-approval-responses.ts`` of ``vercel/ai``,
-read at ``ai@6.0.326`` and ``ai@7.0.173``. These two helpers are the same in both versions, and look only at the parts
-after the last ``step-start``. Apps also join them with ``||``. Vercel's chatbot template has its own predicate
+read at ``ai@6.0.326`` and ``ai@7.0.173``. These two helpers are the same in both versions, and check only the parts
+after the last ``step-start``. Some apps combine them with ``||``. Vercel's chatbot template has its own predicate
 (``vercel/chatbot``, ``hooks/use-active-chat.tsx``). It sends as soon as any part of the message has an approval
 response.
 
-The client calls the predicate when a response has ended without an error, and when the user or the app answers a call.
+The client calls the predicate after a response without an error, and after the user or the app answers a call.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import Any, Final, cast
 import orjson
 
 from stream_protocol.wire._errors import ClientStreamError
-from stream_protocol.wire._messages import ToolPart, UIMessage, UIPart, is_tool_part
+from stream_protocol.wire._ui_messages import ToolPart, UIMessage, UIPart, is_tool_part
 from stream_protocol.wire.client._chunk_schema import refusal
 from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, ToolParts, step_start
 
@@ -27,18 +26,18 @@ _DELTAS: Final = tuple(f'data: {{"type":"{kind}-delta"'.encode() for kind in ("t
 _FINISH: Final = b'data: {"type":"finish"'
 _CHANGES_NOTHING: Final = (b'data: {"type":"start-step"', b'data: {"type":"finish-step"', b'data: {"type":"abort"')
 _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"')
-"""Bytes that are in every event that can change the decision."""
+"""Byte strings of which every event that can change the decision contains one."""
 
 
 def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
-    """Returns the helper that sends a message with these parts when its response has ended, if one does."""
+    """Return the name of the helper that sends a message with these parts after its response; ``None`` if none does."""
     if calls_are_complete(parts):
         return TOOLS
     return APPROVALS if approvals_are_complete(parts) else None
 
 
 def calls_are_complete(parts: Sequence[UIPart]) -> bool:
-    """``lastAssistantMessageIsCompleteWithToolCalls`` for a message with these parts."""
+    """Return the result of ``lastAssistantMessageIsCompleteWithToolCalls`` for a message with these parts."""
     seen = False
     text_done = True
     for part in parts[step_start(parts) :]:
@@ -52,7 +51,7 @@ def calls_are_complete(parts: Sequence[UIPart]) -> bool:
 
 
 def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
-    """``lastAssistantMessageIsCompleteWithApprovalResponses`` for a message with these parts."""
+    """Return the result of ``lastAssistantMessageIsCompleteWithApprovalResponses`` for a message with these parts."""
     calls = [part for part in parts[step_start(parts) :] if is_tool_part(part)]
     return any_approval_is_answered(calls) and all(
         _is_settled(call) or call["state"] in ("approval-responded", "output-denied") for call in calls
@@ -60,18 +59,21 @@ def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
 
 
 def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
-    """The template's predicate, and that of apps which send denials, too."""
+    """Return True if a part has an approval response.
+
+    This is the predicate of Vercel's chatbot template, and of apps that also send denials.
+    """
     return any(is_tool_part(part) and part["state"] == "approval-responded" for part in parts)
 
 
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
-    """Returns True if a client with some of these predicates sends again by itself when this response has ended.
+    """Return True if a client with one of these predicates sends the message again after this response.
 
-    ``response``: its SSE events, one chunk each. ``continued``: the message that the response continues, as the client
-    sent it. The client would then send nothing new, and the loop would never end.
+    The client would then send nothing new, and the loop would never end. ``response``: SSE events with one chunk each.
+    ``continued``: the message that the response continues, as the client sent it.
 
-    Only calls and steps are folded: texts are not parsed, and values are dropped. A step at the end counts if the
-    client has stored it, which happens with the next change of the message.
+    Only calls and steps are applied: texts are not parsed, and values are dropped. A step at the end counts only if the
+    client has stored it. The client stores it with the next change of the message.
     """
     chunks: list[dict[str, Any]] = []
     step_is_stored = True
@@ -107,9 +109,9 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 
 
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The calls that the chunks are about, and the last step. Of other calls that are alike one is enough.
+    """Yield the calls that the chunks change, the last step, and one of the other calls of each kind.
 
-    So the time does not depend on how many a client sends.
+    So the time does not depend on the number of calls that a client sends.
     """
     changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
     begin = step_start(message["parts"])
@@ -119,18 +121,18 @@ def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -
             yield {"type": "step-start"}
         elif is_tool_part(part):
             call_id, approval_id = part["toolCallId"], part.get("approval", {}).get("id")
-            look = (index < begin, part["state"], bool(part.get("preliminary")), bool(part.get("providerExecuted")))
-            key = call_id if call_id in changed or approval_id in changed else look
+            kind = (index < begin, part["state"], bool(part.get("preliminary")), bool(part.get("providerExecuted")))
+            key = call_id if call_id in changed or approval_id in changed else kind
             if key not in seen:
                 seen.add(key)
                 yield _without_values(part)
 
 
 def _without_values(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy without the values of a call, which may be large."""
+    """Return a copy of the call without its input and output, which may be large."""
     return {**part, "input": None, "output": None}
 
 
 def _is_settled(call: ToolPart) -> bool:
-    """Returns True if the call has a final output or an error. To the client, a denied call has neither."""
+    """Return True if the call has a final output or an error. For the client's helper, a denied call has neither."""
     return call["state"] == "output-error" or (call["state"] == "output-available" and not call.get("preliminary"))

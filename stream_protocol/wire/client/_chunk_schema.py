@@ -1,8 +1,9 @@
-"""The schema with which the client checks every chunk before its reducer gets it.
+"""The client's schema, which every chunk must pass before the client's reducer gets it.
 
-Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, as zod
-4.4 and later apply it. A key without ``?`` there must be present, even if any value is allowed. ``null`` is a value.
-Keys that are not named are kept. This is all that the clients accept; ``wire/_chunks.py`` types what we send.
+Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, with the
+behavior of zod 4.4 and later. A key without ``?`` there must be present, even if any value is allowed. ``null`` is a
+value. Unknown keys are kept. This schema has all that clients accept; ``wire/_chunks.py`` has only the keys that we
+send.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,20 +20,20 @@ from stream_protocol.wire._json_values import json_value
 _MAX_SAFE_INTEGER: Final = 2**53 - 1
 
 Check = Callable[[Any], bool]
-"""Returns True if a value is accepted."""
+"""A function that returns True for an accepted value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why the schema refuses a chunk: the first one, if there are several."""
+    """The first reason why the schema refuses a chunk."""
 
     why: Literal["no chunk", "unknown type", "missing", "null", "value"]
     key: str = ""
-    """The key that is missing, is ``null``, or has a forbidden value."""
+    """The key that is missing, or has ``null`` or another forbidden value."""
 
 
 def refusal(chunk: object, *, ai_sdk: AiSdkVersion) -> Refusal | None:
-    """Returns why a client of this version refuses the chunk; ``None`` if it accepts it."""
+    """Return the reason why a client of this version refuses the chunk; ``None`` if it accepts the chunk."""
     kind = chunk.get("type") if isinstance(chunk, Mapping) else None
     if not isinstance(chunk, Mapping) or not isinstance(kind, str):
         return Refusal("no chunk")
@@ -43,7 +44,7 @@ def refusal(chunk: object, *, ai_sdk: AiSdkVersion) -> Refusal | None:
 
 
 def check_chunk(chunk: object, *, ai_sdk: AiSdkVersion) -> None:
-    """Raises the client's ``AI_TypeValidationError`` if a client of this version refuses the chunk."""
+    """Raise the client's ``AI_TypeValidationError`` if a client of this version refuses the chunk."""
     if refusal(chunk, ai_sdk=ai_sdk) is None:
         return
     value = orjson.dumps(json_value(chunk, lossy=True)).decode()
@@ -75,7 +76,7 @@ def _texts(value: Any) -> bool:
 
 
 def _index(value: Any) -> bool:
-    """Returns True for a whole number that JavaScript can count to."""
+    """Return True for an integer that JavaScript can represent exactly, from 0 up."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_SAFE_INTEGER:
         return False
     return isinstance(value, int) or value.is_integer()
@@ -90,7 +91,7 @@ def _list_of(check: Check) -> Check:
 
 
 def _either(by: str, **shapes: Check) -> Check:
-    """Accepts an object whose key ``by`` names one of these checks, and which that check accepts."""
+    """Return a check for objects of several shapes. The value of the key ``by`` selects the shape."""
     return lambda value: (
         isinstance(value, Mapping)
         and isinstance(value.get(by), str)
@@ -100,7 +101,7 @@ def _either(by: str, **shapes: Check) -> Check:
 
 
 class _ObjectSchema:
-    """Accepts an object with these keys. A name that ends in ``_`` is an optional key, without the ``_``."""
+    """Check for an object with these keys. A name that ends in ``_`` is an optional key, without the ``_``."""
 
     def __init__(self, **checks: Check) -> None:
         self._checks = {key.removesuffix("_"): check for key, check in checks.items()}
@@ -112,9 +113,7 @@ class _ObjectSchema:
         return all(check(value[key]) for key, check in self._checks.items() if key in value)
 
     def refusal(self, value: Mapping[str, Any]) -> Refusal:
-        """Returns the reason why the schema refuses this object. Raises ``ValueError`` for an object that it
-        accepts.
-        """
+        """Return the reason why the schema refuses this object. Raises ``ValueError`` for an accepted object."""
         for key, check in self._checks.items():
             if key not in value:
                 if key in self._needed:

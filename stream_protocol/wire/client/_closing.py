@@ -1,6 +1,6 @@
-"""Closes a stream whose writer is gone, so that no client waits for more.
+"""Close a stream whose server process has died, so that no client waits for more chunks.
 
-The client's reducer finds the open parts, since a client waits for the parts that its reducer has open.
+A client waits for the parts that its reducer has open. So a copy of the reducer finds these parts.
 """
 
 from collections.abc import Iterable
@@ -13,31 +13,30 @@ from stream_protocol.wire._sse import SSE_DONE
 from stream_protocol.wire.client._reducer import MessageReducer
 
 _SETTLED: Final = ("output-available", "output-error", "output-denied", "approval-requested")
-"""States of a call for which the writer need not send an output: it has ended, or the user is asked."""
+"""States of a call that needs no output now: it has ended, or it waits for the user's approval."""
 
 
 def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
-    """Writes the ends of all parts that are open after ``chunks``. Returns True if the stream has its last chunk
-    already.
+    """Write the ends of all parts that are open after ``chunks``. Return True if the stream already has its last chunk.
 
-    Texts, reasoning and the step are ended. The calls that the lost run would have answered get ``unanswered`` as their
-    error. ``past``: chunks that make the message as it was before the response; its calls that wait for the client go
-    on waiting.
+    Ends texts, reasoning and the step. Calls that the lost run would have answered get the error ``unanswered``.
+    ``past``: chunks that build the message as it was before the response. Its calls that wait for the client stay open.
     """
     stream = _UnfinishedStream()
     try:
         stream.fold(chunks, past)
-    except ClientStreamError:  # the client has given up this stream: nothing is open
+    except ClientStreamError:  # the client has stopped reading this stream: nothing is open
         return stream.ended
     stream.close(sink, unanswered)
     return stream.ended
 
 
 def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
-    """The SSE events that close a stream which broke off after ``chunks``; ``data: [DONE]`` is the last.
+    """Return the SSE events that close a stream which ended early, after ``chunks``. The last event is ``data:
+    [DONE]``.
 
-    The arguments are those of ``close_stream``. ``error``: the text of the stream's ``error`` chunk, which is written
-    unless the stream has its last chunk already.
+    ``error``: the text of the ``error`` chunk, which is written unless the stream already has its last chunk. The other
+    arguments are those of ``close_stream``.
     """
     sink = SseSink()
     if not close_stream(sink, chunks, past=past, unanswered=unanswered):
@@ -46,7 +45,7 @@ def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unan
 
 
 class _UnfinishedStream:
-    """A stream, folded to find its open parts."""
+    """The chunks of a stream, applied to a message to find its open parts."""
 
     def __init__(self) -> None:
         self.ended = False

@@ -1,6 +1,4 @@
-"""Merges several ``messageMetadata`` into one, as the client does: mirrors ``util/merge-objects.ts`` of
-``vercel/ai``.
-"""
+"""Merge ``messageMetadata`` as the client does. Mirrors ``util/merge-objects.ts`` of ``vercel/ai``."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,15 +9,17 @@ _SKIPPED: Final = frozenset({"__proto__", "constructor", "prototype"})
 
 
 def merge_metadata(base: Any, overrides: Any) -> Any:
-    """Returns ``base`` with the keys of ``overrides`` set: objects merge, all else replaces. Neither is changed.
+    """Return ``base`` with the keys of ``overrides`` set: objects merge, other values replace. Neither argument is
+    changed.
 
-    If one side is ``None``, the result is the other. Metadata that is not an object is merged as JavaScript does it: by
-    the indices of its items. Raises ``ClientStreamError`` with the client's ``TypeError`` where ``base`` has none.
+    If one argument is ``None``, the result is the other argument. Metadata that is not an object merges as in
+    JavaScript, by the indices of its items. Raises ``ClientStreamError`` with the client's ``TypeError`` if ``base``
+    has no indices.
     """
     if base is None or overrides is None:
         return base if overrides is None else overrides
     whole: dict[str, Any] = {}
-    todo = [(whole, base, overrides)]  # not by recursion: a stream may nest as deep as Python's stack
+    todo = [(whole, base, overrides)]  # a loop, because metadata may be nested deeper than Python's stack
     while todo:
         merged, old, new = todo.pop()
         merged |= _items(old)

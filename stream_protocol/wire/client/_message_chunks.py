@@ -1,12 +1,12 @@
-"""The inverse of the client's reducer: a message -> chunks from which a client makes that message.
+"""Convert a message to chunks from which a client builds the same message: the inverse of the client's reducer.
 
 The chunks are valid for every client of the major version. So keys that only later clients accept are left out: the
-metadata of a result, ``toolMetadata`` and ``inputEncoding``. Of an approval only its id and its answer remain, and for
-v7 what the tool says about it. Citations stay for v7: clients since 7.0.32 ignore them if they do not know them. No
-chunk can express a file's name, a text without a ``state`` (it becomes ``done``), or a part of an unknown type.
+metadata of a result, ``toolMetadata`` and ``inputEncoding``. An approval keeps its id and the user's answer, and for v7
+also the tool's reason and descriptor. Citations stay for v7: clients since 7.0.32 ignore unknown keys. No chunk can
+express a file's name, a text without a ``state`` (it becomes ``done``), or a part of an unknown type.
 
-For v6 no chunk can express an answered approval. It is left out: the part is ``input-available`` where it was
-``approval-responded``, and a result or a denial comes without it. A new request would show the buttons again.
+For v6, no chunk can express an answered approval, so it is left out. A part that was ``approval-responded`` becomes
+``input-available``, and a result or a denial comes without the approval. A new request would show the buttons again.
 """
 
 from typing import Any, cast
@@ -17,15 +17,16 @@ from stream_protocol.wire._arguments import check_choice, check_mapping
 from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk
 from stream_protocol.wire._errors import StreamProtocolError
 from stream_protocol.wire._json_values import json_value
-from stream_protocol.wire._messages import Approval, ToolPart, UIMessage, is_tool_part, tool_name
 from stream_protocol.wire._sinks import ChunkSink, DeltaWriter
+from stream_protocol.wire._ui_messages import Approval, ToolPart, UIMessage, is_tool_part, tool_name
 
 
 def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[AnyChunk]:
-    """Returns chunks from which ``reduce_chunks``, and a client, make this message out of nothing.
+    """Return chunks from which ``reduce_chunks``, or a client, builds this message.
 
-    They begin with ``start``. There is no ``finish``: more may follow, such as the rest of a response. Steps are
-    closed, parts that still stream are left open. Raises ``StreamProtocolError`` unless the message is the assistant's.
+    The first chunk is ``start``. There is no ``finish``, because more chunks may follow, such as the rest of a
+    response. Steps are closed, and parts that still stream stay open. Raises ``StreamProtocolError`` unless the message
+    is the assistant's.
     """
     check_mapping("message", message)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
@@ -101,7 +102,7 @@ def _tool(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
         return
     _input(sink, part)
     if _approval(sink, part, ai_sdk) and state in ("input-streaming", "input-available"):
-        _input(sink, part)  # the call was made again after the question, which stays on the part
+        _input(sink, part)  # the input came again after the request for approval, which stays on the part
     match state:
         case "output-available":
             sink.tool_output_available(call_id, part.get("output"), preliminary=part.get("preliminary", False))
@@ -144,7 +145,8 @@ def _input_start(sink: ChunkSink, part: ToolPart) -> DeltaWriter[AnyChunk]:
 
 
 def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
-    """Writes an input that did not fit the tool. The start carries the title, which the client ignores on the error."""
+    """Write an input that does not fit the tool's schema. The start chunk has the title, which the error chunk cannot
+    set."""
     _input_start(sink, part)
     _approval(sink, part, ai_sdk)
     error_text = part.get("errorText", "")
@@ -153,7 +155,7 @@ def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> Non
 
 
 def _approval(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> bool:
-    """Writes the request for the approval, and its answer; returns whether chunks of the version can express them."""
+    """Write the approval request and the user's answer. Return False if chunks of the version cannot express them."""
     approval = part.get("approval")
     if approval is None or (ai_sdk == 6 and "approved" in approval):
         return False

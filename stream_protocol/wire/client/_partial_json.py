@@ -1,11 +1,11 @@
-"""A tool call's input while it streams: the client closes what is open in the text so far, and parses the result.
+"""Parse the beginning of a JSON text, such as a tool call's input while it streams, as the client does.
 
-We have our own parser because the user sees exactly the result of the client's parser for an unfinished text. General
-parsers of partial JSON cut the text elsewhere. Mirrors ``util/fix-json.ts`` and ``util/parse-partial-json.ts`` of
-``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
+The client closes the open strings, arrays and objects of the text, and parses the result. Mirrors ``util/fix-json.ts``
+and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. Other parsers of partial
+JSON cut the text at other places, so they would not give the value that the user sees.
 
-One pass over the text keeps a stack of states, the innermost last. The text is cut at ``end``, and what
-is open there is closed. The pass does not look for invalid text: the JSON parser refuses that.
+One pass over the text keeps a stack of states, the innermost last. The text is cut at ``end``, and everything that is
+open there is closed. The pass does not detect invalid text, which the JSON parser refuses.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,9 +39,8 @@ _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 def parse_partial_json(text: str, *, ai_sdk: AiSdkVersion) -> Any:
-    """Returns the value that the client shows for this beginning of a JSON text. Raises ``ValueError`` if it shows
-    nothing.
-    """
+    """Return the value that the client shows for the beginning of a JSON text. Raises ``ValueError`` if there is
+    none."""
     try:
         return parse_client_json(text)
     except ValueError:
@@ -49,7 +48,7 @@ def parse_partial_json(text: str, *, ai_sdk: AiSdkVersion) -> Any:
 
 
 def repair_json(text: str, *, ai_sdk: AiSdkVersion) -> str:
-    """Returns the text cut after its last usable character, with every open string, array and object closed."""
+    """Return the text, cut after its last usable character, with every open string, array and object closed."""
     scan = _Scan(text, ai_sdk=ai_sdk)
     for index, char in enumerate(text):
         _STEPS[scan.stack[-1]](scan, char, index)
@@ -63,7 +62,7 @@ class _Scan:
         self.end = 0
         self.literal_start = 0
         self.hex_digits = 0
-        # ai@6 keeps any first character after "["; ai@7 waits until it begins a value
+        # ai@6 keeps any first character after "["; ai@7 keeps it only if it begins a value
         self.keeps_array_start = ai_sdk == 6
 
     def closed(self) -> str:
@@ -81,7 +80,7 @@ class _Scan:
         return self.text[: self.end] + closing
 
     def begin_value(self, char: str, index: int, after: _State) -> None:
-        """Begins the value whose first character this is, if it is one. ``after``: the state after the value."""
+        """Begin a value if this character can be its first. ``after``: the state of the container after the value."""
         inner: _State
         match char:
             case '"':
@@ -103,7 +102,7 @@ class _Scan:
         self.stack.append(inner)
 
     def end_value(self, index: int) -> None:
-        """Ends the innermost state with this character."""
+        """End the innermost state with this character."""
         self.end = index + 1
         self.stack.pop()
 
@@ -111,7 +110,7 @@ class _Scan:
         self.begin_value(char, index, "finish")
 
     def finish(self, char: str, index: int) -> None:
-        """Ignores the text after the value."""
+        """Ignore the text after the value."""
 
     def string(self, char: str, index: int) -> None:
         if char == '"':
@@ -149,7 +148,7 @@ class _Scan:
             self.after_scalar(char, index)
 
     def after_scalar(self, char: str, index: int) -> None:
-        """Gives the character that ended a number or a literal to the array or object around it."""
+        """Pass the character that ended a number or a literal to the array or object around it."""
         if self.stack[-1] == "object after value":
             self.object_after_value(char, index)
         elif self.stack[-1] == "array after value" and char in ",]":

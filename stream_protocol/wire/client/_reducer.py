@@ -1,10 +1,10 @@
-"""The client's reducer: it folds chunks into the message that the user sees, or refuses them as the client does.
+"""The client's reducer: it applies chunks to the message that the user sees, or raises the client's errors.
 
 Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, after the
-schema check of ``ui/default-chat-transport.ts``. Where the client writes ``undefined`` the key is absent here.
+schema check of ``ui/default-chat-transport.ts``. A key that is ``undefined`` in the client is absent here.
 
-The client joins every delta to the text so far, and parses a tool call's input anew each time. Here deltas are
-collected, and joined at the end of a part or when ``message`` is read. The result is the same, in linear time.
+The client appends every delta to the text, and parses a tool call's input again after each delta. Here deltas are
+collected. They are joined at the end of a part, or when ``message`` is read. The result is the same, in linear time.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -16,14 +16,16 @@ from stream_protocol.wire._arguments import check_choice, check_flag, check_iter
 from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk, DataChunk
 from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._json_values import json_value, to_well_formed
-from stream_protocol.wire._messages import UIMessage
+from stream_protocol.wire._ui_messages import UIMessage
 from stream_protocol.wire.client._chunk_schema import check_chunk
 from stream_protocol.wire.client._merge_metadata import merge_metadata
 from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, MutablePart, ToolParts, out_of_order
 
 PageUpdate = Literal["nothing", "message", "streaming"]
-"""The effect of a chunk on the client. ``"message"``: the chat's list gets the message in its present state.
-``"streaming"``: the chat's status also becomes ``streaming``.
+"""The effect of a chunk on the page.
+
+``"message"``: the chat's list gets the current message. ``"streaming"``: in addition, the chat's status becomes
+``streaming``.
 """
 
 
@@ -35,11 +37,11 @@ def reduce_chunks(
     message_id: str = "",
     replay: bool = False,
 ) -> UIMessage:
-    """Returns the message that a client of this version folds the chunks into.
+    """Return the message that a client of this version builds from the chunks.
 
-    The arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` where the client does: for a chunk that
-    it refuses, for an ``error`` chunk, and if ``chunks`` is a ``parse_sse`` that raises. Its ``message`` is the message
-    as received so far. Raises ``TypeError`` for bytes: ``parse_sse`` makes chunks of them.
+    The keyword arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` where the client fails: for a
+    chunk that it refuses, for an ``error`` chunk, and for an error of ``parse_sse`` as ``chunks``. The error's
+    ``message`` is the message so far. Raises ``TypeError`` for bytes: convert them to chunks with ``parse_sse``.
     """
     _check_chunks(chunks)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
@@ -58,18 +60,18 @@ def reduce_chunks(
 
 
 _JSON_TYPES: Final = (dict, list, str, int, float, type(None))
-"""The types of JSON values. A client refuses all of these but a dictionary."""
+"""The types of JSON values. A client refuses every chunk that is not a dictionary."""
 
 
 def _check_chunks(chunks: object) -> None:
-    """Raises ``TypeError`` for anything but an iterable of chunks, such as the bytes of a response."""
+    """Raise ``TypeError`` for anything but an iterable of chunks, such as the bytes of a response."""
     if isinstance(chunks, str | bytes | bytearray):
         raise _takes_chunks(chunks)
     check_iterable("reduce_chunks", chunks, "chunks", otherwise="collect the chunks in a list first")
 
 
 def _check_json(chunk: object) -> None:
-    """Raises ``TypeError`` for a value that is not JSON, and for a whole SSE event."""
+    """Raise ``TypeError`` for a value that is not JSON, and for a whole SSE event."""
     if not isinstance(chunk, _JSON_TYPES) or (isinstance(chunk, str) and chunk.startswith("data:")):
         raise _takes_chunks(chunk)
 
@@ -90,12 +92,12 @@ _KEYS_OF_WHOLE_PART: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "steering-message": ("id", "parts"),
     }
 )
-"""Type of a chunk that is a whole part -> the keys that the part takes from it."""
+"""Type of a chunk that becomes a whole part -> the chunk's keys that the part has."""
 
 
 @dataclass(slots=True)
 class _OpenText:
-    """A text or reasoning part whose deltas may still come."""
+    """A text or reasoning part that may get more deltas."""
 
     part: MutablePart
     deltas: list[str] = field(default_factory=list)
@@ -106,11 +108,11 @@ class _OpenText:
 
 
 class MessageReducer:
-    """Folds the chunks of one response into a message.
+    """Reducer for the chunks of one response, which builds a message.
 
     ``message``: the assistant message that the response continues; it is copied. ``message_id``: the id of a new
-    message until a ``start`` chunk names it. ``replay``: the response resumes a stream from its beginning, so its first
-    ``start``, and any with another id, begins the message anew.
+    message until a ``start`` chunk has one. ``replay``: the response repeats a stream from its beginning. So its first
+    ``start``, and any ``start`` with another id, begins the message anew.
     """
 
     def __init__(
@@ -127,7 +129,7 @@ class MessageReducer:
         self.finish_reason: str | None = None
         """The finish reason of the last ``finish`` chunk that had one."""
         self.data: list[DataChunk] = []
-        """Every ``data-*`` chunk so far, transient ones too. The client's ``onData`` receives them."""
+        """All ``data-*`` chunks so far, including transient ones. The client's ``onData`` receives them."""
         if message is not None and message["role"] == "assistant":
             self._begin(json_value(message, lossy=True))
         else:
@@ -135,7 +137,7 @@ class MessageReducer:
 
     @property
     def message(self) -> UIMessage:
-        """The message so far; the next chunk changes it."""
+        """The message so far, which the next chunk changes."""
         for open_texts in (self._texts, self._reasonings):
             for open_text in open_texts.values():
                 open_text.join_deltas()
@@ -144,20 +146,20 @@ class MessageReducer:
 
     @property
     def tools(self) -> ToolParts:
-        """The message's tool calls, for looking them up."""
+        """The tool calls of the message, for lookups."""
         return self._tools
 
     def open_ids(self, kind: str) -> Collection[str]:
-        """The ids of the parts that may get more deltas. ``kind``: ``"text"`` or ``"reasoning"``."""
+        """Return the ids of the parts that may get more deltas. ``kind``: ``"text"`` or ``"reasoning"``."""
         return self._open_texts(kind).keys()
 
     def apply(self, chunk: AnyChunk) -> PageUpdate:
-        """Takes the next chunk. Raises ``ClientStreamError`` where the client does."""
+        """Check and apply the next chunk. Raises ``ClientStreamError`` where the client fails."""
         check_chunk(chunk, ai_sdk=self._ai_sdk)
         return self.apply_checked(chunk)
 
     def apply_checked(self, chunk: AnyChunk) -> PageUpdate:
-        """``apply`` for a chunk that is known to pass ``check_chunk``."""
+        """Apply the next chunk without a check. The chunk must pass ``check_chunk``."""
         kind = chunk["type"]
         if kind in TOOL_HANDLERS:
             TOOL_HANDLERS[kind](self._tools, chunk)
@@ -308,9 +310,8 @@ def _set_provider(part: MutablePart, chunk: Mapping[str, Any]) -> None:
 
 
 def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
-    """The citation with the keys that the schema names. The schema removes all other keys, though it allows them in a
-    chunk.
-    """
+    """Return the citation with the keys that the schema defines. The schema allows other keys in a chunk, and removes
+    them."""
     source = citation["source"]
     own = ("url",) if source["sourceType"] == "url" else ("mediaType", "filename")
     keys = ("type", "sourceType", "id", "title", "providerMetadata", *own)

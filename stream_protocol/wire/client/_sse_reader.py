@@ -1,10 +1,10 @@
-"""The bytes of a response -> chunks, by the client's framing rules.
+"""Read chunks from the bytes of a response, by the client's rules for server-sent events.
 
-We have our own reader because it must read exactly as the client does, and give the line number of each event. Mirrors
+This reader exists because it must read exactly as the client does, and give the line number of each event. Mirrors
 ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` over ``eventsource-parser@3.1.1``. Comments and other
 fields are skipped. Lines end in LF, CR or both. Several ``data`` lines are joined. ``[DONE]`` is skipped anywhere. Bad
-UTF-8 becomes U+FFFD. An event without a blank line after it is dropped. So is a last event that ends in a bare CR: the
-client waits for the LF.
+UTF-8 becomes U+FFFD. An event without a blank line after it is dropped. A last event that ends in a single CR is
+dropped, too, because the client waits for the LF.
 """
 
 import codecs
@@ -21,27 +21,27 @@ _LINE_END: Final = re.compile(r"(\r\n|\n|\r(?!\Z))")
 
 
 class Line(NamedTuple):
-    """A line of a stream, and its line end."""
+    """A line of a stream with its line end."""
 
     number: int
-    """From 1."""
+    """The number of the line, from 1."""
     text: str
     end: str
-    """Empty for the rest of a stream that does not end with a line end: the client never reads that rest."""
+    """The line end. Empty for an unfinished last line, which the client never reads."""
 
 
 class SseEvent(NamedTuple):
-    """An event that has data."""
+    """A server-sent event with data."""
 
     line: int
     """The number of the first line with data."""
     data: str
     complete: bool
-    """True if a blank line follows. Only the last event of a stream can lack it: the client drops that event."""
+    """True if a blank line follows the event. Only the last event can lack it, and the client drops such an event."""
 
 
 class OverlongLineError(ValueError):
-    """A line is longer than ``max_length``. ``number`` is the line's number, from 1."""
+    """A line of a stream is longer than ``max_length``. ``number``: the line's number, from 1."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"line {number} is too long")
@@ -49,10 +49,11 @@ class OverlongLineError(ValueError):
 
 
 def parse_sse(body: bytes | bytearray | Iterable[bytes]) -> Iterator[AnyChunk]:
-    """Returns the chunks of a response body, whole or in pieces split anywhere. They are JSON, not checked any further.
+    """Return the chunks of a response body, which may be split into pieces anywhere. The chunks are JSON, and not
+    checked.
 
-    Raises ``ClientStreamError`` (``AI_JSONParseError``) at the event on which the client would fail. Raises
-    ``TypeError`` for a body that is not bytes.
+    Raises ``ClientStreamError`` (``AI_JSONParseError``) at the event on which the client fails. Raises ``TypeError``
+    for a body that is not bytes.
     """
     pieces = [bytes(body)] if isinstance(body, bytes | bytearray) else body
     _check_pieces(pieces)
@@ -78,9 +79,9 @@ def _chunks(pieces: Iterable[bytes]) -> Iterator[AnyChunk]:
 
 
 def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> Iterator[Line]:
-    """Yields the lines of UTF-8 text. One that comes in many pieces is joined once, so the work is linear.
+    """Yield the lines of UTF-8 text. The work is linear, even for a line in many pieces.
 
-    Raises ``OverlongLineError`` as soon as more than ``max_length`` characters have come without a line end.
+    Raises ``OverlongLineError`` as soon as a line has more than ``max_length`` characters.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     number = 1
@@ -103,7 +104,7 @@ def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> It
 
 
 def sse_events(lines: Iterable[Line]) -> Iterator[SseEvent]:
-    """Yields the events that have data. An empty ``data`` line counts, as for the client."""
+    """Yield the events with data. An empty ``data`` line counts as data, as in the client."""
     data: list[str] = []
     first = 0
     for number, text, _ in lines:

@@ -1,8 +1,8 @@
-"""The keys that strict clients accept: v6 before 6.0.231 and v7 before 7.0.32 refuse a chunk with any other key.
+"""The keys that strict clients accept. v6 before 6.0.231 and v7 before 7.0.32 refuse a chunk with any other key.
 
-Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai`` at those versions: it validates with
-``z.strictObject``, where later clients keep keys that they do not know. Every v6 client from 6.0.39 on accepts the keys
-in ``wire/_chunks.py`` that have no row in ``KEY_VERSIONS``; 7.0.0 accepted a few more.
+Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai`` at those versions. They validate with
+``z.strictObject``; later clients keep unknown keys. Every v6 client from 6.0.39 on accepts the keys in
+``wire/_chunks.py`` that have no row in ``KEY_VERSIONS``. 7.0.0 accepted a few more keys.
 """
 
 from collections.abc import Mapping, Set as AbstractSet
@@ -19,9 +19,9 @@ _DATA_KEYS: Final = frozenset(get_type_hints(DataChunk))
 
 
 def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractSet[str]:
-    """Returns the keys of a chunk of a known type that the oldest clients of the version do not accept.
+    """Return the keys of a chunk that the oldest clients of the version do not accept. The chunk's type must be known.
 
-    A v7 client of the oldest version, 7.0.32, ignores keys that only later clients know. Other keys are mistakes.
+    The oldest v7 client, 7.0.32, ignores keys that only later clients use. So such keys are not returned.
     """
     kind, oldest = chunk["type"], OLDEST[ai_sdk]
     of_all = _CHUNK_KEYS.get(kind, _DATA_KEYS)

@@ -1,11 +1,11 @@
-"""The reducer's tool calls: finds the part of the message that a chunk belongs to, and changes the part.
+"""The tool calls of the client's reducer: find the part of the message that a chunk belongs to, and change the part.
 
 Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. A key that is
-``undefined`` there is absent here.
+``undefined`` in the client is absent here.
 
-A chunk with a call's input looks for the call in the current step, and adds a part if there is none. Static and dynamic
-calls are separate. A result, a denial or a request for approval needs a part of the call. It looks in the current step
-first, then backwards through the message.
+For a chunk with a call's input, the client searches the current step for the call, and adds a part if there is none.
+Static and dynamic calls are separate. A result, a denial or an approval request needs a part of the call. The client
+searches the current step first, then the message backwards.
 """
 
 from bisect import bisect_left
@@ -20,10 +20,10 @@ from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire.client._partial_json import parse_partial_json
 
 MutablePart = dict[str, Any]
-"""A part of the message, which chunks change."""
+"""A part of the message. Chunks change it."""
 
 JsonObject = Mapping[str, Any]
-"""A chunk, or a part that is only read."""
+"""A chunk, or a part that the function does not change."""
 
 _REPLACED_KEYS: Final = ("input", "output", "errorText", "rawInput", "inputEncoding", "preliminary")
 """Keys that every update of a part sets or removes."""
@@ -33,7 +33,7 @@ _KEPT_KEYS: Final = ("title", "toolMetadata", "providerExecuted")
 
 
 def step_start(parts: Sequence[JsonObject]) -> int:
-    """Returns the index of the first part of the current step: after the last ``step-start``, or 0."""
+    """Return the index of the first part of the current step: the part after the last ``step-start``, or 0."""
     for index in range(len(parts) - 1, -1, -1):
         if parts[index]["type"] == "step-start":
             return index + 1
@@ -41,7 +41,7 @@ def step_start(parts: Sequence[JsonObject]) -> int:
 
 
 def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStreamError:
-    """Returns the client's error for a chunk whose part has not been started."""
+    """Return the client's error for a chunk whose part was not started."""
     text = (
         f'Received {kind} for missing {missing} with ID "{part_id}". '
         f'Ensure a "{start}" chunk is sent before any "{kind}" chunks.'
@@ -51,34 +51,35 @@ def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStr
 
 @dataclass(slots=True)
 class _PartialCall:
-    """The input of a call while it streams. A delta updates the part of the current step, or adds one there."""
+    """The input of a call while it streams. A delta updates the call's part in the current step, or adds a part
+    there."""
 
     name: str
     dynamic: bool
     keys: dict[str, Any]
-    """Keys of the call's start chunk, which each update of the part sets again."""
+    """Keys of the call's start chunk. Each update of the part sets them again."""
     deltas: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """The text so far; the deltas are joined once."""
+        """Return the text so far. Each delta is joined once."""
         self.deltas = [to_well_formed("".join(self.deltas))]
         return self.deltas[0]
 
 
 @dataclass(slots=True)
 class _StaleInput:
-    """A part whose ``input`` must still be computed from its call's text."""
+    """A part whose ``input`` is older than the streamed text of its call."""
 
     part: MutablePart
     call: _PartialCall
     shows_text: bool
-    """True if the client also shows the text itself, as ``rawInput``."""
+    """True if the client also shows the text, as ``rawInput``."""
 
 
 class ToolParts:
-    """The tool parts in ``parts``: the message's own list, which the reducer changes, too.
+    """The tool parts of a message. ``parts``: the message's own list, which the reducer changes, too.
 
-    The client parses a call's input anew with each delta. Here it is parsed when ``compute_inputs`` is called.
+    The client parses a call's input again after each delta. Here ``compute_inputs`` parses it.
     """
 
     def __init__(self, parts: list[MutablePart], *, ai_sdk: AiSdkVersion) -> None:
@@ -86,13 +87,13 @@ class ToolParts:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._calls: dict[str, _PartialCall] = {}
         self._stale: dict[int, _StaleInput] = {}
-        """By the ``id`` of the part."""
+        """``id()`` of a part -> the part, if its input is out of date."""
         self._places: dict[str, list[int]] = {}
-        """The indexes of the parts of each call. See ``_places_of``."""
+        """Id of a call -> the indexes of its parts, among the indexed parts. See ``_places_of``."""
         self._placed = 0
         """The number of parts that are indexed."""
         self._step = 0
-        """The index of the first part of the current step, among these."""
+        """The index of the first part of the current step, among the indexed parts."""
         for part in parts[step_start(parts) :]:
             if _is_tool(part) and part.get("state") == "input-streaming":
                 keys = _pick(part, "inputEncoding", "title", "toolMetadata")
@@ -100,20 +101,21 @@ class ToolParts:
                 self._calls[part["toolCallId"]] = _PartialCall(_tool_name(part), _is_dynamic(part), keys, [text])
 
     def compute_inputs(self) -> None:
-        """Computes the inputs whose text has grown. Call it when a step begins, and before a part is read."""
+        """Compute the inputs whose text has grown. Call this method when a step begins, and before a part is read."""
         for stale in self._stale.values():
             self._compute_input(stale)
         self._stale.clear()
 
     def find(self, call_id: str) -> MutablePart | None:
-        """The part that a result of this call would change. Its ``input`` may be out of date."""
+        """Return the part that a result of this call would change. Its ``input`` may be out of date."""
         found = self.find_in_step(call_id)
         if found is None and (places := self._places_of(call_id)):
             return self._parts[places[-1]]
         return found
 
     def find_in_step(self, call_id: str, *, dynamic: bool | None = None) -> MutablePart | None:
-        """The first part of this call in the current step. ``dynamic``: only a dynamic part, or only a static one."""
+        """Return the first part of this call in the current step. ``dynamic``: search only dynamic, or only static
+        parts."""
         places = self._places_of(call_id)
         for index in places[bisect_left(places, self._step) :]:
             part = self._parts[index]
@@ -148,7 +150,7 @@ class ToolParts:
         stale = None if part is None else self._stale.get(id(part))
         if stale is not None and stale.shows_text:
             return
-        # a dynamic part that a delta adds, in a later step than its start, gets its raw text from the next delta on
+        # The client adds a dynamic part without raw text for a delta in a later step. The next delta sets the text.
         shows_text = part is not None or not call.dynamic
         chunk_of_call = {"toolCallId": call_id, "toolName": call.name}
         part = self._put(chunk_of_call, "input-streaming", call.keys, dynamic=call.dynamic)
@@ -203,7 +205,7 @@ class ToolParts:
         self._part_of_call(chunk["toolCallId"])["state"] = "output-denied"
 
     def _places_of(self, call_id: str) -> list[int]:
-        """The indexes of the call's parts. Each part is visited once: a step may have thousands of calls."""
+        """Return the indexes of the call's parts. Each part is visited once: a step may have thousands of calls."""
         for index in range(self._placed, len(self._parts)):
             part = self._parts[index]
             if part["type"] == "step-start":
@@ -227,9 +229,10 @@ class ToolParts:
         raise _stream_error(text, "tool-approval-response", approval_id)
 
     def _put(self, call: JsonObject, state: str, keys: JsonObject, *, dynamic: bool) -> MutablePart:
-        """Updates the call's part in the current step, or adds one. ``call``: has its ``toolCallId`` and ``toolName``.
+        """Update the call's part in the current step, or add a part. ``call``: an object with ``toolCallId`` and
+        ``toolName``.
 
-        The part's input is then the one in ``keys``, or none.
+        ``keys``: the new keys of the part. Without ``input`` in them, the part has no input.
         """
         part = self.find_in_step(call["toolCallId"], dynamic=dynamic)
         if part is None:
@@ -272,8 +275,7 @@ TOOL_HANDLERS: Final[Mapping[str, Callable[[ToolParts, JsonObject], None]]] = Ma
         "tool-output-denied": ToolParts.output_denied,
     }
 )
-"""The handler of each tool chunk. Each chunk changes the message that the user sees.
-"""
+"""Type of a tool chunk -> its handler. Each tool chunk changes the message that the user sees."""
 
 
 def _is_dynamic(part: JsonObject) -> bool:
@@ -298,7 +300,7 @@ def _provider_keys(chunk: JsonObject) -> dict[str, Any]:
 
 
 def _update(part: MutablePart, state: str, keys: JsonObject) -> None:
-    """Brings a part into a state. ``keys``: keys of the part, and the chunk's ``providerMetadata``."""
+    """Set the part's state and keys. ``keys``: keys of the part, and the chunk's ``providerMetadata``."""
     part["state"] = state
     for key in _REPLACED_KEYS:
         if key in keys:

@@ -1,4 +1,4 @@
-"""The attacks, a module for each kind. Importing them registers them."""
+"""Attacks, one module for each kind. Their import registers them."""
 
 from tests.attacks.kinds import answers, bodies, identity, normal, outputs, sockets, storms, unread
 

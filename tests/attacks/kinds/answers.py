@@ -1,4 +1,4 @@
-"""Questions and sign-ins that the attacker talks the agent into, and their answers."""
+"""Attacks with questions and sign-ins that the attacker makes the agent send, and with the answers to them."""
 
 import json
 from typing import Any, Final
@@ -7,13 +7,15 @@ from tests.attacks.attacker import Attacker, answering
 from tests.attacks.registry import STORES, attack
 
 CHECKED: Final = (200, 400, 422)
-"""400: the answer is nested too deeply for any request."""
+"""Allowed statuses. 400 means that the answer is nested too deeply for any request."""
 
 CALLBACK: Final = "https://app.example/callback"
 
 
 def _ask(attacker: Attacker, schema: Any, *answers: Any, after: Any = None) -> None:
-    """The agent asks for a value of this schema; after all these answers a plain one ends the question, if any does."""
+    """Make the agent ask for a value of this schema. Sends these answers, then a plain answer, which may end the
+    question.
+    """
     chat = f"ask-{abs(hash(json.dumps(schema)[:1000]))}"
     attacker.note(attacker.say(f"ask {json.dumps(schema)}", chat), [200], "the question")
     answer = None

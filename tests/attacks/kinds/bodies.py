@@ -1,4 +1,4 @@
-"""Bodies that are legal in size and expensive in shape."""
+"""Attacks with bodies of a legal size that are expensive to parse."""
 
 import gzip
 import json
@@ -12,26 +12,26 @@ from tests.attacks.registry import MEMORY, SHARED, attack
 
 MEBIBYTE: Final = 2**20
 SIZE: Final = 30 * MEBIBYTE
-"""Just below the default limit of a body."""
+"""Bytes just below the default limit of a body."""
 
 REFUSED: Final = (400, 413, 422, 429, 503)
 ANY: Final = (200, *REFUSED)
 
 BODY_MEMORY: Final = 512
-"""MiB for one body: its bytes, the parsed values, and the allocator's reserve."""
+"""MiB for one body: its bytes, its parsed values, and the allocator's reserve."""
 
 MANY_MEMORY: Final = 1024
-"""MiB for many at once: the bodies in flight are bounded to 256 MiB."""
+"""MiB for many bodies at once: the server limits all bodies together to 256 MiB."""
 
 
 def _filled(before: bytes, piece: bytes, after: bytes) -> bytes:
-    """A body of ``SIZE`` of the repeated piece, which ends with a comma or nothing."""
+    """Return a body of ``SIZE``, filled with the repeated piece. The piece ends with a comma or nothing."""
     count = (SIZE - len(before) - len(after)) // len(piece)
     return before + (piece * count).removesuffix(b",") + after
 
 
 def _part(part: bytes, after: bytes = b"") -> bytes:
-    """A body with one message of the user, filled with this part."""
+    """Return a body with one user message, filled with this part."""
     return _filled(b'{"id":"b","messages":[{"id":"u1","role":"user","parts":[', part + b",", after + b"]}]}")
 
 
@@ -40,7 +40,7 @@ def _text(piece: bytes, end: bytes = b'"}]}]}') -> bytes:
 
 
 def _beside(value: bytes, piece: bytes, end: bytes) -> bytes:
-    """A legal chat whose body has another key, filled with this."""
+    """Return a valid chat whose body has another key, filled with this piece."""
     begin = json.dumps(said("say hello", "b")).encode()[:-1]
     return _filled(begin + b',"data":' + value, piece, end + b"}")
 

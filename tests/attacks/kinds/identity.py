@@ -1,4 +1,4 @@
-"""Requests of other pages, users, chats and deployments."""
+"""Attacks with requests of other pages, users, chats and deployments."""
 
 from contextlib import ExitStack
 from http.client import HTTPConnection
@@ -34,10 +34,10 @@ IDS: Final = (
 
 
 NO_TEXT: Final = ("%ff", "%ed%a0%80")
-"""Ids of bytes that are not UTF-8: for the server each is one character that no chat's id has."""
+"""Chat ids of bytes that are not UTF-8. The server reads each as a character that no chat id has."""
 
 FOREIGN_REQUESTS: Final = 1500
-"""More than the requests of a user in a minute."""
+"""More requests than a user may send in a minute."""
 
 
 @attack("other names of this machine, which DNS can give to any page", ["loopback", "replay"])

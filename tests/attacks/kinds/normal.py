@@ -1,4 +1,4 @@
-"""The figures without an attack."""
+"""Measurement without an attack."""
 
 import time
 from functools import partial

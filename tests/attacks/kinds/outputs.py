@@ -1,4 +1,4 @@
-"""Long outputs, and readers that do not read."""
+"""Attacks with long outputs, and with readers that do not read."""
 
 import time
 from contextlib import ExitStack

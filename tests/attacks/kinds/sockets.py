@@ -1,4 +1,4 @@
-"""Attacks before a request is complete."""
+"""Attacks that never send a complete request."""
 
 import socket
 import time
@@ -9,10 +9,10 @@ from tests.attacks.attacker import Answer, Attacker
 from tests.attacks.registry import attack
 
 DEADLINE: Final = 30.0
-"""Seconds in which a half request must be gone: the server's own deadline is 20."""
+"""Seconds in which an incomplete request must be closed. The server's own deadline is 20."""
 
 SECONDS: Final = 4.0
-"""Seconds during which connections come back again and again."""
+"""Seconds during which connections are opened again and again."""
 
 HALVES: Final = 15
 """Connections of each kind."""
@@ -48,7 +48,7 @@ def half_requests(attacker: Attacker) -> None:
 
 
 def _end(connection: socket.socket) -> Answer:
-    """The bytes that the server sent before it closed. Raises ``TimeoutError`` if it did not close."""
+    """Return the bytes before the server closed the connection. Raises ``TimeoutError`` if it stays open."""
     received = b""
     with suppress(ConnectionResetError):
         while piece := connection.recv(4096):

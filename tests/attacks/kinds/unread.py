@@ -1,4 +1,4 @@
-"""Unread responses: histories with large files, and stored responses that are requested again."""
+"""Attacks with unread responses: histories with large files, and stored responses that are requested again."""
 
 from base64 import b64encode
 from contextlib import ExitStack
@@ -16,7 +16,7 @@ OPENED: Final = (200, 429, 503)
 
 
 def _attach(attacker: Attacker, user: str) -> None:
-    """A chat of this user with large files, one in each message."""
+    """Make a chat of this user with a large file in each message."""
     url = "data:application/pdf;base64," + b64encode(bytes(FILE_BYTES)).decode()
     file = {"type": "file", "mediaType": "application/pdf", "url": url}
     for number in range(FILES):

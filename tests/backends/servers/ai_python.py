@@ -1,4 +1,6 @@
-"""Vercel's Python package ``ai``: ``to_messages`` and ``to_sse`` in FastAPI, as in its example ``web_agent``."""
+"""Server with Vercel's Python package ``ai``: ``to_messages`` and ``to_sse`` in FastAPI, as in its example
+``web_agent``.
+"""
 
 import asyncio
 import json
@@ -16,7 +18,7 @@ STORY = "Once upon a time there was a train. " * 15
 
 
 class ScriptedProvider(ai.Provider):  # type: ignore[misc]  # of an environment of its own
-    """A provider that needs no key."""
+    """Model provider that needs no key."""
 
     provider_class_id: Literal["scripted"] = "scripted"
     name: str = "scripted"
@@ -26,12 +28,12 @@ class ScriptedProvider(ai.Provider):  # type: ignore[misc]  # of an environment 
         return ["script"]
 
     def stream(self, model: ai.Model, messages: Sequence[Any], **_: Any) -> AsyncGenerator[Any]:
-        """The model's next answer."""
+        """Stream the model's next reply."""
         return answer(messages)
 
 
 async def answer(messages: Sequence[Any]) -> AsyncGenerator[Any]:
-    """The events of the model's next answer."""
+    """Yield the events of the model's next reply."""
     yield ai.events.StreamStart()
     last = messages[-1]
     words = last.text.lower() if last.role == "user" else ""
@@ -96,7 +98,7 @@ class ChatRequest(pydantic.BaseModel):
 
 @app.post("/api/chat")
 async def chat(request: ChatRequest) -> StreamingResponse:
-    """Answers ``useChat``."""
+    """Run the agent: the endpoint of ``useChat``."""
     messages, approvals = ai.ui.ai_sdk.to_messages(request.messages)
 
     async def stream() -> AsyncGenerator[str]:

@@ -1,4 +1,4 @@
-"""This package: ``create_app`` with its defaults. The model is the scripted one for tests."""
+"""Server with this package: ``create_app`` with its defaults, and the scripted model for tests."""
 
 import sys
 
@@ -15,7 +15,7 @@ STORY = "Once upon a time there was a train. " * 15
 
 
 def respond(request: LlmRequest) -> list[Step]:
-    """The model's next answer."""
+    """Return the model's next reply."""
     parts = request.contents[-1].parts or []
     if any(part.function_response for part in parts):
         return ["Here is what the tool says."]

@@ -1,4 +1,4 @@
-"""Pydantic AI: ``VercelAIAdapter.dispatch_request``, with approvals and tools that the browser runs.
+"""Server with Pydantic AI: ``VercelAIAdapter.dispatch_request``, with approvals and client tools.
 
 ``sdk_version=6`` is for approvals. The model is Pydantic AI's own ``FunctionModel``.
 """
@@ -26,7 +26,7 @@ Step = str | dict[int, DeltaToolCall]
 
 
 async def respond(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[Step]:
-    """The model's next answer."""
+    """Yield the model's next reply."""
     last = messages[-1]
     assert isinstance(last, ModelRequest)
     prompts = [str(part.content) for part in last.parts if isinstance(part, UserPromptPart)]
@@ -80,7 +80,7 @@ agent = Agent(
 
 
 async def chat(request: Request) -> Response:
-    """Answers ``useChat``."""
+    """Run the agent: the endpoint of ``useChat``."""
     response: Response = await VercelAIAdapter.dispatch_request(request, agent=agent, sdk_version=6)
     return response
 

@@ -1,4 +1,4 @@
-"""Chats with ``useChat``: the model's answers, the actions on the page, and the expected results."""
+"""Chats with ``useChat``: the model's replies, the actions on the page, and the expected results."""
 
 from tests.conformance.visits.answers import APPROVALS, EAGER, PAGE_TOOLS, SAME_IDS
 from tests.conformance.visits.ends import BROKEN, CUT, INTERRUPTED, TAKEN_BACK, WITH_WORDS
@@ -19,4 +19,4 @@ VISITS = [
 ]
 
 OF_THE_LAST_MESSAGE = [visit for visit in VISITS if not visit.is_template and visit not in [*CUT, *WITH_WORDS]]
-"""Those to which it makes no difference that a client sends its last message alone."""
+"""Visits that also work if the client sends only its last message."""

@@ -1,4 +1,4 @@
-"""Visits with calls that the page answers: approvals, tools of the page, equal ids, answers sent too early."""
+"""Visits with calls that the page answers: approvals, client tools, equal ids, answers that are sent too early."""
 
 from stream_protocol.serving.runs._auto_resend import NOTHING_NEW_TEXT
 from stream_protocol.testing import Call
@@ -314,7 +314,7 @@ BOTH_PAID = ["pay", "pay output-available, pay output-available, Both."]
 ONE_PAID = ["pay", "pay output-available, pay output-denied, Both."]
 
 HALF_SENT = Step(approve(), HALF_ANSWERED, error=NOTHING_NEW_TEXT, stored=ASKED_TWICE)
-"""A page that sends the first answer although the agent waits for both."""
+"""Visit in which the page sends the first answer while the agent waits for two."""
 
 EAGER = [
     Visit(

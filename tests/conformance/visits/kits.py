@@ -1,4 +1,4 @@
-"""Visits as the kits make them: Vercel's chatbot template and AI Elements."""
+"""Visits with the requests of two kits: Vercel's chatbot template and AI Elements."""
 
 from tests.conformance.tool_agent import HELD
 from tests.conformance.visits.visit import (
@@ -25,7 +25,7 @@ from tests.conformance.visits.visit import (
 PNG = {"type": "file", "mediaType": "image/png", "filename": "dot.png", "url": "data:image/png;base64,iVBORw0KGgo="}
 
 UPLOADED = {"type": "file", "mediaType": "image/png", "name": "dot.png", "url": "https://files.example/dot.png"}
-"""A file as the template describes it, with a `name` in place of the `filename`: that is not kept."""
+"""File in the template's form, with `name` instead of `filename`. The name is not stored."""
 
 DOT = ["image/png, what?", "A dot."]
 

@@ -1,4 +1,4 @@
-"""A visit: the model's answers, the actions on the page, and the expected results."""
+"""Types of a visit: the model's replies, the actions on the page, and the expected results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ FAILED = "An error occurred."
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step: ``do`` as in ``visit-chats.mjs``, then the state at its end.
+    """Actions, ``do`` as in ``visit-chats.mjs``, then the expected state.
 
-    ``shows``: the messages on the page, each as its texts and the states of its calls. ``posts``: the number of
-    requests. ``ran``: all tools that have run by then. ``kept``: how many earlier messages keep their ids and places;
-    by default all. ``error``: the page's error text. ``stored``: the server's messages, if they differ from the page.
-    The causes are refused or unsent answers, and the rest of a response that the page did not read.
+    ``shows``: messages on the page, each as its texts and the states of its calls. ``posts``: number of requests.
+    ``ran``: all tools that have run. ``kept``: number of earlier messages with unchanged ids and places; by default
+    all. ``error``: the page's error text. ``stored``: the server's messages, if they differ from the page. They may
+    differ by refused or unsent answers, and by the rest of a response that the page did not read.
     """
 
     do: Mapping[str, Any]
@@ -38,12 +38,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A chat with an agent whose model says ``turns``, after a workflow that ``asks`` under one fixed id.
+    """A chat with an agent whose model sends ``turns``, and the steps on the page.
 
-    ``streams``: of a streamed response ADK itself drops a call whose id another call of it has. ``awaited``: calls that
-    the page has not answered when ADK calls the model again, for another tool's output. ``sends``: when it sends by
-    itself, and what, as in ``harness/chat.js``. ``leaving_stops``: a run ends when its page leaves it. ``history_cut``:
-    and ``limits``: as of ``ChatService``. ``action``: the row of the matrix in docs/frontends.md that this is.
+    ``asks``: questions of a workflow before it, with one fixed id. ``streams``: False if ADK would drop a call of a
+    streamed response with the id of another call. ``awaited``: calls without the page's answer when ADK calls the model
+    again, after another tool's output. ``sends``: when the page sends by itself, and what: see ``harness/chat.js``.
+    ``leaving_stops``: a run ends when its page closes. ``history_cut``, ``limits``: options of ``ChatService``.
+    ``action``: the visit's row of the matrix in docs/frontends.md.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Visit:
 
     @property
     def is_template(self) -> bool:
-        """True if it sends as Vercel's chatbot template does, without `trigger` and `messageId`."""
+        """True if the client sends requests of Vercel's chatbot template, without `trigger` and `messageId`."""
         return self.sends in ("template", "adapted")
 
 
@@ -69,7 +70,7 @@ def pay(amount: int) -> Call:
 
 
 def half_a_call() -> list[types.Part]:
-    """A call that the model has begun to write: its name and half of an argument."""
+    """Return a call that the model has begun to write: its name and half of an argument."""
     city = types.PartialArg(json_path="$.city", string_value="Os", will_continue=True)
     return [
         types.Part(function_call=types.FunctionCall(name="look", will_continue=True)),

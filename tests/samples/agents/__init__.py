@@ -1,4 +1,4 @@
-"""The samples, by name."""
+"""Sample agents, by name."""
 
 from tests.samples.agents import (
     answers,

@@ -1,4 +1,4 @@
-"""Answers of a user or a page: tools that take long, questions of the agent, credentials."""
+"""Samples with answers of a user or a page: long-running tools, questions of the agent, credentials."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ KEY = AuthConfig(
 
 
 def ask_manager(amount: int) -> None:
-    """A call that a user answers on the page."""
+    """A call that the user answers on the page."""
 
 
 def order_parts(part: str) -> dict[str, str]:
@@ -52,7 +52,7 @@ def page_tool(_at: str) -> LlmAgent:
 
 
 def page_tools(_at: str) -> LlmAgent:
-    """Two at a time, and one beside a tool that runs at once."""
+    """Two client tools at once, then a client tool beside a normal tool."""
 
     def look(part: str) -> str:
         """Looks."""

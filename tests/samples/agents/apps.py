@@ -1,4 +1,4 @@
-"""Parts of an app around its agent: artifacts, memory, compaction, resumability; and agents written by hand."""
+"""Samples of apps: artifacts, memory, compaction, resumability, and custom agent classes."""
 
 from collections.abc import AsyncGenerator
 
@@ -43,13 +43,13 @@ def artifacts(_at: str) -> LlmAgent:
 
 
 def uploads(_at: str) -> App:
-    """The user's messages are saved as artifacts."""
+    """App that saves the user's files as artifacts."""
     root = scripted("root", "A note.", "Again.", "Bye.")
     return App(name="app", root_agent=root, plugins=[SaveFilesAsArtifactsPlugin()])
 
 
 def compacted(_at: str) -> App:
-    """After each two turns they are summed up."""
+    """App that summarises the chat after every second turn."""
     summarizer = LlmEventSummarizer(llm=ScriptedLlm(respond=lambda request: "A summary."))
     config = EventsCompactionConfig(summarizer=summarizer, compaction_interval=1, overlap_size=1)
     root = scripted("root", LOOK, "One.", "Two.", "Three.", tools=[look])
@@ -107,7 +107,7 @@ def event_of(agent: BaseAgent, ctx: InvocationContext, text: str, *, partial: bo
 
 
 class Counter(BaseAgent):
-    """Written by hand: whole answers, answers in pieces, state, and an agent of its own."""
+    """Custom agent with complete replies, streamed replies, state, and a sub-agent."""
 
     @override
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
@@ -124,7 +124,7 @@ class Counter(BaseAgent):
 
 
 class Router(BaseAgent):
-    """Chooses the answering agent by itself, without a text."""
+    """Custom agent that selects the replying agent, without a text."""
 
     @override
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
@@ -135,7 +135,7 @@ class Router(BaseAgent):
 
 
 class Failing(BaseAgent):
-    """Fails in its second turn, in the middle of a text."""
+    """Custom agent that fails in its second turn, in the middle of a text."""
 
     @override
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:

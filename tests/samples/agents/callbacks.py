@@ -1,4 +1,4 @@
-"""Callbacks and plugins that answer instead, change texts, and continue after an error."""
+"""Samples of callbacks and plugins that reply instead of the model, change texts, and continue after an error."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def explode() -> None:
 
 
 def before_model(_at: str) -> LlmAgent:
-    """A guard that answers instead of the model."""
+    """Callback that replies instead of the model."""
 
     def guard(callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse | None:
         return response("I may not.") if "secret" in last_words(llm_request) else None
@@ -46,7 +46,7 @@ def before_model(_at: str) -> LlmAgent:
 
 
 def before_model_calls(_at: str) -> LlmAgent:
-    """The answer that comes instead is a call."""
+    """Callback that replies with a tool call instead of the model."""
 
     def force(callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse | None:
         if last_words(llm_request) != "two":
@@ -58,7 +58,7 @@ def before_model_calls(_at: str) -> LlmAgent:
 
 
 def after_model(_at: str) -> LlmAgent:
-    """Another answer than the one that was streamed."""
+    """Callback that replaces a streamed reply."""
 
     def replace(callback_context: CallbackContext, llm_response: LlmResponse) -> LlmResponse | None:
         if llm_response.partial or not llm_response.content or not llm_response.content.parts:
@@ -70,7 +70,7 @@ def after_model(_at: str) -> LlmAgent:
 
 
 def after_model_adds(_at: str) -> LlmAgent:
-    """A note below each answer."""
+    """Callback that adds a note to each reply."""
 
     def add(callback_context: CallbackContext, llm_response: LlmResponse) -> LlmResponse | None:
         if llm_response.partial or not llm_response.content:
@@ -126,7 +126,7 @@ def tool_error(_at: str) -> LlmAgent:
 
 
 def model_error(_at: str) -> LlmAgent:
-    """A fallback: before any text, and after half an answer."""
+    """Callback that replies after a model error: before any text, and in the middle of a reply."""
 
     def fall_back(callback_context: CallbackContext, llm_request: LlmRequest, error: Exception) -> LlmResponse | None:
         return response("Sorry, later.")
@@ -156,7 +156,7 @@ def after_agent(_at: str) -> LlmAgent:
 
 
 class Translator(BasePlugin):
-    """Changes the user's message, and answers a run by itself."""
+    """Plugin that changes the user's message, and replies instead of one run."""
 
     def __init__(self) -> None:
         super().__init__("translator")
@@ -174,7 +174,7 @@ class Translator(BasePlugin):
 
 
 class Stamp(BasePlugin):
-    """Changes each event that is an answer."""
+    """Plugin that changes each event of a reply."""
 
     def __init__(self) -> None:
         super().__init__("stamp")
@@ -195,7 +195,7 @@ def stamp(_at: str) -> App:
 
 
 def reflect(_at: str) -> App:
-    """A tool that fails is tried again by the model."""
+    """Plugin that lets the model retry a failed tool."""
     tries = iter(range(10))
 
     def shaky() -> str:

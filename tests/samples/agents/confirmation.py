@@ -1,4 +1,4 @@
-"""Tools that need a yes: always, by their arguments, by themselves, several at a time, and in agents below the root."""
+"""Samples of tools that need confirmation: always, by arguments, by the tool, several at once, in sub-agents."""
 
 from typing import Any
 
@@ -50,11 +50,13 @@ DELETED = "delete_account output-available, Delete ada?, I have asked., Gone."
 KEPT = "delete_account output-denied, Delete ada?, I have asked., adk-denial, Kept."
 
 THREE_REFUNDS = [refund_call(1), "Refunded.", refund_call(2), "Not refunded.", refund_call(3), "Refunded."]
-"""A model's calls for three refunds; the second one is denied."""
+"""A model's calls for three refunds. The second is denied."""
 
 
 def three_refunds(before: str = "", after: str = "") -> list[Turn]:
-    """``before``: what is shown before it in the first turn. ``after``: behind it in each."""
+    """Return turns with three refunds. ``before``: shown before the calls in the first turn. ``after``: shown after
+    them.
+    """
     return [
         Turn("one", before + REFUNDED + after, before + REFUND_ASKED, [approve("refund")]),
         Turn("two", DENIED + after, REFUND_ASKED, [deny("refund")]),
@@ -83,7 +85,7 @@ def parallel(_at: str) -> LlmAgent:
 
 
 def beside_others(_at: str) -> LlmAgent:
-    """One call of a response waits, one does not, and one asks by itself."""
+    """Three calls in one response: one waits, one does not, and one requests confirmation itself."""
 
     def look(order: str) -> str:
         """Looks."""
@@ -111,7 +113,7 @@ def in_agent_tool(_at: str) -> LlmAgent:
 
 
 def of_agent_tool(_at: str) -> LlmAgent:
-    """The agent tool itself needs the approval."""
+    """An agent tool that needs confirmation."""
 
     def consult(question: str) -> str:
         """Asks a clerk."""
@@ -123,7 +125,7 @@ def of_agent_tool(_at: str) -> LlmAgent:
 
 
 def in_sequence(_at: str) -> App:
-    """Only a resumable app continues with the next agent."""
+    """Sequence of agents in a resumable app, which continues with the next agent."""
     clerk = scripted("clerk", *THREE_REFUNDS, tools=[ALWAYS])
     writer = scripted("writer", "Noted.", "Noted.", "Noted.")
     root = SequentialAgent(name="root", sub_agents=[clerk, writer])
@@ -131,7 +133,7 @@ def in_sequence(_at: str) -> App:
 
 
 def in_sequence_for_good(_at: str) -> SequentialAgent:
-    """An app that is not resumable resumes the agent that asked, and no other."""
+    """Sequence of agents without a resumable app, which resumes only the agent that asked."""
     clerk = scripted("clerk", *THREE_REFUNDS, tools=[ALWAYS])
     return SequentialAgent(name="root", sub_agents=[clerk, scripted("writer", "Never.")])
 

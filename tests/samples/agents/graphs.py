@@ -1,4 +1,4 @@
-"""Workflows: routes, nodes side by side, loops, questions, agents and tools as nodes."""
+"""Samples of workflows: routes, parallel nodes, loops, questions, agents and tools as nodes."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -16,14 +16,14 @@ from tests.samples.sample import Sample, Turn, answer, approve, deny, scripted
 
 
 def words_of(node_input: Any) -> str:
-    """The user's text, which a first node gets as ``Content``."""
+    """Return the user's text. A first node gets it as ``Content``."""
     if isinstance(node_input, types.Content):
         return "".join(part.text or "" for part in node_input.parts or [])
     return str(node_input)
 
 
 def event(**fields: Any) -> Event:
-    """ADK has short names for a node's outputs, which its type does not list."""
+    """Return an event. ADK accepts short names for a node's outputs, which its type does not list."""
     return Event(**fields)
 
 
@@ -54,7 +54,7 @@ def fan_out(_at: str) -> Workflow:
 
 
 def workers(_at: str) -> Workflow:
-    """One node for each item, at a time."""
+    """Workflow with one node run for each item, all at once."""
 
     def items(node_input: Any) -> list[str]:
         return words_of(node_input).split()
@@ -82,7 +82,7 @@ def routed(_at: str) -> Workflow:
 
 
 def looped(_at: str) -> Workflow:
-    """Goes back until the critic is content."""
+    """Workflow that repeats until the critic is satisfied."""
     writer = scripted("writer", "First draft.", "Second draft.", "Third.", "Fourth.")
     said = iter(["again", "fine", "fine", "fine"])
 
@@ -96,7 +96,7 @@ def looped(_at: str) -> Workflow:
 
 
 def asks(_at: str) -> Workflow:
-    """With a new id each time."""
+    """Workflow that asks with a new id each time."""
 
     def ask(ctx: Context) -> Iterator[Any]:
         yield RequestInput(message="Which day?", response_schema={"type": "object"})
@@ -108,7 +108,7 @@ def asks(_at: str) -> Workflow:
 
 
 def asks_under_one_id(_at: str) -> Workflow:
-    """With the same id in each turn, as many do."""
+    """Workflow that asks with the same id in each turn, as many workflows do."""
 
     def ask(ctx: Context) -> Iterator[Any]:
         yield RequestInput(interrupt_id="day", message="Which day?", response_schema={"type": "object"})
@@ -120,7 +120,7 @@ def asks_under_one_id(_at: str) -> Workflow:
 
 
 def asks_in_a_loop(_at: str) -> Workflow:
-    """The same question, under one id, until the answer is yes."""
+    """Workflow that repeats a question with the same id until the answer is yes."""
 
     def draft(node_input: Any) -> Event:
         return event(message="A draft.")
@@ -151,7 +151,7 @@ def asks_side_by_side(_at: str) -> Workflow:
 
 
 def gated_node(_at: str) -> Workflow:
-    """A node that runs only after a yes."""
+    """Workflow with a node that runs only after a confirmation."""
 
     @node(require_confirmation=True)
     def wipe(node_input: Any) -> Event:
@@ -189,7 +189,7 @@ def nested(_at: str) -> Workflow:
 
 
 def streaming_node(_at: str) -> Workflow:
-    """A node that reports its progress, and stores state."""
+    """Workflow with a node that reports its progress, and stores state."""
 
     async def work(ctx: Context) -> AsyncIterator[Any]:
         yield event(message="Begun. ")
@@ -204,7 +204,7 @@ def streaming_node(_at: str) -> Workflow:
 
 
 def retried(_at: str) -> Workflow:
-    """Fails at the first try of each turn."""
+    """Workflow with a node that fails at the first attempt of each turn."""
     tries = iter(range(100))
 
     @node(retry_config=RetryConfig(max_attempts=3, initial_delay=0.0))
@@ -217,7 +217,7 @@ def retried(_at: str) -> Workflow:
 
 
 def dynamic(_at: str) -> Workflow:
-    """A node that runs others as it likes."""
+    """Workflow with a node that starts other nodes."""
     helper = scripted("helper", "One.", "Two.", "Three.", "Four.", "Five.", "Six.")
 
     @node(rerun_on_resume=True)

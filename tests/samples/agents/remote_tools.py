@@ -1,4 +1,4 @@
-"""Tools that are somewhere else: an MCP server over stdio and over HTTP, and a web service that OpenAPI describes."""
+"""Samples of remote tools: an MCP server over stdio and over HTTP, and a web service that OpenAPI describes."""
 
 import sys
 from typing import Any
@@ -63,7 +63,7 @@ def openapi(at: str) -> LlmAgent:
 
 
 def openapi_with_key(at: str) -> LlmAgent:
-    """The toolset asks for the user's key, once."""
+    """Agent whose toolset asks for the user's key once."""
     order = Call("place_order", {"item": "bike", "count": 1})
     toolset = OpenAPIToolset(
         spec_dict=shop_spec(at), allow_private_network_access=True, auth_scheme=KEY, credential_key="shop"

@@ -1,4 +1,4 @@
-"""A model's output besides text: plans, code, data in a schema, sources, pictures."""
+"""Samples of model output besides text: plans, code, structured data, sources, pictures."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class Weather(BaseModel):
 
 
 def plans(_at: str) -> LlmAgent:
-    """Plans in words of its own, which ADK turns into thoughts."""
+    """Agent that writes plans as text, which ADK turns into thoughts."""
     said = [
         ["/*PLANNING*/ I look. ", "/*ACTION*/ Looking.", LOOK],
         "/*REASONING*/ It is sun. /*FINAL_ANSWER*/ Sun.",
@@ -45,7 +45,7 @@ def thinks(_at: str) -> LlmAgent:
 
 
 class Calculator(BaseCodeExecutor):
-    """Knows one sum, and a picture of it."""
+    """Code executor with one fixed sum, and a picture of it."""
 
     def execute_code(
         self, invocation_context: InvocationContext, code_execution_input: CodeExecutionInput
@@ -57,7 +57,7 @@ class Calculator(BaseCodeExecutor):
 
 
 def executes(_at: str) -> LlmAgent:
-    """Code in the text of an answer, run by the agent."""
+    """Agent that runs code in its reply."""
     said = [
         "I count.\n```python\n1 + 1\n```",
         "Two.",
@@ -70,7 +70,7 @@ def executes(_at: str) -> LlmAgent:
 
 
 def executed(_at: str) -> LlmAgent:
-    """Code that the model's provider runs."""
+    """Agent whose model provider runs code."""
     code = types.Part(executable_code=types.ExecutableCode(code="1 + 1", language=types.Language.PYTHON))
     result = types.Part(code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output="2\n"))
     failed = types.Part(
@@ -103,7 +103,7 @@ def pictures(_at: str) -> LlmAgent:
 
 
 def streamed_calls(_at: str) -> LlmAgent:
-    """Arguments that come in pieces."""
+    """Agent with streamed arguments."""
 
     def book(stay: dict[str, Any], days: int) -> str:
         """Books."""

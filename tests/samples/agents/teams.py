@@ -1,4 +1,4 @@
-"""Agents that call agents: handed over, called like functions, as tools, and tasks that talk with the user."""
+"""Samples of agents that call agents: transfers, single turns, agents as tools, and tasks that talk with the user."""
 
 from google.adk.agents import LlmAgent
 from google.adk.tools import AgentTool
@@ -41,7 +41,7 @@ def siblings(_at: str) -> LlmAgent:
 
 
 def agent_tools(_at: str) -> LlmAgent:
-    """Two agents as tools at a time, one with a tool of its own and one whose answer is the answer."""
+    """Two agents as tools at once. One has its own tool. The output of the other is the reply."""
     forecaster = scripted("forecaster", LOOK, "Sun.", LOOK, "Sun.", tools=[look])
     poet = scripted("poet", "Roses.", "Violets.", description="Writes.")
     ask = Call("forecaster", {"request": "Oslo"})
@@ -51,7 +51,7 @@ def agent_tools(_at: str) -> LlmAgent:
 
 
 def typed_agent_tool(_at: str) -> LlmAgent:
-    """Takes and gives data."""
+    """Agent tool with typed input and output."""
     booker = scripted(
         "booker",
         '{"day": "Monday", "people": 2}',
@@ -70,7 +70,7 @@ def single_turn(_at: str) -> LlmAgent:
 
 
 def single_turns(_at: str) -> LlmAgent:
-    """Two at a time."""
+    """Two single-turn agents at once."""
     poet = scripted("poet", "Roses.", "Violets.", mode="single_turn")
     painter = scripted("painter", "Red.", "Blue.", mode="single_turn")
     both = [Call("poet", {"request": "a poem"}), Call("painter", {"request": "a picture"})]
@@ -78,14 +78,14 @@ def single_turns(_at: str) -> LlmAgent:
 
 
 def task(_at: str) -> LlmAgent:
-    """Talks with the user until it has all details."""
+    """Task agent that talks with the user until it has all details."""
     finish = Call("finish_task", {"day": "Monday", "people": 2})
     booker = scripted("booker", "For which day?", "How many?", ["I book. ", finish], mode="task", output_schema=Table)
     return scripted("root", Call("booker", {"request": "a table"}), "Booked.", sub_agents=[booker])
 
 
 def tasks(_at: str) -> LlmAgent:
-    """One after the other, with a tool of their own, and an end each in the turn in which they begin."""
+    """Two task agents, one after the other, each with its own tool. Each ends in the turn in which it begins."""
     finish = Call("finish_task", {"result": "sun"})
     scout = scripted("scout", LOOK, ["Found. ", finish], LOOK, finish, mode="task", tools=[look])
     begin = Call("scout", {"request": "Oslo"})
@@ -93,7 +93,7 @@ def tasks(_at: str) -> LlmAgent:
 
 
 def asking_task(_at: str) -> LlmAgent:
-    """Waits for the page in the middle of a task."""
+    """Task agent that waits for the page."""
     finish = Call("finish_task", {"result": "yes"})
     buyer = scripted(
         "buyer", ASK, finish, "Which one?", ASK, finish, mode="task", tools=[LongRunningFunctionTool(ask_manager)]

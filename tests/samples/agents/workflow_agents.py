@@ -1,4 +1,4 @@
-"""ADK's first workflows: agents in a row, side by side, and again and again."""
+"""Samples of ADK's first workflow agents: sequential, parallel, and in a loop."""
 
 from google.adk.agents import LoopAgent, ParallelAgent, SequentialAgent
 from google.adk.agents.base_agent import BaseAgent

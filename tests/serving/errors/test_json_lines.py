@@ -38,7 +38,7 @@ def printed(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     err = io.StringIO()
     monkeypatch.setattr(sys, "stderr", err)
     for module, name in HOOKS:
-        monkeypatch.setattr(module, name, getattr(module, name))  # put back in the end
+        monkeypatch.setattr(module, name, getattr(module, name))  # restored at the end of the test
     packages = [logging.getLogger(name) for name in ("stream_protocol.serving", "stream_protocol.cli")]
     levels = [package.level for package in packages]
     with terminal():
@@ -95,7 +95,7 @@ def test_a_warning_of_python_is_a_line_without_its_text(printed: io.StringIO) ->
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         logging.captureWarnings(False)
-        logging.captureWarnings(True)  # pytest has its own way
+        logging.captureWarnings(True)  # pytest captures warnings itself
         warnings.warn(SECRET, stacklevel=1)
     (line,) = lines(printed)
     assert (line["logger"], line["severity"]) == ("py.warnings", "WARNING")

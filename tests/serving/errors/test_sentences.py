@@ -41,7 +41,7 @@ def of_anthropic(status: int, kind: str, message: str) -> Exception:
     import anthropic  # noqa: PLC0415 - as above
 
     client = anthropic.Anthropic(api_key="no-key")
-    response: Any = httpx.Response(status, request=REQUEST)  # newer ones take their own fork of httpx
+    response: Any = httpx.Response(status, request=REQUEST)  # newer versions use a fork of httpx
     return client._make_status_error(message, body=body, response=response)  # noqa: SLF001 - as its client does
 
 
@@ -240,7 +240,9 @@ async def test_a_result_with_keys_that_are_not_text_is_not_what_its_tool_raised(
     assert text == f"The result of the tool count is not JSON. A key of it is not text: {told}. Return plain values."
 
 
-@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")  # AgentTool's own
+@pytest.mark.filterwarnings(
+    "ignore:The `plugins` argument is deprecated:DeprecationWarning"
+)  # ADK's warning about AgentTool
 async def test_of_agents_in_tools_the_innermost_failure_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
     monkeypatch.delenv("GEMINI_API_KEY", raising=False)
@@ -285,5 +287,5 @@ def test_an_exception_that_cannot_be_written_is_told_by_its_type() -> None:
         def __str__(self) -> str:
             raise RuntimeError
 
-    UnspeakableError.__module__ = "openai.errors"  # its words are searched
+    UnspeakableError.__module__ = "openai.errors"  # the text is searched
     assert explain_error(UnspeakableError()) == "UnspeakableError."

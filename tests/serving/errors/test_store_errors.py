@@ -51,7 +51,7 @@ WRONG: Final = ["22P02", "23505", "25001", "25P02", "42501", "42601", "42P01", "
 def by_psycopg(code: str) -> Exception:
     try:
         error: Exception = psycopg.errors.lookup(code)("It says why.")
-    except KeyError:  # a code that is newer than psycopg: it raises the class of the code's first half
+    except KeyError:  # psycopg does not have this newer code: it raises the class for the first two characters
         error = psycopg.OperationalError("It says why.")
         error.sqlstate = code  # type: ignore[attr-defined]
     return error

@@ -159,11 +159,11 @@ def test_characters_that_no_terminal_may_get_are_escaped() -> None:
 
 @pytest.mark.parametrize("piece", ["a:b://", "a://1", "a://b@", "a#b?"])
 def test_the_search_for_passwords_in_urls_looks_at_each_character_once(piece: str) -> None:
-    # In quadratic time this takes ten minutes: the test would end at the limit of all tests.
+    # In quadratic time this takes ten minutes, and the timeout of all tests ends it.
     message_without_secrets(piece * (600_000 // len(piece)))
 
 
 def test_the_search_for_secrets_begins_once_in_a_long_word() -> None:
     for word in ("a", "a-", "key", "é", "_"):
-        for _ in range(40):  # if each takes a second the test ends at the limit of all tests
+        for _ in range(40):  # if each takes a second, the timeout of all tests ends the test
             one_line(word * 6000)

@@ -223,7 +223,7 @@ async def test_other_pages_are_told_nothing(framework: str, headers: Mapping[str
         answer = await http.get("/api/chats", headers=headers)
     assert answer.status_code == 200
     assert [name for name in answer.headers if name.startswith("access-control")] == []
-    assert answer.headers["vary"] == "Origin"  # a cache must not give it to the page that may read
+    assert answer.headers["vary"] == "Origin"  # a cache must not give this response to an allowed page
 
 
 async def test_all_pages_may_read_without_cookies_and_those_that_are_named_with_them() -> None:

@@ -155,7 +155,7 @@ async def test_a_head_that_stops_gets_408(head: bytes) -> None:
     client.waits(1)
     assert client.transport.status == b"408"
     assert client.transport.is_closing()
-    client.waits(5)  # what is said once is not said again
+    client.waits(5)  # the warning is logged only once
 
 
 async def test_a_head_byte_by_byte_gets_no_more_time() -> None:
@@ -255,7 +255,7 @@ async def test_a_stream_is_never_cut_off_while_it_is_read() -> None:
     client.sends(GET)
     await _settled()
     for look in range(500):
-        client.transport.unread = 100 + look % 2  # what waits gets less now and then
+        client.transport.unread = 100 + look % 2  # the client reads a part now and then
         client.waits(1)
     client.transport.unread = 0
     client.waits(500)
@@ -280,7 +280,7 @@ async def test_who_reads_nothing_is_cut_off_after_the_end_of_a_response_too() ->
     client.sends(GET)
     await _settled()
     client.transport.unread = 100
-    client.transport.close()  # asyncio waits then until all is read
+    client.transport.close()  # asyncio then waits until the client has read everything
     client.waits(5)
     assert client.transport.aborts == 1
 

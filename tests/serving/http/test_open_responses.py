@@ -328,7 +328,7 @@ async def events(count: int, size: int) -> AsyncIterator[bytes]:
 
 @pytest.mark.parametrize("kind", ["a large event", "small events", "events of the size of a slice", "a history"])
 async def test_at_most_four_writes_follow_the_loss_of_a_connection(kind: str) -> None:
-    # asyncio logs each further one, and tells uvicorn of the loss in the next turn of its loop.
+    # asyncio logs each further write, and reports the loss to uvicorn in the next iteration of the loop.
     writes, left, told = 0, asyncio.Event(), asyncio.Event()
 
     async def receive() -> Message:
@@ -418,7 +418,7 @@ async def test_a_response_that_has_ended_counts_while_a_slow_client_keeps_it(
             while not budget.taken:  # noqa: ASYNC110 - nobody tells of it
                 await asyncio.sleep(0.001)
             assert budget.taken > 2 * MIB
-    await asyncio.wait_for(reads[1], HANG)  # there is no room for its response
+    await asyncio.wait_for(reads[1], HANG)  # its response exceeds the memory limit
     assert second.sent[-1]["more_body"]
     assert logs[1].readers == 0
     assert "take too much memory" in caplog.text
@@ -520,4 +520,4 @@ async def test_histories_that_wait_for_memory_hold_no_session() -> None:
         assert (len(sessions.returned), sessions.in_memory) == (len(users), 0)
         assert sessions.most <= HISTORIES_AT_ONCE
     assert await asyncio.gather(*opening) == [1] * len(users)
-    assert sessions.most < 2 * HISTORIES_AT_ONCE  # the result of a thread may live a little longer
+    assert sessions.most < 2 * HISTORIES_AT_ONCE  # the result of a thread may stay in memory a little longer

@@ -64,7 +64,7 @@ async def test_head_gets_the_headers_at_once_and_nothing_is_read() -> None:
         head = await http.head("/")
     assert (head.status_code, head.headers["content-type"], head.content) == (200, "text/event-stream", b"")
     assert asked == []
-    assert [chunk async for chunk in stream] == []  # it is closed
+    assert [chunk async for chunk in stream] == []  # the content is closed
 
 
 async def test_a_silence_is_broken_by_comments_and_talk_is_not() -> None:

@@ -86,7 +86,7 @@ def test_a_body_whose_chunks_look_like_trailers_passes() -> None:
     data = b"\r\n0\r\n" + b"a: b\r\n" * 200
     for size in (1, 5, 4096):
         assert bodies(sent(cut(POST + chunk(data) * 3 + b"000;last\r\n\r\n", size))) == [data * 3]
-    # 0x0A is the size of a chunk, though it begins with the digit of the last one.
+    # The chunk size 0A begins with a zero, as the last chunk does.
     assert bodies(sent([POST + b"0A\r\n" + b"\n" * 10 + b"\r\n" + END])) == [b"\n" * 10]
 
 

@@ -108,7 +108,7 @@ async def test_a_page_of_another_site_changes_nothing(kind: str) -> None:
         assert await changed(app, {**CROSS_SITE, **more}) == [(403, REFUSAL)] * len(CHANGES)
     without_origin = {"sec-fetch-site": "cross-site"}
     assert await changed(app, without_origin) == [(403, REFUSAL)] * len(CHANGES)
-    assert [status for status, _ in await changed(app, {})] == [200, 202, 200, 200, 204]  # the chat was there
+    assert [status for status, _ in await changed(app, {})] == [200, 202, 200, 200, 204]  # the chat existed
 
 
 @pytest.mark.parametrize("kind", ["create_app", "chat_routes", "ChatEndpoints"])
@@ -117,7 +117,7 @@ async def test_neither_does_one_in_a_browser_that_does_not_say_where_the_page_is
     await begun(app)
     for headers in WITHOUT_SITE:
         assert (headers, await changed(app, headers)) == (headers, [(403, REFUSAL)] * len(CHANGES))
-    assert [status for status, _ in await changed(app, {})] == [200, 202, 200, 200, 204]  # the chat was there
+    assert [status for status, _ in await changed(app, {})] == [200, 202, 200, 200, 204]  # the chat existed
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,11 @@ def test_a_server_takes_its_own_page_for_its_own_in_each_browser() -> None:
         name = url.replace("127.0.0.1", "chat.example")
         for host, origin, status in (
             (None, url, 200),
-            ("chat.example", "https://chat.example", 200),  # behind a proxy that ends TLS and passes the name on
+            (
+                "chat.example",
+                "https://chat.example",
+                200,
+            ),  # behind a proxy that terminates TLS and forwards the host name
             (None, name, 403),
             ("evil.example", url, 403),
             (None, PAGE, 200),

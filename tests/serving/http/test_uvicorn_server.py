@@ -98,7 +98,7 @@ async def test_hundreds_of_connections_may_wait_to_be_accepted() -> None:
     with ExitStack() as clients, bind_socket("127.0.0.1", 0) as listener:
         address = listener.getsockname()
         try:
-            await server.startup(sockets=[listener])  # from here on nothing gives the loop a turn to accept one
+            await server.startup(sockets=[listener])  # from here on the event loop cannot accept a connection
             waiting = [clients.enter_context(socket.socket()) for _ in range(3 * ACCEPTED_AT_ONCE)]
             for client in waiting:
                 client.setblocking(False)
@@ -255,7 +255,7 @@ async def test_the_listener_stays_open_until_all_streams_have_ended() -> None:
         _, writer = await asyncio.open_connection(*listener.getsockname())
         writer.close()
         reading = asyncio.create_task(asyncio.sleep(3600))
-        server.server_state.tasks.add(reading)  # somebody reads what another worker runs
+        server.server_state.tasks.add(reading)  # a client reads the run of another worker
         service.ended.set()
         await service.drained.wait()
         assert "closing" not in happened

@@ -25,7 +25,7 @@ ROOMY = 3 * LEASE
 
 
 class Wire(Redis):
-    """A worker's connection to Redis, which a test can delay or cut. It records all commands."""
+    """Connection of a worker to Redis that a test can delay or cut. Records all commands."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

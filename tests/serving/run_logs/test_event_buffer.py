@@ -68,7 +68,7 @@ async def test_a_reader_that_leaves_is_forgotten_and_the_owner_is_told_how_many_
         reader.cancel()
     await asyncio.wait(readers)
     assert counts == [1, 2, 1, 0]
-    log.append(b"a")  # nobody waits for it
+    log.append(b"a")  # no task waits for the event
     log.close()
     assert await read(log) == [b"a"]
 
@@ -163,7 +163,7 @@ async def test_one_reader_too_many_takes_the_place_of_the_one_that_has_most_to_r
     assert [reader.cut_off.is_set() for reader in readers] == [False, True, False]
     again = asyncio.create_task(anext(newest, None))
     await asyncio.sleep(0)
-    assert await anext(log.read()) == START  # all have read all: the oldest goes, and knows it
+    assert await anext(log.read()) == START  # all readers have read everything: the oldest is cut off
     assert await waiting[0] is None
     assert readers[0].cut_off.is_set()
     assert max(counts) == 3
@@ -226,7 +226,7 @@ async def test_above_its_bound_a_log_joins_deltas_and_loses_nothing() -> None:
     assert await anext(early) == START
     for number in range(1000):
         log.append(delta(f"{number} "))
-    assert log.since(1) is not None  # the early reader has not got them
+    assert log.since(1) is not None  # the early reader has not read them
     assert len(await rest_of(early, 1000)) > 1000
     for number in range(1000, 2000):
         log.append(delta(f"{number} "))
@@ -360,7 +360,7 @@ async def test_a_reader_that_waits_for_the_end_takes_nothing_from_others() -> No
     first = log.read()
     log.append(START, encode_sse({"type": "text-start", "id": "1"}))
     read = await anext(first)
-    for number in range(20):  # each is read at once, so the beginning is joined
+    for number in range(20):  # the reader reads each event at once, so the beginning is joined
         log.append(delta(f"w{number} "))
         read += await anext(first)
     log.append(*end)

@@ -225,7 +225,9 @@ async def test_a_worker_has_few_connections_however_many_read(url: str, admin: A
             found = await two.read(chat, (await running(two, chat)).run_id)
             assert found is not None
             readers.append(found)
-            reading.append(asyncio.create_task(until(found, b"all")))  # a run that nobody reads is left after a second
+            reading.append(
+                asyncio.create_task(until(found, b"all"))
+            )  # a run without readers is no longer read after a second
         for owner, _ in runs:
             owner.say("all")
         await asyncio.gather(*reading)
@@ -257,7 +259,7 @@ async def test_connections_that_are_ended_are_made_again_and_nothing_is_missed(u
 async def test_what_was_said_while_nobody_listened_is_heard_when_somebody_does(
     url: str, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with logs(url, lease=10 * HANG) as [one, two]:  # no regular renewal comes in time
+    async with logs(url, lease=10 * HANG) as [one, two]:  # no regular renewal is due before the end of the test
         owner, lease = await begin(one)
         await running(two)
         monkeypatch.setattr(_connections, "RETRY_SECONDS", 0.5)
@@ -335,7 +337,7 @@ async def test_a_large_log_that_a_crash_has_emptied_is_written_again(url: str, a
             await admin.execute("TRUNCATE adk_ui_stream_logs, adk_ui_stream_entries")
             owner.say(*words[150:])
             await rest(elsewhere)
-            assert elsewhere.cut_off.is_set()  # the events that come next are joined with those that it has
+            assert elsewhere.cut_off.is_set()  # the next events are joined with events that the reader has
         again = asyncio.create_task(rest(await reader(two)))
         owner.finish()
         assert joined_text(await again) == "".join(words)
@@ -363,7 +365,7 @@ async def test_a_server_that_is_away_is_told_of_once_and_listened_to_again(
     url: str, admin: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     server, _, database = url.rpartition("/")
-    elsewhere = await asyncpg.connect(f"{server}/postgres")  # nobody closes the database that he is in
+    elsewhere = await asyncpg.connect(f"{server}/postgres")  # a session cannot close its own database
     async with logs(url, lease=10 * HANG) as [one, two]:
         owner, lease = await begin(one)
         await running(two)

@@ -17,7 +17,7 @@ from tests.ports import free_port
 from tests.redis_server import RedisServer, redis_server
 from tests.serving.run_logs.redis_workers import LEASE
 
-pytestmark = pytest.mark.fleet  # half of their time they wait for leases to end
+pytestmark = pytest.mark.fleet  # the tests wait half of their time for leases to expire
 
 SLOTS = 16384
 
@@ -72,7 +72,7 @@ async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
         nodes, buses = [], []
         for number in range(3):
             (folder := tmp_path / str(number)).mkdir()
-            buses.append(free_port())  # by default 10000 above the other, which may be no port at all
+            buses.append(free_port())  # the default is 10000 above the port, which may exceed the range of ports
             options = ("--cluster-enabled", "yes", "--cluster-port", str(buses[-1]))
             nodes.append(servers.enter_context(redis_server(folder, *options)))
         cluster = Cluster(nodes, buses)
@@ -104,7 +104,7 @@ async def test_chats_on_every_node_are_read_and_stopped_from_everywhere(cluster:
             assert early is not None
             seen = await until(early, b"word")
             assert await elsewhere.stop(chat)
-            async with asyncio.timeout(HANG):  # it is told: it would ask much later
+            async with asyncio.timeout(HANG):  # a message arrives: the next regular renewal is much later
                 await owner.stopped.wait()
             owner.finish()
             assert joined_text(seen + await rest(early)) == "word"
@@ -148,7 +148,7 @@ async def test_a_chat_that_moves_to_another_node_harms_no_run(cluster: Cluster) 
 async def test_a_cluster_client_of_the_app_is_used_and_left_open(cluster: Cluster) -> None:
     async with RedisCluster.from_url(
         cluster.nodes[1].url, socket_connect_timeout=HANG
-    ) as client:  # it waits as long to close
+    ) as client:  # closing waits as long
         log = RedisRunLog(client)
         owner, lease = await begin(log)
         owner.finish()

@@ -44,7 +44,7 @@ async def test_what_another_deployment_runs_under_the_same_prefix_is_not_here(
         assert (await run.until("finish"))["finishReason"] == "stop"
         await theirs.service.runs.free()
         while (answer := await post(ours.app, body)).status_code == 503:
-            assert answer.headers["retry-after"]  # Redis is not told yet that the other run has ended
+            assert answer.headers["retry-after"]  # Redis does not have the end of the other run yet
         assert text(chunks(answer.text)) == "Mine."
 
 
@@ -97,7 +97,7 @@ async def test_a_chat_that_another_worker_is_about_to_store_is_resumed_and_stopp
         read, stopped = await asyncio.gather(*early)
         assert stopped.status_code == 202
         assert types(chunks((await answer).text))[-1] == "abort"
-        assert read.status_code in (200, 204)  # the run may be over before it is looked at again
+        assert read.status_code in (200, 204)  # the run may be over before the next look
 
 
 @pytest.mark.parametrize("history", ["client", "text"])

@@ -23,7 +23,7 @@ from stream_protocol.testing._fake_runs import (
 )
 from tests.redis_server import RedisServer, redis_server
 
-pytestmark = pytest.mark.fleet  # half of their time they wait for leases to end
+pytestmark = pytest.mark.fleet  # the tests wait half of their time for leases to expire
 
 LEASE = 9.0
 """Seconds. Two thirds of it are longer than a fail-over in these tests, even on a busy machine."""
@@ -80,7 +80,7 @@ class Address:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
         except OSError:
-            pass  # the server is gone; so is the connection to it
+            pass  # the server is dead, and so is the connection
         finally:
             for writer in writers:
                 writer.close()

@@ -39,7 +39,7 @@ from stream_protocol.wire.client import MessageReducer, parse_sse
 from tests.redis_server import RedisServer, redis_server
 from tests.serving.run_logs.redis_workers import LEASE, ROOMY, Wire, command, wires
 
-pytestmark = pytest.mark.fleet  # half of their time they wait for leases to end
+pytestmark = pytest.mark.fleet  # the tests wait half of their time for leases to expire
 
 Logs = tuple[RedisRunLog, RedisRunLog]
 
@@ -307,7 +307,7 @@ async def test_a_burst_of_claims_leaves_few_connections(redis: RedisServer) -> N
         *(log.claim(f"chat {number}", "request", FakeOwner(EventBuffer(log.bounds))) for number in range(300))
     )
     clients = (await observer.info("clients"))["connected_clients"]
-    assert clients <= COMMANDS_AT_ONCE + 2  # one that listens, and the observer
+    assert clients <= COMMANDS_AT_ONCE + 2  # one connection listens, and one belongs to the test
     for lease in leases:
         lease.release()
     await log.aclose()
@@ -339,7 +339,7 @@ async def test_a_stop_that_redis_forgot_with_all_else_is_asked_for_again(redis: 
         go_on = ends[0].hold()
         assert await logs[1].stop(CHAT)
         await command(redis, "FLUSHALL")
-        await asyncio.sleep(3.5)  # it is asked in vain once
+        await asyncio.sleep(3.5)  # one repeated request finds no lease
         go_on.set()
         await happens(owner.stopped)
         assert lease.held
@@ -504,7 +504,7 @@ async def test_the_readers_of_a_run_that_its_worker_leaves_are_cut_off_where_ano
     elsewhere = await wired[1].read(CHAT, (await running(wired[1])).run_id, runs_are_recovered=True)
     assert elsewhere is not None
     await until(elsewhere, b"word")
-    lease.release()  # though the response has no end
+    lease.release()  # although the response has no end
     await happens(elsewhere.cut_off)
     await freed(wired[1])
 
@@ -547,7 +547,7 @@ async def test_a_reader_elsewhere_counts_while_it_is_there(ends: list[Wire], wir
 async def test_a_message_that_cannot_be_read_does_not_end_the_messages_between_workers(redis: RedisServer) -> None:
     async with two_workers(
         redis.url, redis.url, lease=10 * HANG
-    ) as logs:  # no regular renewal brings the stop in this test
+    ) as logs:  # no regular renewal is due before the end of the test
         owner, lease = await begin(logs[0])
 
         async def disturbed() -> bool:

@@ -36,7 +36,7 @@ class TestRedisRunLog(RunLogConformance):
         await second.aclose()
 
 
-@pytest.mark.fleet  # each test makes a database: seconds, of which `make test` has none left
+@pytest.mark.fleet  # each test creates a database, which takes seconds: too long for `make test`
 class TestPostgresRunLog(RunLogConformance):
     @pytest.fixture
     async def workers(self, postgres: Postgres) -> AsyncIterator[Workers]:

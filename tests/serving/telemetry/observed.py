@@ -48,7 +48,7 @@ CALLER_SPAN: Final = "b7ad6b7169203331"
 
 @dataclass(frozen=True)
 class Observed:
-    """The recorded spans, metrics and log records."""
+    """Recorded spans, metrics and log records."""
 
     spans: list[dict[str, Any]]
     metrics: str
@@ -146,7 +146,7 @@ def broken(city: str) -> str:
 
 
 class LosingLog(MemoryRunLog):
-    """A run log whose leases may be lost."""
+    """Run log whose leases may be lost."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -264,7 +264,7 @@ async def _refused() -> None:
     assert (await post(create_app(_service("Never.")), {"id": "c", "messages": SECRET})).status_code == 422
     failing = asyncio.create_task(_fail())
     await asyncio.sleep(0)
-    del failing  # asyncio logs that nobody has asked how it ended
+    del failing  # asyncio logs that the task's exception was never retrieved
 
 
 async def _fail() -> None:

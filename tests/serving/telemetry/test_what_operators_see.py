@@ -107,7 +107,7 @@ def test_what_runs_do_is_counted(observed: Observed) -> None:
     assert observed.number("adk_ui_stream_cut_readers_total", adk_ui_stream_reason="too_many") == 1
     assert (
         observed.number("adk_ui_stream_run_time_to_first_chunk_seconds_count") == len(runs) - 1
-    )  # but of the one that was given up
+    )  # except for the abandoned run
     assert observed.number("adk_ui_stream_event_loop_lag_seconds_count") > 0
 
 
@@ -161,7 +161,7 @@ def test_no_label_says_whose_chat_it_was(observed: Observed) -> None:
 
 def test_no_line_of_the_log_has_a_word_of_a_chat(observed: Observed) -> None:
     assert [line for line in observed.log if SECRET in line] == []
-    assert len(observed.records(severity="DEBUG")) > 50  # those of ADK and asyncio among them
+    assert len(observed.records(severity="DEBUG")) > 50  # including records of ADK and asyncio
 
 
 def test_each_line_of_a_run_has_its_ids_also_those_of_adk(observed: Observed) -> None:

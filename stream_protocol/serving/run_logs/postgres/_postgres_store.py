@@ -271,13 +271,9 @@ class PostgresRunLog(SharedRunLog):
     ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. It must lead to the server itself, or to a
     pooler that keeps a session's connection: through PgBouncer in transaction mode no ``NOTIFY`` arrives. PostgreSQL 12
     or later.
-    ``prefix``: the prefix of all tables and channels. Deployments that share a database need different prefixes. With
-    the same prefix, equal ids of an app, a user and a chat are the same chat. Up to 24 lower-case ASCII letters, digits
-    and ``_``.
-    ``lease``: seconds until a worker that does not renew its leases loses its chats. A run that cannot renew its lease
-    for five sixths of that time ends in an error. Must be the same for all workers.
-    ``expiry``: seconds for which a log is kept after its run has ended, for readers at other workers.
-    ``bounds``: the limits on the size of each log.
+    ``prefix``: beginning of the names of all tables and channels. Each deployment in a shared database needs its own
+    prefix, as in ``RedisRunLog``. Up to 24 lower-case ASCII letters, digits and ``_``.
+    ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
 
     The tables are created when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have
     started survive an outage of less than a third of a lease. Raises ``StreamProtocolError`` for times that are not

@@ -232,13 +232,12 @@ class RedisRunLog(SharedRunLog):
     ``server``: a URL, or a client that the app closes. URLs: ``redis://``, ``rediss://``, ``unix://``; for a cluster
     ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of ``redis.asyncio``, created
     without ``decode_responses``. Redis 6.2 or later.
-    ``prefix``: the prefix of all keys and channels. Deployments that share a Redis need different prefixes. With the
-    same prefix, equal ids of an app, a user and a chat are the same chat. Up to 64 ASCII letters, digits, and ``. _ : /
-    @ -``.
+    ``prefix``: beginning of all keys and channels. Each deployment in a shared Redis needs its own prefix, otherwise
+    equal ids of app, user and chat mean one chat. Up to 64 ASCII letters, digits, and ``. _ : / @ -``.
     ``lease``: seconds until a worker that does not renew its leases loses its chats. A run that cannot renew its lease
-    for five sixths of that time ends in an error. Must be the same for all workers.
-    ``expiry``: seconds for which a log is kept after its run has ended, for readers at other workers.
-    ``bounds``: the limits on the size of each log.
+    for five sixths of this time ends in an error. Must be equal in all workers.
+    ``expiry``: seconds that the log of an ended run is kept, for readers on other workers.
+    ``bounds``: limits of each log: see ``LogBounds``.
 
     No run starts while Redis cannot be reached. Runs that have started survive an outage of less than a third of a
     lease. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL, client or prefix.

@@ -6,8 +6,8 @@ import pytest
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.session import as_requested
-from stream_protocol.session.transcript import EventMetadata
+from stream_protocol.recording._replay import _as_requested
+from stream_protocol.session import EventMetadata
 
 
 def said(text: str, author: str = "user") -> Event:
@@ -27,7 +27,7 @@ ASSISTANT = {"id": "a", "role": "assistant", "parts": [{"approval": {"id": "q", 
 
 
 def ids(body: dict[str, Any], *events: Event, taken: set[str] | None = None) -> list[str | None]:
-    return [EventMetadata.of(event).message_id for event in as_requested(events, body, taken or set())]
+    return [EventMetadata.of(event).message_id for event in _as_requested(events, body, taken or set())]
 
 
 def test_the_newest_message_of_the_user_has_its_id() -> None:
@@ -49,7 +49,7 @@ def test_no_two_messages_get_one_id() -> None:
 
 def test_a_denial_has_its_reason() -> None:
     event = denied()
-    (changed,) = as_requested([event], {"messages": [user("u1"), ASSISTANT]}, set())
+    (changed,) = _as_requested([event], {"messages": [user("u1"), ASSISTANT]}, set())
     assert EventMetadata.of(changed).reasons == {"q": "No."}
     assert event.custom_metadata is None
 
@@ -71,4 +71,4 @@ BODIES: list[Any] = [
 @pytest.mark.parametrize("body", BODIES)
 def test_a_body_of_another_kind_changes_nothing(body: Any) -> None:
     events = [said("Hi"), denied(), said("Hello.", "root")]
-    assert list(as_requested(events, body, set())) == events
+    assert list(_as_requested(events, body, set())) == events

@@ -1,0 +1,147 @@
+"""``RunResponse``: writes the response of one run to its log, to the recorders, and to the metrics."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from stream_protocol.adk import read
+from stream_protocol.serving.base import TurnRecorders
+from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.runs._auto_resend import prevent_auto_resend
+from stream_protocol.stream import Conversion, Ending, Settings, fail_response, sse_conversion
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+    from stream_protocol.serving.run_logs import EventBuffer
+    from stream_protocol.serving.telemetry import RunObserver
+    from stream_protocol.session import RunOutput
+    from stream_protocol.wire import UIMessage
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StartedResponse:
+    """The beginning of a response."""
+
+    conversion: Conversion[bytes]
+    past_sse: bytes = b""
+    """SSE events for the content of the message before this response: see ``EventBuffer.set_past``."""
+
+
+ResponseFactory: TypeAlias = Callable[[str | None], StartedResponse]
+"""Function that starts the response. Its argument is the invocation id of the run's first event; ``None`` without
+events."""
+
+
+class RunResponse:
+    """The response of one run. It begins with the first event, or with the end of the run.
+
+    ``log``: gets the SSE events. ``output``: follows the conversion.
+    """
+
+    def __init__(self, log: EventBuffer, output: RunOutput, observer: RunObserver) -> None:
+        self._continued: UIMessage | None = None
+        """The assistant message that the response continues, as the client sent it; ``None`` for a new message."""
+        self._log = log
+        self._output = output
+        self._observer = observer
+        self._factory: ResponseFactory = _empty_response
+        self._recorder = TurnRecorders()
+        self._conversion: Conversion[bytes] | None = None
+
+    def continue_message(self, message: UIMessage) -> None:
+        """Sets the assistant message that the response continues, as the client sent it."""
+        self._continued = message
+
+    @property
+    def outcome(self) -> Ending | None:
+        """The kind of the response's end; ``None`` while the response is running, and without a response."""
+        return None if self._conversion is None else self._conversion.outcome
+
+    @property
+    def is_prepared(self) -> bool:
+        """True after ``prepare``: the response can show events."""
+        return self._factory is not _empty_response
+
+    def prepare(self, factory: ResponseFactory, recorder: TurnRecorders) -> None:
+        """Sets the function that starts the response, and the recorders of the run."""
+        self._factory = factory
+        self._recorder = recorder
+
+    def forget_factory(self) -> None:
+        """Removes the reference to the factory, and so to the job of the run."""
+        self._factory = _empty_response
+
+    def add(self, event: Event) -> None:
+        """Writes the chunks of an event. Raises errors of the app's hooks."""
+        conversion = self._started(event)
+        self._recorder.event(event)
+        self._write(conversion.items(event))
+
+    def show_nested(self, *, shows: bool) -> None:
+        """Sets whether growing messages in calls are sent. They are not sent while the run has no reader."""
+        if self._conversion is not None:
+            self._conversion.show_nested(shows=shows)
+
+    def send_nested(self) -> None:
+        """Sends the nested messages that arrived while the response had no reader."""
+        if self._conversion is not None and not self._log.closed:
+            self._conversion.show_nested()
+            self._write(self._conversion.take())
+
+    def end(self, write_end: Callable[[Conversion[bytes]], None]) -> bool:
+        """Writes the last chunk. Returns True if the response ended with ``finish``."""
+        conversion = self._ended(write_end)
+        written = conversion.take()
+        ending = prevent_auto_resend(written, before=self._log.events(), continued=self._continued)
+        self._write(ending)
+        self._recorder.end(conversion.outcome if ending is written else "error")
+        return conversion.outcome == "finish" and ending is written
+
+    def note_failure(self, error: BaseException) -> None:
+        """Logs the error and adds it to the run's span."""
+        self._observer.failed(error)
+        log_error(logger, error)
+
+    def _ended(self, write_end: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
+        """Return the ended conversion. If one of the app's hooks raises, the response ends with an error."""
+        try:
+            conversion = self._started(None)
+            write_end(conversion)
+        except Exception as error:  # noqa: BLE001 - any error of the hook
+            self.note_failure(error)
+            conversion = self._started(None)
+            fail_response(conversion, error)
+        return conversion
+
+    def _started(self, event: Event | None) -> Conversion[bytes]:
+        """Return the conversion. The first call starts it, with the invocation id of ``event``."""
+        if self._conversion is None:
+            try:
+                started = self._factory(None if event is None else read(event).invocation_id)
+                self._conversion = started.conversion
+                self._log.set_past(started.past_sse)
+                self._recorder.begin(started.conversion.message_id)
+            except Exception:  # an app's hook raised for the earlier content: an empty response sends the error
+                self._conversion = _empty_response(None).conversion
+                self._recorder.begin(None)
+                raise
+            finally:
+                if self._conversion is not None:
+                    self._output.follow(self._conversion)
+        return self._conversion
+
+    def _write(self, events: list[bytes]) -> None:
+        self._log.append(*events)
+        self._observer.written(events)
+        self._recorder.written(events)
+
+
+def _empty_response(_invocation_id: str | None) -> StartedResponse:
+    """Return an empty response, for a run that was stopped before its start, or whose response failed to start."""
+    return StartedResponse(sse_conversion((), None, Settings()))

@@ -1,0 +1,122 @@
+"""Show agents that run inside tool calls: find the call of an event, and write the agent's message as its output."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from stream_protocol.adk import USER, EventFacts, NestedEvent, NestedEvents
+from stream_protocol.stream._nested_messages import NestedConversion, NestedMessage
+from stream_protocol.stream._options import Settings
+from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
+from stream_protocol.wire import Sink
+
+if TYPE_CHECKING:
+    pass
+
+
+class InnerAgents:
+    """The agents that run inside tool calls, with their messages so far."""
+
+    __slots__ = ("_begin_nested", "_nested", "_registry", "_settings", "_shows", "_sink")
+
+    def __init__(
+        self,
+        sink: Sink[Any],
+        settings: Settings,
+        registry: CallRegistry,
+        begin_nested: Callable[[Settings, str], NestedConversion],
+    ) -> None:
+        """``begin_nested``: a function that begins the conversion for an agent inside a call. Its arguments are
+        the settings and the client's id of the call."""
+        self._sink = sink
+        self._settings = settings
+        self._registry = registry
+        self._begin_nested = begin_nested
+        self._nested: dict[ToolCall, NestedMessage] = {}
+        """The messages of the agents that currently run inside calls."""
+        self._shows = True
+        """False while nobody reads the response. Then preliminary outputs of these agents are not written."""
+
+    def nesting_call(self, facts: EventFacts) -> ToolCall | None:
+        """Return the call inside which an event of the same session happened, by its branch; ``None`` if there is none.
+
+        Events of a task-mode agent are not inside a call: it talks to the user, in messages after the call's message. A
+        workflow that is a tool is not an agent. The node path of its events also has the call's name.
+        """
+        author, branch, path = facts.speaker
+        if branch is None or "@" not in branch or facts.scope is not None:
+            return None
+        says_something = facts.role not in (None, USER) or facts.calls or facts.results or facts.failure is not None
+        for link in branch.split("."):
+            name, _, call_id = link.rpartition("@")
+            if link in path.split("/"):
+                continue
+            call = self._registry.find(call_id, name)
+            if call is None or call.name != name or not call.is_shown or self._settings.nested_agents(name) == "flat":
+                continue
+            if call in self._nested or (says_something and author != USER):
+                return call if call.is_open or call.state is CallState.INTERIM else None
+        return None
+
+    def add_nested(self, nested: NestedEvent) -> None:
+        """Process an event of an agent that runs inside a call: show the agent's message in that call."""
+        call = self._registry.find(nested.call_id)
+        if call is None or not call.is_shown or call.state is not CallState.RUNNING:
+            return
+        if not self._settings.nests(call.name):
+            return
+        if call not in self._nested:
+            self._nested[call] = self._begin_message(call)
+        self._nested[call].add(nested.event)
+        self._show(call)
+
+    def add(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> Any:
+        """Process an event that happened inside this call, and show the agent's message in the call.
+
+        ``asks``: the event asks the user. Then the call has to wait, and its interim output is returned.
+        """
+        if not self._settings.nests(call.name):
+            return {"agent": call.name} if asks else None
+        if call not in self._nested:
+            self._nested[call] = self._begin_message(call, answerable=True)
+        self._nested[call].add(facts.event)
+        self._nested[call].add_stored(facts)
+        if asks:
+            return self._nested[call].so_far()
+        self._show(call)
+        return None
+
+    def show(self, *, shows: bool) -> None:
+        """Switch preliminary outputs of nested agents on or off. On switching them on, the current messages are
+        written."""
+        began, self._shows = shows and not self._shows, shows
+        for call in self._nested if began else ():
+            self._show(call)
+
+    def _show(self, call: ToolCall) -> None:
+        if not self._shows:
+            return
+        if (message := self._nested[call].next_preliminary()) is not None:
+            call.write_preliminary(message)
+        for chunk in self._nested[call].take_transient():
+            self._sink.data(chunk["type"].removeprefix("data-"), chunk["data"], data_id=chunk.get("id"), transient=True)
+
+    def _begin_message(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
+        conversion = self._begin_nested(self._settings, call.id)
+        return NestedMessage(conversion, call.id, self._settings.client.major, answerable=answerable)
+
+    def output(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
+        """Return the output of a call, with the message of the agent that ran inside it.
+
+        ``kept``: the agent's stored events. The final message is made from them in a live response, too, so that it
+        equals the message in a history.
+        """
+        message = self._nested.pop(call, None)
+        if message is not None and message.stored is not None:
+            kept = NestedEvents(message.stored, 0) if message.stored else None
+            message = None
+        if kept is None or not self._settings.nests(call.name):
+            return output if message is None else message.final(output)
+        message = self._begin_message(call)
+        for event in kept.events:
+            message.add(event)
+        return message.final(output, omitted=kept.omitted)
