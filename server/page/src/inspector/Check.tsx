@@ -10,7 +10,7 @@ export function ErrorCount({ findings }: { findings: Finding[] }) {
   const count = findings.filter(({ severity }) => severity === "error").length;
   if (count === 0) return null;
   return (
-    <span className="ms-1.5 rounded-full bg-destructive px-1.5 py-0.5 text-xs text-background tabular-nums" data-errors>
+    <span className="ms-1 rounded-full bg-destructive px-1.5 py-0.5 text-xs text-background tabular-nums" data-errors>
       {count} <span className="sr-only">{count === 1 ? "error" : "errors"}</span>
     </span>
   );

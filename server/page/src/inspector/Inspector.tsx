@@ -220,8 +220,7 @@ function View({ rows, live, messages, request, source, saves = true, empty, find
             value={name}
             className="-mb-px shrink-0 border-b-2 border-transparent px-2.5 py-2 text-sm text-muted-foreground -outline-offset-2 hover:text-foreground data-[state=active]:border-primary data-[state=active]:text-foreground"
           >
-            {title}
-            {name === "check" && <ErrorCount findings={findings} />}
+            {title} {name === "check" && <ErrorCount findings={findings} />}
           </Tabs.Trigger>
         ))}
       </Tabs.List>
