@@ -528,7 +528,7 @@ def test_an_event_without_chunks_says_why(page: Page) -> None:
     finished(page)
     waiting = rows(page).filter(has_text="result pay")
     expect(waiting).to_contain_text("Says only that a call waits, or belongs to a hidden one.")
-    expect(rows(page).filter(has_text="empty")).to_contain_text("Empty: it brings usage, sources or the finish reason.")
+    expect(rows(page).filter(has_text="empty")).to_contain_text("Empty: it brings the finish reason STOP.")
 
 
 @whatever_client
