@@ -55,7 +55,7 @@ ROWS: Final = (
     Row(
         "function call",
         "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id. If an earlier call of the chat has this "
-        "id, it is `<id>.2`. Without an id, it is `call_0`",
+        "id, `toolCallId` is `<id>.2`. Without an id, `toolCallId` is `call_0`",
         "text_tool_text tool_none tool_without_arguments parallel_calls_of_one_tool no_ids no_call_ids "
         "no_response_ids old_id_changes_to_aggregate old_fresh_id_per_fragment old_first_fragment_misrouted",
     ),
@@ -132,7 +132,8 @@ ROWS: Final = (
     ),
     Row(
         "[citations](citations.md)",
-        "`source-url` for each source, `data-adk-citations`. For `ai` 7.0.138 and later, `citations` of `text-end`",
+        "`source-url` for each source, `data-adk-citations`. For `ai` 7.0.138 and later, `text-end` has the key "
+        "`citations` instead",
         "citations",
     ),
     Row("inline data, http(s) files", "`file`", "inline_image"),

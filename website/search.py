@@ -1,9 +1,10 @@
-"""Hook of mkdocs that adjusts the search, and shows the version.
+"""Hook of mkdocs that adjusts the search, and shows the version at the foot of each page.
 
-Guides come before decisions. Decisions and the source of examples stay in the site, but the search leaves them out.
+The search finds guides before the reference, leaves out decisions and the source of examples, and ignores common words.
 """
 
 from importlib.metadata import version
+from pathlib import Path
 from typing import Final
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -17,20 +18,16 @@ NOT_SEARCHED: Final = (
     "frontend-fixtures/",
     "skills/",
     "stream_protocol/",
+    "tests/",
     "CHANGELOG",
 )
 """Prefixes of page names that are not searched."""
 
-BOOSTS: Final = {
-    "authentication.md": 4,
-    "production.md": 4,
-    "monitoring.md": 4,
-    "errors.md": 4,
-    "deploy/index.md": 3,
-    "approvals.md": 3,
-    "install.md": 2,
-}
-"""Page -> factor of its score."""
+WEIGHTS: Final = {"reference/": 0.3, "coming-from/": 0.5, "events.md": 0.5}
+"""Prefix of page names -> factor of their scores. Without the factors, short entries would come before the guides."""
+
+WORKER: Final = "assets/javascripts/workers/search.*.min.js"
+"""Script of the theme that searches in the browser."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -44,5 +41,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     name = page.file.src_uri
     if name.startswith(NOT_SEARCHED):
         page.meta["search"] = {"exclude": True}
-    elif name in BOOSTS:
-        page.meta["search"] = {"boost": BOOSTS[name]}
+    for beginning, weight in WEIGHTS.items():
+        if name.startswith(beginning):
+            page.meta["search"] = {"boost": weight}
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Add search.js to the script of the search."""
+    (worker,) = Path(config.site_dir).glob(WORKER)
+    ours = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+    worker.write_text(ours + worker.read_text(encoding="utf-8"), encoding="utf-8")

@@ -19,7 +19,7 @@ from stream_protocol.backend_check._stock_client import Backend, Chat, ChatRespo
 
 RESUME: Final = "ai: docs/04-ai-sdk-ui/03-chatbot-resume-streams.mdx"
 TRANSPORT_204: Final = "ai: ui/http-chat-transport.ts, reconnectToStream"
-PROMISE: Final = "docs/check-backend.md, the promise of the profile durable"
+PROMISE: Final = "'Check a backend' in the docs, the promise of the profile durable"
 POLLS: Final = 20
 SECONDS_BETWEEN: Final = 0.2
 """Seconds between two polls for the end of a run, which may end a moment after its stream."""

@@ -321,7 +321,9 @@ class Chat:
         try:
             findings = [*check_stream(io.BytesIO(self._responses), versions=self.backend.versions)]
         except UnreadableError as error:
-            raise BrokenError(f"The response is not a stream: {error}.", source="docs/check.md") from None
+            raise BrokenError(
+                f"The response is not a stream: {error}.", source="'Check a stream' in the docs"
+            ) from None
         new = [each for each in findings if (each.chunk > before or not before) and self._counts(each.rule)]
         if new:
             raise StreamRuleError(new[0].rule, {each.rule for each in new}, *_described(new[0], response, before))
@@ -342,5 +344,5 @@ class StreamRuleError(BrokenError):
     """Rules for streams are broken. The message describes the first."""
 
     def __init__(self, rule: Rule, rules: set[Rule], text: str, chunk: Any) -> None:
-        super().__init__(text, chunk=chunk, source=f"docs/check.md, rule {rule}: {rule.effect}")
+        super().__init__(text, chunk=chunk, source=f"'Check a stream' in the docs, rule {rule}: {rule.effect}")
         self.rules = rules

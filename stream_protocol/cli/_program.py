@@ -267,5 +267,8 @@ def _print_line(text: str, color: str) -> None:
 
 def _usage_text(error: click.ClickException) -> str:
     text = " ".join(error.format_message().split())
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        text = f"No such option '{error.option_name}'. Did you mean '{error.possibilities[0]}'?"
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return f"{text.rstrip('.')}. See {context.command_path} --help" if context is not None else text
+    sentence = text if text.endswith("?") else f"{text.removesuffix('.')}."
+    return f"{sentence} See {context.command_path} --help" if context is not None else text

@@ -92,8 +92,8 @@ class AgentServer:
     options: ServeOptions
     began: float
     """Start time of the command, from ``time.monotonic()``."""
-    name: str | None = None
-    """Name on the screen; by default the target."""
+    is_demo: bool = False
+    """True for ``adk-ui-stream demo``, which has fewer options than ``serve``."""
     suggestions: Sequence[Suggestion] = ()
     """Prompts that the page suggests in an empty chat."""
 
@@ -231,7 +231,7 @@ class AgentServer:
             self.warn(f"{meaning}; behind a proxy that signs users in, add --user-header.")
 
         def announce(url: str) -> None:
-            headline = f"Serving {self.name or self.target}"
+            headline = f"Serving {'the demo' if self.is_demo else self.target}"
             if self.options.log_format == "json":
                 self._log_start(f"{headline} at {url}", service, shows)
             elif shows == "screen":
@@ -310,7 +310,8 @@ class AgentServer:
         if self.options.session_service_uri:
             return f"in {without_password(self.options.session_service_uri)}"
         if isinstance(store, InMemorySessionService):
-            return "in memory, until the server ends; --session-service-uri sqlite:///chats.db stores them"
+            hint = "" if self.is_demo else "; --session-service-uri sqlite:///chats.db stores them"
+            return f"in memory, until the server ends{hint}"
         return f"in the {type(store).__name__} of the target"
 
 

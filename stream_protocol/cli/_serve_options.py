@@ -80,7 +80,8 @@ class ServeOptions:
     user_header: str | None = _option(
         type=HeaderName(),
         metavar="NAME",
-        help="Header in which your proxy sends the user's name; requests without it get 401.",
+        help="Header in which your proxy sends the user's name; requests without it get 401. Any Host header is then "
+        "accepted, unless --allowed-host is set.",
     )
     allowed_hosts: tuple[str, ...] = _option(
         "--allowed-host",
@@ -88,7 +89,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Accepted Host header besides localhost: chat.example, or .chat.example with all subdomains; repeatable.  "
-        "[default: none on a loopback --host without --user-header, else any]",
+        "[default: none on a loopback --host, else any]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -167,12 +168,12 @@ class ServeOptions:
         section="Logs and recordings",
         metavar="DIR",
         type=FOLDER,
-        help="Record each chat in a file in DIR: see docs/recording.md. The files contain users' messages.",
+        help="Record each chat in a file in DIR: see 'Recordings' in the docs. The files contain users' messages.",
     )
     metrics: bool = _option(
         section="Monitoring",
         is_flag=True,
-        help="Serve Prometheus metrics at /metrics, without authentication: see docs/monitoring.md.",
+        help="Serve Prometheus metrics at /metrics, without authentication: see 'Monitoring' in the docs.",
     )
     log_format: Literal["text", "json"] = _option(
         type=click.Choice(["text", "json"]),
@@ -212,7 +213,7 @@ class ServeOptions:
         name="audit",
         type=FILE,
         help="File that gets a line for each approval, denial, user's answer, sign-in, stop and deletion: see "
-        "docs/trust.md.",
+        "'Security' in the docs.",
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),

@@ -1,7 +1,7 @@
 """Command ``adk-ui-stream check``.
 
-Exit code 0: the stream or server is valid. 1: it is invalid. 2: the file is not a stream, or the server cannot be
-reached.
+Exit code 0: all streams, or the server, are valid. 1: one is invalid. 2: a file is not a stream, or the server cannot
+be reached.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stream_protocol.cli._output import SPOOL_BYTES, print_at_once, progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from stream_protocol.check import Finding, Severity
     from stream_protocol.wire import AiSdkVersion
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = {
     "A stream that was captured with curl": "adk-ui-stream check capture.sse",
     "The stream of recorded ADK events, for a client with `ai` 7": "adk-ui-stream check weather.jsonl --ai-sdk 7",
+    "Several files, with a count at the end": "adk-ui-stream check capture.sse weather.jsonl",
     "One session of a store": "adk-ui-stream check sessions.db --session c1",
     "A running server, in any language": "adk-ui-stream check --url http://localhost:8000/api/chat",
     "In CI, with prompts for its agent": (
@@ -41,7 +42,7 @@ _EXAMPLES: Final = {
     examples=_EXAMPLES,
     sections={"--session": "A file", "--url": "A server", "--ai-sdk": "Both"},
 )
-@click.argument("file", type=FILE, required=False)
+@click.argument("files", metavar="[FILE]...", type=FILE, nargs=-1)
 @click.option("--session", metavar="ID", help="Session to use, if the file (a store or an evalset) has several.")
 @click.option("--url", metavar="URL", help="Chat endpoint to check: the URL that `useChat` posts to.")
 @click.option("--prompts", type=FILE, help="TOML file with prompts, routes and headers of the server.")
@@ -55,7 +56,7 @@ _EXAMPLES: Final = {
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check for this major version of `ai` only.")
 def check(
-    file: str | None,
+    files: tuple[str, ...],
     *,
     session: str | None,
     url: str | None,
@@ -64,15 +65,15 @@ def check(
     as_json: bool,
     ai_sdk: str | None,
 ) -> None:
-    """Check whether FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, chunks on lines, or ADK
+    """Check whether each FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, chunks on lines, or ADK
     events in any form that `replay` reads.
 
-    Or check a running server with --url, by the requests that clients send: see docs/check-backend.md. Each check of a
-    server sends about a hundred requests, and model calls cost money.
+    Or check a running server with --url, by the requests that clients send: see 'Check a backend' in the docs. Each
+    check of a server sends about a hundred requests, and model calls cost money.
     """
-    if url is None and file is None:
+    if url is None and not files:
         raise click.UsageError("Nothing to check: pass FILE or --url.")
-    if url is not None and file is not None:
+    if url is not None and files:
         raise click.UsageError("FILE and --url cannot be combined: pass one of them.")
     if url is not None:
         if session is not None:
@@ -86,24 +87,30 @@ def check(
         sys.exit(0 if passed else 1)
     if prompts is not None or profiles or as_json:
         raise click.UsageError("--prompts, --profile and --json need --url: they cannot be combined with FILE.")
-    assert file is not None
-    _check_file(file, session=session, ai_sdk=ai_sdk)
+    if session is not None and len(files) > 1:
+        raise click.UsageError("--session needs one FILE.")
+    _check_files(files, session=session, ai_sdk=ai_sdk)
 
 
-def _check_file(file: str, *, session: str | None, ai_sdk: str | None) -> None:
+def _check_files(files: Sequence[str], *, session: str | None, ai_sdk: str | None) -> None:
+    """Print the reports of all files, and exit. A file that cannot be read ends the command without output."""
     from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
 
     versions = ALL_VERSIONS if ai_sdk is None else (major_version(ai_sdk),)
-    name = click.format_filename(file)
+    valid = 0
     with tempfile.SpooledTemporaryFile(SPOOL_BYTES, "w+", encoding="utf-8", newline="\n") as out:
-        try:
-            with progress(f"Checking {name}"):
-                is_valid = _write_report(out, name, check_file(file, session=session, versions=versions), versions)
-        except UnreadableError as error:
-            refuse(f"{name}: {error}")
+        for file in files:
+            name = click.format_filename(file)
+            try:
+                with progress(f"Checking {name}"):
+                    valid += _write_report(out, name, check_file(file, session=session, versions=versions), versions)
+            except UnreadableError as error:
+                refuse(f"{name}: {error}")
+        if len(files) > 1:
+            out.write(f"{len(files)} files: {valid} valid, {len(files) - valid} invalid\n")
         out.seek(0)
         print_at_once("".join(lines) for lines in iter(lambda: out.readlines(SPOOL_BYTES), []))
-    sys.exit(0 if is_valid else 1)
+    sys.exit(0 if valid == len(files) else 1)
 
 
 def _write_report(out: IO[str], name: str, findings: Iterable[Finding], versions: Iterable[AiSdkVersion]) -> bool:

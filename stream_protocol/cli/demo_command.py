@@ -37,7 +37,7 @@ def demo(**command_line: Any) -> None:
         from stream_protocol.demo import SUGGESTIONS, demo_agent
 
     target = f"{demo_agent.__module__}:{demo_agent.__name__}"
-    server = AgentServer(target, options, began, name="the demo", suggestions=SUGGESTIONS)
+    server = AgentServer(target, options, began, is_demo=True, suggestions=SUGGESTIONS)
     loaded = server.load()
     listener = bound_socket(options.host, options.port)
     server.serve(loaded, listener, shows="screen", opens_page=options.opens_page)

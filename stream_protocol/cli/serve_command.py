@@ -48,7 +48,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
     recorded are refused.
 
     Further options, such as limits, are read from [tool.adk-ui-stream.serve] of pyproject.toml in the current folder:
-    see docs/cli.md.
+    see 'The command line' in the docs.
     """
     began = monotonic()
     options = read_options(context, command_line)

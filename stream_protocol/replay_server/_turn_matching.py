@@ -1,11 +1,11 @@
 """Finds the recorded turn for a request.
 
-A user message gets the turn after the preceding assistant message of the request. So the result does not depend on
-reloads, restarts of the server, or other tests with the same chat id. A client that sends only its last message gets
-the turn after the turn that its chat played last.
+For a user message, take the assistant message before it in the request. The result is the recorded turn after this
+assistant message. So the result does not depend on reloads, restarts of the server, or other tests with the same chat
+id. If a client sends only its last message, the result is the next recorded turn after the newest turn of this chat.
 
-Answers to tool calls get the last turn of the assistant message for which the request has all answers. The ids of the
-calls assign answers to turns.
+For answers to tool calls, the result is the last recorded turn whose required answers are all in the request. The ids
+of the calls assign answers to turns.
 """
 
 from __future__ import annotations

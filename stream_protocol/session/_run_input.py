@@ -51,7 +51,8 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, idempotency_key: str |
 
 
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], idempotency_key: str) -> list[Event]:
-    """Return the events that store the denials among these answers, for a run that was stopped. A denial needs no run.
+    """Return the events that store the denials among the user's answers to a stopped run. A denial can be stored
+    although the agent does not run.
 
     ``reasons``: approval id -> the user's reason for the denial. ``idempotency_key``: as for ``run_config_for_turn``.
     """

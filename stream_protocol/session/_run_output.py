@@ -64,7 +64,7 @@ class RunOutput:
 
     @property
     def is_stored(self) -> bool:
-        """True if all content that the client was shown is stored."""
+        """True if the session has all content that the client has received."""
         return not self._unconfirmed
 
     def hidden(self, stored: Iterable[Event]) -> list[Event]:

@@ -257,9 +257,11 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_speech(self, facts: EventFacts, speech: AgentSpeech, speaker: AuthorStream) -> None:
-        """Write the agent's speech in a live run: a piece of it, or the part of the whole that was not written.
+        """Write the agent's speech in a live run: a piece, or the part of the whole text that the pieces did not
+        contain.
 
-        Calls may come between the pieces, so the pieces are not compared with the next complete event.
+        Tool calls may come between the pieces, so the next complete event is not treated as the whole text of the
+        pieces.
         """
         text = speaker.new_speech(speech)
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):

@@ -29,7 +29,8 @@ class ClientVersion(NamedTuple):
     patch: int
 
     def accepts(self, kind: str, key: str | None = None) -> bool:
-        """Return True if the client accepts chunks of type ``kind``, and with ``key`` also this key in them."""
+        """Return True if the client accepts chunks of type ``kind``. If ``key`` is given, the client must also accept
+        this key in them."""
         if not _is_since(self, CHUNK_VERSIONS.get(kind)):
             return False
         return key is None or self >= IGNORING_KEYS[self.major] or _is_since(self, KEY_VERSIONS.get((kind, key)))

@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 import click
@@ -10,6 +11,7 @@ import click
 from stream_protocol.cli import main
 from stream_protocol.cli._program import DocumentedCommand
 from stream_protocol.cli._serve_options import SETTINGS, TABLE
+from tests.processes import ROOT
 
 BEGINNING: Final = """\
 # The command line
@@ -102,7 +104,15 @@ def _plain(text: str) -> str:
 
 
 def _linked(text: str) -> str:
-    return re.sub(r"docs/(\w+\.md)", r"[docs/\1](\1)", text)
+    """The text with a link for each page that it names."""
+    return re.sub(r"'([^']+)' in the docs", lambda found: f"[{found[1]}]({_pages()[found[1]]})", text)
+
+
+@cache
+def _pages() -> dict[str, str]:
+    """Title of a page -> its file."""
+    files = (ROOT / "docs").glob("*.md")
+    return {file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# "): file.name for file in files}
 
 
 if __name__ == "__main__":

@@ -84,6 +84,27 @@ def test_a_file_that_may_not_be_read_is_exit_2(tmp_path: Path, monkeypatch: pyte
     assert (result.exit_code, result.stderr) == (2, f"adk-ui-stream: {file}: Permission denied\n")
 
 
+def test_several_files_are_counted(tmp_path: Path) -> None:
+    good, bad = written(tmp_path, LEGAL), str(bad_streams.path(Rule.V7_ONLY_TYPE))
+    assert run(good, good).stdout.splitlines() == [f"{good}: valid for v6 and v7"] * 2 + ["2 files: 2 valid, 0 invalid"]
+    result = run(good, bad)
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (1, "2 files: 1 valid, 1 invalid")
+    assert result.stdout.startswith(f"{good}: valid for v6 and v7\n{bad}:")
+
+
+def test_one_unreadable_file_of_several_is_exit_2(tmp_path: Path) -> None:
+    good, missing = written(tmp_path, LEGAL), str(tmp_path / "missing")
+    result = run(good, missing)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"adk-ui-stream: {missing}: No such file or directory\n"
+
+
+def test_a_session_is_one_of_one_file(tmp_path: Path) -> None:
+    file = written(tmp_path, LEGAL)
+    result = run(file, file, "--session", "a")
+    assert (result.exit_code, "--session needs one FILE." in result.stderr) == (2, True)
+
+
 def test_bad_usage_is_exit_2(tmp_path: Path) -> None:
     assert run().exit_code == 2
     assert run(written(tmp_path, LEGAL), "--ai-sdk", "5").exit_code == 2

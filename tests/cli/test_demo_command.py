@@ -17,9 +17,13 @@ def test_the_demo_is_served_with_its_prompts_and_the_inspector(tmp_path: Path, m
     (tmp_path / "pyproject.toml").write_text("[tool.adk-ui-stream.serve]\nmax-runs = 0\n")
     with started("stream_protocol", "demo", "--port", "0", cwd=tmp_path) as process:
         url = process.read_line().split()[-1]
+        screen = [process.read_line() for _ in range(8)]
         page = httpx.get(f"{url}/page.json", timeout=HANG).json()
         body = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}]}
         answer = httpx.post(f"{url}/api/chat", json=body, timeout=HANG)
+    assert [line.split(maxsplit=1)[1] for line in screen if line.startswith("    Chats ")] == [
+        "in memory, until the server ends\n"
+    ]
     assert page["agent"] == "guide"
     assert (page["models"], page["suggestions"], page["inspector"]) == (["scripted"], [*SUGGESTIONS], True)
     chunks = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]

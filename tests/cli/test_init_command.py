@@ -118,7 +118,7 @@ def test_the_page_is_the_example_of_a_next_app(folder: Path) -> None:
         name: text.replace("adk-ui-stream-nextjs", "my-shop-page").replace("my_package", "my_shop")
         for name, text in ours.items()
     } == theirs
-    assert {"package.json", "package-lock.json", "app/route.ts", "README.md"} <= theirs.keys()
+    assert {"package.json", "package-lock.json", ".env.example", "app/route.ts", "README.md"} <= theirs.keys()
 
 
 @pytest.fixture

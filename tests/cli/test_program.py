@@ -27,7 +27,7 @@ WRONG_CALLS = {
     "no such command": ["sevre"],
     "no such option": ["check", "--ai_sdk", "6", "x"],
     "no argument": ["replay"],
-    "an argument too much": ["check", "x", "y"],
+    "an argument too much": ["replay", "x", "y"],
     "a bad choice": ["init", "x", "--page", "vue"],
     "a bad number": ["serve", "x", "--port", "http"],
     "no value": ["record", "x", "--to"],
@@ -47,6 +47,20 @@ def test_a_wrong_call_is_one_line_on_stderr_and_exit_code_two(arguments: list[st
 def test_a_wrong_option_names_the_help_that_has_the_right_one() -> None:
     done = CliRunner().invoke(main, ["check", "--ai_sdk", "6", "x"], prog_name="adk-ui-stream")
     assert done.stderr.endswith(" See adk-ui-stream check --help\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    {
+        ("chek",): "No such command 'chek'. Did you mean 'check'? See adk-ui-stream --help",
+        ("demo", "--prot"): "No such option '--prot'. Did you mean '--port'? See adk-ui-stream demo --help",
+        ("check", "--zzz"): "No such option '--zzz'. See adk-ui-stream check --help",
+        ("replay",): "Missing argument 'FILE'. See adk-ui-stream replay --help",
+    }.items(),
+)
+def test_a_wrong_call_is_explained_in_sentences(arguments: tuple[str, ...], text: str) -> None:
+    done = CliRunner().invoke(main, arguments, prog_name="adk-ui-stream")
+    assert done.stderr == f"adk-ui-stream: {text}\n"
 
 
 def test_without_a_command_there_is_help() -> None:

@@ -15,7 +15,7 @@ from stream_protocol import message_to_chunks, reduce_chunks
 from stream_protocol.check import check_file
 from stream_protocol.cli.replay_command import replay
 from stream_protocol.recording import _pace as waiting, load_recording, replay as replay_recording
-from tests.processes import COMMAND, ENV, HANG, cli, started
+from tests.processes import COMMAND, ENV, HANG, ROOT, cli, started
 from tests.terminals import terminal
 
 
@@ -55,6 +55,12 @@ def test_without_options_it_is_the_stream_of_all_turns(file: str) -> None:
     result = run(file)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout_bytes == b"".join(replay_recording(load_recording(file)))
+
+
+def test_a_file_of_another_kind_is_told_what_is_accepted() -> None:
+    result = run(str(ROOT / "README.md"))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "README.md: neither events nor a session: pass ADK events as JSON, " in result.stderr
 
 
 def test_a_transcript_is_to_be_read(file: str) -> None:

@@ -1,10 +1,12 @@
 """The code and the screens of docs/inspector.md."""
 
+import re
 from typing import Any
 
 import httpx
 
 from tests.documents import block
+from tests.processes import ROOT
 from tests.serving.support import HANG
 
 
@@ -15,3 +17,11 @@ async def test_the_app_of_the_page_has_an_inspector() -> None:
     async with httpx.AsyncClient(transport=transport, base_url="http://app", timeout=HANG) as http:
         assert (await http.get("/page.json")).json()["inspector"] is True
         assert (await http.get("/api/chat/c1/inspect")).json() == {"entries": [], "next": 0}
+
+
+def test_the_page_lists_the_tabs_in_their_order() -> None:
+    source = (ROOT / "server" / "page" / "src" / "inspector" / "Inspector.tsx").read_text(encoding="utf-8")
+    (tabs,) = re.findall(r"^const TABS = \{(.*)\};$", source, re.MULTILINE)
+    table = (ROOT / "docs" / "inspector.md").read_text(encoding="utf-8").partition("| Tab | Content |\n|---|---|\n")[2]
+    listed = re.findall(r"^\| ([^|]*) \|", table.partition("\n\n")[0], re.MULTILINE)
+    assert listed == re.findall(r'"(.*?)"', tabs)

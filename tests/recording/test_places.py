@@ -22,6 +22,10 @@ ENTRY: Final = """recordings:
   agent_name: root
 """
 
+UNKNOWN: Final = (
+    "neither events nor a session: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
+)
+
 FILES: Final[dict[str, tuple[str | bytes, str]]] = {
     "YAML that is cut off": (f"events:\n{GOOD}\n- {{author: root,\n", "line 4, column 1 is not YAML"),
     "YAML with a tab": (f"events:\n{GOOD}\n- author:\t[\n", "line 4, column 1 is not YAML"),
@@ -37,18 +41,21 @@ FILES: Final[dict[str, tuple[str | bytes, str]]] = {
         )
         for value in ('!!int ""', '!!float ""', "!!bool x", "!!timestamp x")
     },
-    "YAML that nothing shows to be a recording": ("a: [1\n", "line 2, column 1 is not YAML"),
-    "YAML that begins with a tab": ("\ta: 1\n", "line 1, column 1 is not YAML"),
-    "YAML with a list on a key's line": ("a: 1\nb: - c\n", "line 2, column 4 is not YAML"),
+    "YAML that nothing shows to be a recording": ("a: [1\n", f"{UNKNOWN} (line 2, column 1 is not YAML)"),
+    "YAML that begins with a tab": ("\ta: 1\n", f"{UNKNOWN} (line 1, column 1 is not YAML)"),
+    "YAML with a list on a key's line": ("a: 1\nb: - c\n", f"{UNKNOWN} (line 2, column 4 is not YAML)"),
     "YAML with an own tag": (f"events:\n{GOOD}\n- !event {{}}\n", "line 3, column 3 has a YAML tag that is not read"),
     "YAML with a key that comes twice": (
         f"events:\n{GOOD}\n- author: a\n  invocation_id: e-2\n  author: b\n",
         'line 5, column 3 repeats the key "author"',
     ),
-    "YAML with such a key in braces": ('a: {b: 1, "b": 2}\n', 'line 1, column 11 repeats the key "b"'),
+    "YAML with such a key in braces": ('a: {b: 1, "b": 2}\n', f'{UNKNOWN} (line 1, column 11 repeats the key "b")'),
     "YAML with a list as a key": (f"events:\n{GOOD}\n- ? [a]\n  : 1\n", "line 3, column 5 has a key that is no text"),
     "two documents of YAML": (f"events:\n{GOOD}\n---\nevents: []\n", "line 3, column 1 begins a second YAML document"),
-    "YAML with a control character": ("name: Zoë\nä: \x01\n", "line 2, column 4 has a character that YAML forbids"),
+    "YAML with a control character": (
+        "name: Zoë\nä: \x01\n",
+        f"{UNKNOWN} (line 2, column 4 has a character that YAML forbids)",
+    ),
     "YAML of Latin-1": ("events: \n- author: Zoë\n".encode("latin-1"), "line 2, column 13 is not UTF-8"),
     "JSON of Latin-1": (
         json.dumps({"author": "Zoë"}, ensure_ascii=False).encode("latin-1"),

@@ -67,6 +67,7 @@ GOOD = EVENTS[0].model_dump_json()
 HEADER = '{"adk_ui_stream_recording": 1}'
 CHUNK = '{"type": "start"}'
 DEEP = "[" * 100_000
+UNKNOWN = "neither events nor a session: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
 BAD: dict[str, tuple[str | bytes, str]] = {
     "nothing": ("", "the file is empty"),
     "blank lines": ("\n \r\n", "nothing in it but white space"),
@@ -75,8 +76,8 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "rubbish after events": (f"{GOOD}\n".encode() + b"\xc3\x28\n", "line 2, column 1 is not UTF-8"),
     "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not a text file"),
     "UTF-16": (GOOD.encode("utf-16"), "it is UTF-16; save it as UTF-8"),
-    "text": ("hello", "neither events nor a session"),
-    "a number": ("3", "neither events nor a session"),
+    "text": ("hello", UNKNOWN),
+    "a number": ("3", UNKNOWN),
     "other JSON": ('{"a": 1}', "line 1 is not an ADK event: it has no author"),
     "no list": ('{"events": 3}', "its `events` are of the type int, no list"),
     "a list of numbers": ("[3]", "event 1 is not an ADK event: it is of the type int"),

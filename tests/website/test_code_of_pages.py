@@ -42,6 +42,12 @@ async def ask(app: FastAPI | Starlette) -> str:
     return response.text
 
 
+async def test_the_app_of_the_front_page_answers() -> None:
+    scope = run(block("docs/index.md", "chat_router("))
+    scope["root_agent"].model = scripted_agent().model
+    assert "Hello" in await ask(scope["app"])
+
+
 async def test_the_router_answers() -> None:
     scope = run(block("docs/quick-start.md", "chat_router("))
     scope["root_agent"].model = scripted_agent().model

@@ -111,6 +111,10 @@ FOUND: Final = {
     "troubleshooting": "Troubleshooting",
     "approval": "Approvals",
     "docker": "Deploy",
+    "deny an approval with a reason": "Approvals",
+    "How do I deploy?": "Deploy",
+    "the inspector": "The Inspector",
+    "an install": "Install",
 }
 """A search -> the title of the page that is found first."""
 
@@ -130,7 +134,21 @@ def test_a_search_finds_no_decision_and_no_source_of_an_example(url: str) -> Non
     index = httpx.get(f"{url}search/search_index.json").json()
     places = {entry["location"].partition("/")[0] for entry in index["docs"]}
     assert {"approvals", "production", "reference"} <= places
-    assert places & {"decisions", "examples", "CHANGELOG"} == set()
+    assert places & {"decisions", "examples", "tests", "CHANGELOG"} == set()
+
+
+def test_a_search_ignores_common_words(browser: Browser, url: str) -> None:
+    with opened_tab(browser) as tab:
+        tab.goto(url)
+        tab.get_by_role("textbox", name="Search").click()
+        results = tab.locator(".md-search-result__meta")
+        expect(results).to_have_text("Type to start searching")
+        counts = []
+        for words in ("troubleshooting", "how to do a troubleshooting"):
+            tab.get_by_role("textbox", name="Search").fill(words)
+            expect(results).to_have_text(re.compile(r"^\d+ matching documents$"))
+            counts.append(results.text_content())
+        assert counts[0] == counts[1]
 
 
 def test_a_recorded_run_shows_its_page_beside_its_events(browser: Browser, url: str) -> None:

@@ -40,6 +40,10 @@ _COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 """The first bytes of UTF-16 texts, which some Windows programs save."""
 
+_UNKNOWN: Final = (
+    "neither events nor a session: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
+)
+
 _JSON_BEGINNINGS: Final = ("{", "[", '"{')
 """The first characters of JSON. The last entry is JSON in a JSON string, which ADK 1 wrote."""
 
@@ -93,8 +97,8 @@ def why_unknown(head: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"{place_of_byte(head, error.start)} is not UTF-8"
     except RecordingError as error:
-        return str(error)
-    return "neither events nor a session"
+        return f"{_UNKNOWN} ({error})"
+    return _UNKNOWN
 
 
 def read_records(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:

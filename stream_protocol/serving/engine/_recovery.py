@@ -235,9 +235,9 @@ async def with_shown(
 async def _ending(
     job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, end: ToldEnd | None
 ) -> AsyncGenerator[Event]:
-    """Yield the stored events of a run that is not executed again, then end the run. ``end``: ``None`` if it finished.
+    """Yield the stored events of a run that is not executed again, then its last partial text, and end the run.
 
-    The first event has the invocation id. The last event is the partial text that is not stored yet.
+    ``end``: the reported end of the run; ``None`` if the run finished. The first event has the invocation id.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)

@@ -64,7 +64,7 @@ class RequestBodies:
     async def read_chat_request(
         self, request: Request, user_id: str, *, of_chat: str | None = None
     ) -> AsyncIterator[ChatRequest]:
-        """Reads and parses the request of a chat client. Its memory counts until the end of the block.
+        """Reads and parses a chat client's request. The bytes count as memory until the caller's ``with`` block ends.
 
         ``of_chat``: the body is one user message, for the chat with this id.
         Raises ``ChatRequestError`` with the statuses of ``parse_chat_request``, and with 413, 415, 429 and 503.
@@ -81,7 +81,7 @@ class RequestBodies:
 
     @asynccontextmanager
     async def read_file(self, request: Request, user_id: str, limit: int, hint: str) -> AsyncIterator[bytearray]:
-        """Reads a body of any media type. Its memory counts until the end of the block.
+        """Reads a body of any media type. The bytes count as memory until the caller's ``with`` block ends.
 
         ``hint``: the end of the error message for more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 429,
         503).

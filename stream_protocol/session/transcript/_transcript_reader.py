@@ -58,8 +58,9 @@ class TranscriptReader:
         hidden_events: frozenset[str] = frozenset(),
         call_ids: CallIds | None = None,
     ) -> None:
-        """Prepare for the first event. ``beginnings``: from ``FirstReading``; without it each invocation can begin a
-        message. ``hidden_events``: the ids of hidden events. ``call_ids``: creates the client's ids."""
+        """Prepare for the first event. ``beginnings``: the invocations that begin a message, as ``FirstReading`` finds
+        them; ``None`` if each invocation can begin a message. ``hidden_events``: the ids of hidden events.
+        ``call_ids``: creates the client's ids."""
         self._beginnings = beginnings
         self._hidden_events = hidden_events
         self._call_ids = call_ids if call_ids is not None else CallIds()

@@ -154,7 +154,8 @@ class ToolCall:
         return self._text.write(json_value(args, lossy=True), streaming=self.more_to_come)
 
     def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
-        """Return the only tool whose parameters have all paths so far; ``None`` if there is none, or several."""
+        """Return the only tool whose parameters include all argument paths that have arrived; ``None`` if no tool or
+        several tools match."""
         self._guess = self._guess or ToolGuess()
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
 
@@ -260,7 +261,7 @@ class ToolCall:
         self.state, self.long_running = self._next("await client"), True
 
     def await_credential(self, *, lacking: bool = False) -> None:
-        """Wait for a sign-in, or for an answer to a node inside the call.
+        """Wait for a sign-in, or for the user's answer to a question of a workflow node inside the call.
 
         ``lacking``: the tool itself has reported that it needs a credential.
         """
