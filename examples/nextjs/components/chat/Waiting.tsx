@@ -4,7 +4,7 @@ import type { ChatMessage, ChatPart } from "./message-types";
 /** Tells that the agent works while nothing on the page moves. A short pause does not show it. */
 export function Waiting() {
   return (
-    <p className="waiting flex items-center gap-2.5 text-sm text-muted-foreground" data-waiting>
+    <p className="waiting flex items-center gap-2.5 text-sm text-muted-foreground">
       <span className="flex gap-1" aria-hidden>
         {["", "[animation-delay:150ms]", "[animation-delay:300ms]"].map((delay) => (
           <span key={delay} className={`size-1.5 animate-pulse rounded-full bg-current ${delay}`} />
