@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.chromium import HANG_MS, opened_tab
-from tests.demo_page import answers, expect_status
+from tests.demo_page import answers, expect_status, unfolded
 from tests.processes import ROOT, serving
 from tests.replay_server.fixture_recordings import write_recordings
 
@@ -59,7 +59,8 @@ def test_a_page_shows_half_an_argument_for_as_long_as_it_is_held(page: Page, rep
     page.screenshot(path=shots / "replay-1-held.png")
     assert "legs" not in card.inner_text()
     step(replay_url, chat, to="tool-input-available")
-    expect(page.locator('[data-tool="book"][data-state="input-available"] pre')).to_contain_text("window seat")
+    running = page.locator('[data-tool="book"][data-state="input-available"]')
+    expect(unfolded(running).locator("pre")).to_contain_text("window seat")
     expect_status(page, "streaming")
     step(replay_url, chat, all="true")
     expect_status(page, "ready")

@@ -42,6 +42,8 @@ $$e^{i\\pi} + 1 = 0$$
 GROWING: Final = ("**Before.**\n\nhttps://rivers.example/boom", "erang")
 """Reply whose last paragraph ends with a URL, which then changes."""
 
+SOURCES: Final = web_sources({"https://rivers.example/a": "All rivers", "https://sea.example/": "The sea"})
+
 SHEET: Final = "city,price\nOslo,130\nRome,110\n"
 
 CITED: Final = (
@@ -56,7 +58,8 @@ CITED_PLACES: Final = {
     "```\ncode\n```\n": [1],
 }
 CHIPS: Final = (
-    "<style>.chip { color: rgb(1, 2, 3) }</style>"
+    "<style>.chip { color: rgb(1, 2, 3) }"
+    "@media (prefers-color-scheme: dark) { .chip { background: rgb(4, 5, 6) } }</style>"
     '<a class="chip" style="font-size: 17px" href="https://search.example/himeji">himeji</a>'
 )
 HOSTILE: Final = (
@@ -154,7 +157,7 @@ class Scenes:
         if self.loop is not None:
             self.loop.call_soon_threadsafe(told.set)
 
-    async def dig(self) -> str:
+    async def dig(self, depth: int) -> str:
         """Digs until the test goes on."""
         await self.told.wait()
         return "dug"
@@ -226,8 +229,7 @@ class Scenes:
             case "story":
                 return [BEGINNING, Wait(self.told), END]
             case "think":
-                sources = {"https://rivers.example/a": "All rivers", "https://sea.example/": "The sea"}
-                return [Thought("Let me see.", signature=b"s"), Wait(1), "I have thought.", web_sources(sources)]
+                return [Thought("Let me see.", signature=b"s"), Wait(1), "I have thought.", SOURCES]
             case "pay" if "pay" in answers:
                 return ["Paid."]
             case "pay":
@@ -237,7 +239,12 @@ class Scenes:
             case "count":
                 return ["Fifty."] if answers else [Call("count_books", {})]
             case "dig":
-                return ["Dug."] if answers else [Call("dig", {})]
+                calls = 2 if "twice" in question.text else 1
+                return ["Dug."] if answers else [Call("dig", {"depth": depth + 3}) for depth in range(calls)]
+            case "pause":
+                return [Wait(self.told), "I go on."] if answers else [Call("trains", {})]
+            case "buy":
+                return ["Bought."] if answers else ["Rivers cost.", SOURCES, Call("pay", {"amount": 5.0})]
             case "draw":
                 return ["There."] if answers else [Call("draw", {})]
             case "wind":

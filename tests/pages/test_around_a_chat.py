@@ -147,11 +147,17 @@ SMALL: Final = """() => [...document.querySelectorAll("button, nav a, input, tex
     .map((one) => one.ariaLabel ?? one.textContent)"""
 
 
-def test_a_finger_finds_large_targets_and_no_field_makes_the_phone_zoom(open_page: Open, shots: Path) -> None:
+def touch_page(open_page: Open) -> Page:
+    """A new chat on a phone."""
     page = open_page(width=390, height=800)
     touch = {"enabled": True, "maxTouchPoints": 1}
     page.context.new_cdp_session(page).send("Emulation.setTouchEmulationEnabled", touch)
     page.wait_for_function("matchMedia('(pointer: coarse)').matches")
+    return page
+
+
+def test_a_finger_finds_large_targets_and_no_field_makes_the_phone_zoom(open_page: Open, shots: Path) -> None:
+    page = touch_page(open_page)
     say(page, "form")
     expect(page.get_by_role("form", name="Answer")).to_be_visible()
     expect_status(page, "ready")
@@ -160,6 +166,29 @@ def test_a_finger_finds_large_targets_and_no_field_makes_the_phone_zoom(open_pag
     press(page, "Show chats")
     expect(sidebar(page)).to_be_visible()
     assert page.evaluate(SMALL) == []
+
+
+OUTSIDE: Final = """() => {
+    const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+    return box("[data-streamdown=code-block-actions] button").bottom <= box("[data-streamdown=code-block-body]").top;
+}"""
+
+
+def test_on_a_touch_screen_titles_end_in_an_ellipsis_and_the_copy_button_lies_beside_the_code(
+    open_page: Open, shots: Path
+) -> None:
+    page = touch_page(open_page)
+    say(page, "write a title that is far too long for the list of all chats\n```python\nx = 1\n```")
+    expect_status(page, "ready")
+    expect(page.locator("code").locator(COLOURED).first).to_be_visible()
+    page.screenshot(path=shots / "touch-code.png")
+    assert page.evaluate(OUTSIDE)
+    press(page, "Show chats")
+    title = current(page).get_by_role("link")
+    expect(title).to_have_css("display", "block")
+    expect(title).to_have_css("text-overflow", "ellipsis")
+    assert title.evaluate("link => link.scrollWidth > link.clientWidth")
+    page.screenshot(path=shots / "touch-titles.png")
 
 
 def test_a_url_that_names_no_chat_is_a_new_one(open_page: Open) -> None:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.chromium import opened_tab
-from tests.demo_page import expect_status, field, posts, press, say, texts, tool, unfolded
+from tests.demo_page import STREAMING_TEXT, expect_status, field, posts, press, say, texts, tool, unfolded
 from tests.pages.conftest import Open
 from tests.pages.scenes import FORM, Scenes
 
@@ -38,6 +38,67 @@ def test_a_card_is_folded_when_it_is_done_and_opens_by_the_keyboard(page: Page) 
     expect(card.locator("[data-json]")).to_have_count(0)
 
 
+def test_a_running_call_is_one_line_and_stays_so_when_it_is_done(page: Page, scenes: Scenes, shots: Path) -> None:
+    say(page, "dig")
+    card = page.get_by_role("region", name="Tool dig")
+    expect(card.get_by_role("button")).to_have_accessible_name(re.compile("dig 3 ?running"))
+    expect(card.get_by_role("button")).to_have_attribute("aria-expanded", "false")
+    before = card.bounding_box()
+    page.screenshot(path=shots / "running.png")
+    scenes.go_on()
+    expect(card).to_have_attribute("data-state", "output-available")
+    after = card.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert (after["y"], after["height"]) == (before["y"], before["height"])
+
+
+def test_several_running_calls_are_one_line(page: Page, scenes: Scenes, shots: Path) -> None:
+    say(page, "dig twice")
+    group = page.get_by_role("button", name="Using 2 tools")
+    expect(group).to_have_attribute("aria-expanded", "false")
+    page.screenshot(path=shots / "running-calls.png")
+    group.click()
+    expect(tool(page, "dig", "input-available")).to_have_count(2)
+    expect(tool(page, "dig", "input-available").last).to_be_visible()
+    group.click()
+    scenes.go_on()
+    expect(page.get_by_role("button", name="Used 2 tools")).to_have_attribute("aria-expanded", "false")
+
+
+def test_the_page_shows_that_the_agent_works_while_nothing_else_moves(page: Page, scenes: Scenes, shots: Path) -> None:
+    working = page.get_by_role("log").get_by_text("Working…")
+    say(page, "pause")
+    expect(tool(page, "trains", "output-available")).to_be_visible()
+    expect(working).to_have_css("opacity", "1")
+    page.screenshot(path=shots / "working.png")
+    scenes.go_on()
+    expect(texts(page)).to_have_text("I go on.")
+    expect_status(page, "ready")
+    expect(working).to_have_count(0)
+    say(page, "dig")
+    expect(tool(page, "dig", "input-available")).to_be_visible()  # a running call moves
+    expect(working).to_have_count(0)
+    scenes.go_on()
+    expect_status(page, "ready")
+    say(page, "story")
+    expect(page.locator(STREAMING_TEXT)).to_be_visible()
+    expect(working).to_have_count(0)
+
+
+def test_the_sources_stand_above_an_approval_that_waits(page: Page, shots: Path) -> None:
+    say(page, "buy")
+    both = page.locator("nav[aria-label=Sources], [data-tool=pay]")
+    expect(page.get_by_role("form", name="Approval")).to_be_visible()
+    expect(both.first).to_have_attribute("aria-label", "Sources")
+    expect_status(page, "ready")
+    expect(both.first).to_have_attribute("aria-label", "Sources")
+    page.screenshot(path=shots / "sources-above.png")
+    press(page, "Approve")
+    expect(texts(page).last).to_have_text("Bought.")
+    expect(both.last).to_have_attribute("aria-label", "Sources")
+
+
 def test_a_tool_shows_how_far_it_is_while_it_runs(page: Page, scenes: Scenes, shots: Path) -> None:
     say(page, "count")
     card = tool(page, "count_books", "input-available")
@@ -64,7 +125,9 @@ def test_an_approval_says_why_the_tool_asks(page: Page, shots: Path) -> None:
     expect(form).to_contain_text("Momo leaves the house for a month.")
     page.screenshot(path=shots / "approval-reason.png")
     press(page, "Approve")
-    expect(tool(page, "lend", "output-available")).to_be_visible()
+    card = unfolded(tool(page, "lend", "output-available"))
+    expect(card.get_by_role("term")).to_have_text("book")
+    expect(card.get_by_role("definition")).to_have_text("Momo")
 
 
 def test_an_approval_names_who_wants_what_and_a_denial_gives_its_reason(page: Page, shots: Path) -> None:
@@ -85,6 +148,7 @@ def test_an_approval_names_who_wants_what_and_a_denial_gives_its_reason(page: Pa
     page.get_by_label("Reason").fill("too dear")
     page.get_by_label("Reason").press("Enter")
     expect(tool(page, "pay", "output-denied")).to_contain_text("Your reason: too dear")
+    expect(tool(page, "pay", "output-denied").get_by_role("definition")).to_have_text("5")
     expect(field(page)).to_be_focused()
 
 

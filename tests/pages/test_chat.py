@@ -86,6 +86,22 @@ def test_search_suggestions_are_in_a_frame_of_their_own(open_page: Open, colors:
     assert opened.value.evaluate("window.opener") is None
 
 
+def test_search_suggestions_have_the_theme_that_the_reader_chose(open_page: Open, shots: Path) -> None:
+    page = open_page(colors="light")
+    say(page, "cite")
+    frame = answers(page).last.locator("iframe").content_frame
+    chip = frame.get_by_role("link", name="himeji")
+    expect(chip).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+    page.evaluate("localStorage.setItem('theme', 'dark'); dispatchEvent(new Event('setting-changed'))")
+    expect(chip).to_have_css("background-color", "rgb(4, 5, 6)")
+    expect(frame.locator("html")).to_have_css("color-scheme", "dark")
+    page.screenshot(path=shots / "suggestions-dark.png")
+    page.emulate_media(color_scheme="dark")
+    page.evaluate("localStorage.setItem('theme', 'light'); dispatchEvent(new Event('setting-changed'))")
+    expect(chip).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+    expect(frame.locator("html")).to_have_css("color-scheme", "light")
+
+
 def test_no_script_runs_in_the_frame_and_nothing_is_fetched(browser: Browser, url: str) -> None:
     tab = browser.new_page()
     asked: list[str] = []
@@ -226,6 +242,9 @@ def test_versions_of_a_message_are_chosen_by_arrows_and_found_after_a_reload(pag
     mine = page.get_by_role("article", name="You").get_by_role("group", name="Versions")
     expect(mine).to_have_text("2/2")
     expect(mine.get_by_role("button", name="Next version")).to_be_disabled()
+    field(page).focus()
+    page.mouse.move(0, 0)
+    expect(mine.locator("..")).to_have_css("opacity", "1")  # seen without the pointer, too
     page.screenshot(path=shots / "versions.png", animations="disabled")
     mine.get_by_role("button", name="Previous version").click()
     expect(answers(page)).to_contain_text("You said: hello")

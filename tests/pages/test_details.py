@@ -69,6 +69,17 @@ def test_a_file_has_a_name_a_size_and_a_look_into_it(page: Page) -> None:
     assert Path(download.value.path()).read_text() == SHEET
 
 
+def test_a_message_of_ones_own_has_as_much_room_as_it_needs(page: Page) -> None:
+    say(page, "a question that is a little longer than a few words are")
+    lines = page.get_by_role("article", name="You").get_by_role("paragraph")
+    assert (
+        lines.evaluate(
+            "p => { const r = document.createRange(); r.selectNodeContents(p); return r.getClientRects().length }"
+        )
+        == 1
+    )
+
+
 def test_a_long_message_of_ones_own_is_folded(page: Page) -> None:
     say(page, LETTER)
     expect_status(page, "ready")

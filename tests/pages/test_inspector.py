@@ -48,6 +48,13 @@ WIDTH: Final = """async (box) => {
 }"""
 """Even without motion a transition takes a frame."""
 
+NAMES_BESIDE_BARS: Final = """(turn) => [...turn.querySelectorAll("[data-lane]")].every((lane) => {
+    const [name, bars] = lane.children;
+    const { right } = name.getBoundingClientRect();
+    const isWhole = name.scrollWidth <= name.clientWidth;
+    return isWhole && [...bars.children].every((bar) => bar.getBoundingClientRect().left >= right);
+})"""
+
 Colors = Literal["light", "dark"]
 
 whatever_client = pytest.mark.parametrize("ai_sdk", [7], indirect=True, scope="module")
@@ -176,7 +183,12 @@ def tab(page: Page, name: str) -> None:
 
 
 def shown(page: Page, name: str) -> Any:
-    return json.loads(panel(page).get_by_role("region", name=name).inner_text())
+    """The JSON in this box, with all of it unfolded."""
+    box = panel(page).get_by_role("region", name=name)
+    folded = box.get_by_role("button", expanded=False)
+    while folded.count() > 0:
+        folded.first.click()
+    return json.loads(box.inner_text())
 
 
 def finished(page: Page) -> None:
@@ -345,7 +357,11 @@ def test_a_capture_that_is_wrong_is_shown_with_what_is_wrong(page: Page, shots: 
     with page.expect_file_chooser() as chosen:
         panel(page).get_by_role("button", name="Open a recording").click()
     chosen.value.set_files([FilePayload(name="broken.sse", mimeType="text/plain", buffer=broken)])
-    expect(rows(page).filter(has_text="text-delta")).to_have_count(1)
+    wrong = rows(page).filter(has_text="text-delta")
+    expect(wrong).to_have_count(1)
+    expect(wrong.locator("[data-finding=text-not-started]")).to_be_visible()
+    page.screenshot(path=shots / "inspector-marked.png")
+    expect(panel(page).get_by_role("tab", name=re.compile(r"^Check \d+ errors?$"))).to_be_visible()
     expect(panel(page).get_by_role("button", name="Save as recording")).to_be_disabled()
     tab(page, "Check")
     expect(panel(page).get_by_text("error", exact=True).first).to_be_visible()
@@ -366,7 +382,7 @@ def test_what_is_no_recording_is_refused_in_words_and_one_of_several_sessions_is
         page.goto(url)
         page.get_by_role("button", name="Inspector").click()
         drop(page, "cat.png", "\x89PNG\0\0")
-        expect(panel(page).get_by_role("alert")).to_contain_text("cat.png: This cannot be shown")
+        expect(panel(page).get_by_role("alert")).to_contain_text("cat.png: The file or chat cannot be shown")
         drop(page, "chats.json", json.dumps(sessions))
         expect(panel(page).get_by_role("alert")).to_contain_text('"one", "two"')
         panel(page).get_by_label("Session").fill("two")
@@ -445,7 +461,47 @@ def test_fragments_are_one_line_and_a_turn_says_what_it_took(page: Page, shots: 
     turn = rows(page).filter(has_text="weather?").first
     expect(turn).to_contain_text("first event")
     expect(turn.get_by_role("img")).to_have_accessible_name(re.compile("model from .* look_up from .* model from"))
+    expect(thoughts).to_contain_text(re.compile(r"thought, 6 fragments in \d"))
+    offsets = [float(at.get_attribute("data-at") or 0) for at in panel(page).locator("[data-at]").all()]
+    assert offsets
+    assert offsets == sorted(offsets)
+    assert turn.evaluate(NAMES_BESIDE_BARS)
     page.screenshot(path=shots / "inspector-runs.png")
+
+
+@whatever_client
+def test_the_header_of_a_turn_stays_in_view_and_the_toggle_looks_pressed(open_page: Open, shots: Path) -> None:
+    page = open_page(width=1400, height=600)
+    say(page, "weather?")
+    finished(page)
+    panel(page).get_by_role("region", name="Events and chunks").evaluate("list => list.scrollTo(0, 1e6)")
+    page.screenshot(path=shots / "inspector-sticky.png")
+    expect(panel(page).get_by_text("End of the response: finish").last).to_be_in_viewport()
+    expect(panel(page).locator("[data-turn]")).to_be_in_viewport(ratio=0.9)
+    toggle = page.get_by_role("button", name="Inspector", exact=True)
+    field = page.get_by_role("textbox", name="Message", exact=True)
+    field.hover()
+    expect(toggle).to_have_attribute("aria-pressed", "true")
+    pressed = toggle.evaluate("button => getComputedStyle(button).backgroundColor")
+    toggle.click()
+    field.hover()
+    expect(toggle).to_have_attribute("aria-pressed", "false")
+    expect(toggle).not_to_have_css("background-color", pressed)
+
+
+@whatever_client
+def test_an_entry_is_coloured_json_that_folds(page: Page, shots: Path) -> None:
+    say(page, "weather?")
+    finished(page)
+    rows(page).filter(has_text="call look_up").get_by_role("button").first.click()
+    box = panel(page).get_by_role("region", name="JSON of the entry")
+    content = box.get_by_role("button", name=re.compile("^content, "))
+    expect(content).to_have_attribute("aria-expanded", "true")
+    expect(box.locator("[class*='--code-attr']").get_by_text('"author"')).to_be_visible()
+    page.screenshot(path=shots / "inspector-json.png")
+    expect(box).to_contain_text("functionCall")
+    content.click()
+    expect(box).not_to_contain_text("functionCall")
 
 
 @whatever_client
@@ -472,7 +528,7 @@ def test_an_event_without_chunks_says_why(page: Page) -> None:
     finished(page)
     waiting = rows(page).filter(has_text="result pay")
     expect(waiting).to_contain_text("Says only that a call waits, or belongs to a hidden one.")
-    expect(rows(page).filter(has_text="empty")).to_contain_text("Empty: it brings usage, sources or the finish reason.")
+    expect(rows(page).filter(has_text="empty")).to_contain_text("Empty: it brings the finish reason STOP.")
 
 
 @whatever_client

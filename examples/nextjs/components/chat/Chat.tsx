@@ -12,7 +12,7 @@ import { type AgentChat, useAgentChat } from "./use-agent-chat";
 import { useEscape } from "./use-escape";
 import { useQueue, type WhileBusy } from "./use-queue";
 import { useTabTitle } from "./use-tab-title";
-import { Waiting } from "./Waiting";
+import { moves, Waiting } from "./Waiting";
 import { type About, Welcome } from "./Welcome";
 
 const Queued = lazy(() => import("../composer/Queued"));
@@ -100,7 +100,7 @@ export function Chat(props: ChatProps) {
                 />
               ))}
             </Drafts>
-            {chat.status === "submitted" && <Waiting />}
+            {(chat.status === "submitted" || (busy && !moves(messages.at(-1)))) && <Waiting />}
             {chat.choiceError && !busy && (
               <p role="alert" className="text-sm text-destructive">
                 {chat.choiceError.message}

@@ -1,13 +1,28 @@
-/** Until the agent says the first thing. */
+import { isToolUIPart } from "ai";
+import type { ChatMessage, ChatPart } from "./message-types";
+
+/** Tells that the agent works while nothing on the page moves. A short pause does not show it. */
 export function Waiting() {
   return (
-    <p className="flex items-center gap-2.5 text-sm text-muted-foreground">
+    <p className="waiting flex items-center gap-2.5 text-sm text-muted-foreground">
       <span className="flex gap-1" aria-hidden>
         {["", "[animation-delay:150ms]", "[animation-delay:300ms]"].map((delay) => (
           <span key={delay} className={`size-1.5 animate-pulse rounded-full bg-current ${delay}`} />
         ))}
       </span>
-      Waiting for the agent
+      Working…
     </p>
   );
+}
+
+/** Return true while a part of the message shows its own progress: a text that grows, or a call that runs. */
+export function moves(message: ChatMessage | undefined): boolean {
+  return message?.role === "assistant" && message.parts.some(isMoving);
+}
+
+function isMoving(part: ChatPart): boolean {
+  if (part.type === "text" || part.type === "reasoning") return part.state === "streaming" && part.text !== "";
+  if (!isToolUIPart(part)) return false;
+  if (part.state === "output-available") return part.preliminary === true;
+  return part.state === "input-streaming" || part.state === "input-available";
 }

@@ -5,7 +5,6 @@ import { IconButton } from "../ui/icon-button";
 import { Actions, CopyText, Versions } from "./Actions";
 import type { MessageProps } from "./Message";
 import { Parts } from "./Parts";
-import { numberedSources, Sources } from "./Sources";
 import { Usage } from "./Usage";
 
 export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit: _, ...others }: MessageProps) {
@@ -19,7 +18,6 @@ export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit
           <CircleStop className="size-4" aria-hidden /> Stopped
         </p>
       )}
-      <Sources sources={numberedSources(message.parts)} />
       {!live && (
         <Actions>
           <Versions versions={versions} busy={busy} onChoose={onChoose} />

@@ -1,23 +1,29 @@
 import { isToolUIPart } from "ai";
-import { callsInside, type ChatMessage, type ChatPart } from "../chat/message-types";
+import { callsInside, type ChatMessage, type ChatPart, progressOf } from "../chat/message-types";
 import { Calls } from "../tools/Calls";
 import { Json } from "../tools/Json";
-import type { Answers } from "../tools/ToolCard";
+import { type Answers, asksUser, showsItself, type ToolPart } from "../tools/ToolCard";
 import { Boundary } from "../ui/boundary";
 import { Part } from "./Part";
 import { PlainText } from "./PlainText";
+import { numberedSources, Sources } from "./Sources";
 
 type PartsProps = Answers & { message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
 
 /**
  * What an agent says and does, in its order: in a message, or in the call that runs the agent. A question inside such a
- * call is also a part of the message, which is the one that is answered: it is shown in the card.
+ * call is also a part of the message, which is the one that is answered: it is shown in the card. The sources stand at
+ * the end, above the calls that wait for the user.
  */
 export function Parts({ message, root, agent, live, ...answers }: PartsProps) {
   const inside = callsInside(message.parts);
   const asked = (part: ChatPart) => (isToolUIPart(part) && answers.asked?.find(({ toolCallId }) => toolCallId === part.toolCallId)) || part;
   const own = message.parts.filter((part) => !isToolUIPart(part) || !inside.has(part.toolCallId)).map(asked);
-  return runsOf(own).map(([first, run]) => {
+  const runs = runsOf(own);
+  const waiting = runs.findIndex(([, run]) => run.some((part) => isToolUIPart(part) && asksUser(part, answers)));
+  const show = (call: ToolPart) =>
+    showsItself(call, answers) || (call.state === "input-available" && progressOf(message, call.toolCallId) !== undefined);
+  const drawn = runs.map(([first, run]) => {
     const parts = run.map((part, index) => (
       <Boundary key={first + index} of={part} otherwise={<PlainPart part={part} />}>
         <Part part={part} message={message} root={root} agent={agent} live={live} {...answers} />
@@ -26,11 +32,14 @@ export function Parts({ message, root, agent, live, ...answers }: PartsProps) {
     const calls = run.filter(isToolUIPart);
     if (calls.length === 0) return parts;
     return (
-      <Calls key={first} parts={calls} passed={answers.passed}>
+      <Calls key={first} parts={calls} passed={answers.passed} show={calls.some(show)}>
         {parts}
       </Calls>
     );
   });
+  const sources = <Sources key="sources" sources={numberedSources(message.parts)} />;
+  const end = waiting < 0 ? drawn.length : waiting;
+  return [...drawn.slice(0, end), sources, ...drawn.slice(end)].flat();
 }
 
 /** The parts, each with the place of its first one: calls that follow each other are together. */

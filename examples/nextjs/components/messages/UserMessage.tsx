@@ -23,7 +23,7 @@ export function UserMessage({ message, busy, onEdit, versions, onChoose }: Messa
       {editing && <EditMessage text={text} onSave={save} onCancel={() => setEditing(false)} />}
       {!editing && (
         // The buttons stand below the text for a finger, and beside them for a mouse.
-        <div className="flex max-w-full flex-col items-end gap-2 pointer-fine:flex-row-reverse">
+        <div className="flex w-full flex-col items-end gap-2 pointer-fine:flex-row-reverse">
           {text !== "" && <Words text={text} />}
           <Actions>
             <Versions versions={versions} busy={busy} onChoose={onChoose} />

@@ -2,7 +2,7 @@ import type { Confirmation } from "../chat/message-types";
 import { Button } from "../ui/button";
 import { Field, Input } from "../ui/field";
 import { useDraft } from "./drafts";
-import { Json } from "./Json";
+import { Fields } from "./Fields";
 import { JsonBox } from "./JsonBox";
 import { Pending } from "./Pending";
 import { SchemaField } from "./SchemaField";
@@ -45,7 +45,7 @@ export function Approval({ id, agent, tool, input, confirmation, reason: why, on
           {why}
         </p>
       )}
-      <Values input={input} />
+      <Fields value={input} />
       {denying ? (
         <>
           <Field label="Reason">
@@ -72,27 +72,6 @@ export function Approval({ id, agent, tool, input, confirmation, reason: why, on
         </>
       )}
     </Pending>
-  );
-}
-
-/** Each key with its value; JSON where a value has parts of its own. */
-function Values({ input }: { input: unknown }) {
-  if (!isObject(input)) return input === undefined ? null : <Json value={input} label="input" />;
-  const values = Object.entries(input);
-  if (values.length === 0) return null;
-  return (
-    <dl tabIndex={0} className="grid max-h-80 grid-cols-[auto_1fr] overflow-auto gap-x-4 gap-y-1.5 rounded-lg border bg-card px-3 py-2.5">
-      {values.map(([name, value]) => (
-        <div key={name} className="contents">
-          <dt dir="auto" className="text-muted-foreground wrap-anywhere">
-            {name.replaceAll("_", " ")}
-          </dt>
-          <dd dir="auto" className="min-w-0 font-medium whitespace-pre-wrap tabular-nums wrap-anywhere">
-            {typeof value === "string" && value !== "" ? value : JSON.stringify(value)}
-          </dd>
-        </div>
-      ))}
-    </dl>
   );
 }
 

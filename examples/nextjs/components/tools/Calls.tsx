@@ -1,14 +1,21 @@
-import { ChevronDown, Wrench } from "lucide-react";
+import { ChevronDown, Loader, Wrench } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { isOver, type ToolPart } from "./ToolCard";
 
-type CallsProps = { parts: ToolPart[]; passed: boolean; children: ReactNode };
+type CallsProps = {
+  parts: ToolPart[];
+  passed: boolean;
+  /** One of the calls has more to show than its line. */
+  show: boolean;
+  children: ReactNode;
+};
 
-/** The calls that follow each other. Several are one line when all are done, unless the reader says otherwise. */
-export function Calls({ parts, passed, children }: CallsProps) {
+/** Calls that follow each other. Several are one line, unless one has more to show or the reader opens them. */
+export function Calls({ parts, passed, show, children }: CallsProps) {
   const [chosen, choose] = useState<boolean>();
   const id = useId();
-  const open = parts.length === 1 || (chosen ?? !parts.every((part) => isOver(part, passed)));
+  const open = parts.length === 1 || (chosen ?? show);
+  const over = parts.every((part) => isOver(part, passed));
   return (
     <div className="flex min-w-0 flex-col gap-2" data-calls>
       {parts.length > 1 && (
@@ -19,8 +26,12 @@ export function Calls({ parts, passed, children }: CallsProps) {
           onClick={() => choose(!open)}
           className="flex items-center gap-2 self-start rounded-md py-0.5 text-start text-sm text-muted-foreground hover:text-foreground"
         >
-          <Wrench className="size-4 shrink-0" aria-hidden />
-          {parts.every((part) => isOver(part, passed)) ? "Used" : "Using"} {parts.length} tools
+          {over || open ? (
+            <Wrench className="size-4 shrink-0" aria-hidden />
+          ) : (
+            <Loader className="size-4 shrink-0 animate-spin motion-reduce:animate-none" aria-hidden />
+          )}
+          {over ? "Used" : "Using"} {parts.length} tools
           <ChevronDown className={`size-4 shrink-0 transition-transform ${open ? "rotate-180" : ""}`} aria-hidden />
         </button>
       )}

@@ -8,9 +8,9 @@ const MANY_LINES = 30;
 const MANY_ENTRIES = 100;
 
 /** A value as indented JSON whose objects and lists fold. Unfolded, its text is the JSON. */
-export function JsonTree({ value }: { value: unknown }) {
+export function JsonTree({ value, manyLines = MANY_LINES }: { value: unknown; manyLines?: number }) {
   const lines = JSON.stringify(value, null, 2).split("\n").length;
-  return <Value value={value} indent="" foldedFrom={lines > MANY_LINES ? 1 : Number.POSITIVE_INFINITY} depth={0} />;
+  return <Value value={value} indent="" foldedFrom={lines > manyLines ? 1 : Number.POSITIVE_INFINITY} depth={0} />;
 }
 
 type ValueProps = { value: unknown; indent: string; depth: number; foldedFrom: number; name?: string };

@@ -1,7 +1,6 @@
 import { getToolName } from "ai";
 import { type NestedMessage, textOf } from "../chat/message-types";
 import { Parts } from "../messages/Parts";
-import { numberedSources, Sources } from "../messages/Sources";
 import { Output } from "./Output";
 import { isObject } from "./schema";
 import type { Answers, ToolPart } from "./ToolCard";
@@ -15,7 +14,6 @@ export function Nested({ part, message, live, ...answers }: NestedProps) {
   return (
     <div role="group" aria-label={`Work of ${name}`} data-nested className="flex min-w-0 flex-col gap-3 border-s-2 ps-3">
       <Parts message={message} root={name} agent={name} live={live} {...answers} />
-      <Sources sources={numberedSources(message.parts)} />
       {omittedEvents !== undefined && <p className="text-muted-foreground">{omittedEvents} later steps were not kept.</p>}
       {result !== undefined && !isSaid(result, message) && <Output value={result} />}
     </div>

@@ -7,6 +7,7 @@ import { useSeconds } from "../ui/use-seconds";
 import { Answer, type OnOutput } from "./Answer";
 import { Approval, type OnApproval } from "./Approval";
 import { CREDENTIAL } from "./Credential";
+import { Fields } from "./Fields";
 import { Json } from "./Json";
 import { Nested } from "./Nested";
 import { Output } from "./Output";
@@ -46,7 +47,7 @@ type ToolCardProps = Answers & {
   agent: string | undefined;
 };
 
-/** A call: it is open while it runs, fails or asks, then folded, unless the reader says otherwise. */
+/** A call. It is one line, unless it has something to show by itself or the reader opens it. */
 export function ToolCard({ part, name, confirmation, reason, progress, denial, gated, agent, ...answers }: ToolCardProps) {
   const { answerable, passed, onApproval, onOutput } = answers;
   const [chosen, choose] = useState<boolean>();
@@ -54,7 +55,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
   const asks = part.state === "approval-requested" && answerable;
   const seconds = useSeconds(part.state === "input-available" && !answerable && !passed);
   const asksInside = answerable && asksSomebody(part, answers.asked);
-  const open = chosen ?? (asksInside || !isOver(part, passed));
+  const open = chosen ?? (showsItself(part, answers) && !(waits && gated));
   return (
     <section
       data-tool={getToolName(part)}
@@ -113,10 +114,26 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
   );
 }
 
-/** Nothing more is to be seen of the call but what it did: it has an output, or another message came first. */
+/** Return true for a call that has ended, or that a later message has overtaken. */
 export function isOver(part: ToolPart, passed: boolean): boolean {
   if (part.state === "output-available") return part.preliminary !== true;
+  if (part.state === "output-error" || part.state === "output-denied") return true;
   return passed && ["input-available", "approval-requested"].includes(part.state);
+}
+
+/** Return true for a call that waits for the user, or will once the response is over. */
+export function asksUser(part: ToolPart, { answerable, passed, asked }: Answers): boolean {
+  if (answerable && asksSomebody(part, asked)) return true;
+  if (part.state === "approval-requested") return !passed;
+  return part.state === "input-available" && answerable && !part.providerExecuted;
+}
+
+/** Return true for a call with more to show than its line: growing arguments, a question, an agent's work, or a failure. */
+export function showsItself(part: ToolPart, answers: Answers): boolean {
+  if (part.state === "input-streaming") return part.input !== undefined;
+  if (part.state === "output-available" && part.preliminary) return true;
+  if (["approval-responded", "output-error", "output-denied"].includes(part.state)) return true;
+  return asksUser(part, answers);
 }
 
 /** An agent inside waits for an answer. */
@@ -158,6 +175,7 @@ function Input({ part }: { part: ToolPart }) {
   if (input === undefined || (isObject(input) && Object.keys(input).length === 0)) return null;
   if (getToolName(part) === CREDENTIAL) return null; // its keys are ADK's own
   if (isQuestion(part) && isObject(input)) return <Json value={input["message"]} label="question" />;
+  if (part.approval !== undefined) return <Fields value={input} />;
   return <Json value={input} label="input" live={part.state === "input-streaming"} />;
 }
 

@@ -5,6 +5,17 @@ import type { Finding, Findings } from "./inspector-api";
 
 type CheckProps = Findings & { onShow: (number: number) => void };
 
+/** The number of errors, beside the name of the tab. */
+export function ErrorCount({ findings }: { findings: Finding[] }) {
+  const count = findings.filter(({ severity }) => severity === "error").length;
+  if (count === 0) return null;
+  return (
+    <span className="ms-1 rounded-full bg-destructive px-1.5 py-0.5 text-xs text-background tabular-nums" data-errors>
+      {count} <span className="sr-only">{count === 1 ? "error" : "errors"}</span>
+    </span>
+  );
+}
+
 /** What `adk-ui-stream check` finds in what was sent. */
 export function Check({ findings, unchecked = 0, onShow }: CheckProps) {
   return (
@@ -49,10 +60,10 @@ function Found({ finding, onShow }: { finding: Finding; onShow: (number: number)
         )}
       </span>
       <span className="wrap-anywhere">
-        <Words text={text} />
+        <WithCode text={text} />
       </span>
       <span className="text-xs text-muted-foreground">
-        <Words text={effect} />
+        <WithCode text={effect} />
       </span>
     </li>
   );
@@ -72,7 +83,7 @@ function Rule({ name }: { name: string }) {
   );
 }
 
-/** Words with code between back-quotes. */
-function Words({ text }: { text: string }) {
+/** A sentence with code between back-quotes. */
+export function WithCode({ text }: { text: string }) {
   return text.split(/`([^`]+)`/).map((piece, index) => (index % 2 === 1 ? <code key={index}>{piece}</code> : piece));
 }

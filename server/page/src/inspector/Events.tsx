@@ -1,8 +1,10 @@
 import { ChevronDown, X } from "lucide-react";
-import { memo, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { createContext, memo, useContext, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { IconButton } from "../components/ui/icon-button";
+import { WithCode } from "./Check";
 import { askedBy, authorOf, detailOf, type Entry, inBytes, inSeconds, kindOf, type Row, wordsOf } from "./entries";
 import { Filter } from "./Filter";
+import type { Finding } from "./inspector-api";
 import { chunkCounts, COLOURS, countFamilies, familyOfChunk, familyOfEvent, type Family, filtered, isRun, type Item, type Run, whyNothing, withRuns } from "./runs";
 import { Shown } from "./Shown";
 import { TurnTiming } from "./TurnTiming";
@@ -10,8 +12,27 @@ import { TurnTiming } from "./TurnTiming";
 /** Rows that are drawn, and drawn again, together. */
 const BLOCK = 50;
 
+/** The findings of each chunk, by the number of its entry. */
+const Marks = createContext(new Map<number, Finding[]>());
+
+function byNumber(findings: Finding[]): Map<number, Finding[]> {
+  const found = new Map<number, Finding[]>();
+  for (const finding of findings) {
+    if (finding.number !== undefined) found.set(finding.number, [...(found.get(finding.number) ?? []), finding]);
+  }
+  return found;
+}
+
+/** The edge of a row with findings: red if one of them is an error. */
+function edgeOf(found: Finding[] = []): string {
+  if (found.length === 0) return "";
+  const isBad = found.some(({ severity }) => severity === "error");
+  return `border-s-4 ${isBad ? "border-s-destructive" : "border-s-warning"}`;
+}
+
 type EventsProps = {
   rows: Row[];
+  findings: Finding[];
   /** The number of the entry that another tab has sent the reader to. */
   target?: number | undefined;
   /** The end stays in view while more comes. */
@@ -19,7 +40,7 @@ type EventsProps = {
 };
 
 /** What came from the agent, row by row, each beside what was sent because of it. */
-export function Events({ rows, target, live = false }: EventsProps) {
+export function Events({ rows, findings, target, live = false }: EventsProps) {
   const [chosen, setChosen] = useState<Entry>();
   const [families, setFamilies] = useState(new Set<Family>());
   const [words, setWords] = useState("");
@@ -28,6 +49,7 @@ export function Events({ rows, target, live = false }: EventsProps) {
   const shown = useMemo(() => filtered(rows, families, looked), [rows, families, looked]);
   const items = useMemo(() => withRuns(shown), [shown]);
   const turns = useMemo(() => turnsOf(rows), [rows]);
+  const marks = useMemo(() => byNumber(findings), [findings]);
   const list = useFollowedEnd(rows, live);
   useEffect(() => {
     if (target === undefined) return;
@@ -54,9 +76,11 @@ export function Events({ rows, target, live = false }: EventsProps) {
       </div>
       <div ref={list} className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="Events and chunks">
         {items.length === 0 && <p className="p-4 text-sm text-muted-foreground">Nothing matches.</p>}
-        {blocks.map((from) => (
-          <Block key={from} items={items.slice(from, from + BLOCK)} turns={turns} chosen={chosen} onChoose={setChosen} />
-        ))}
+        <Marks value={marks}>
+          {blocks.map((from) => (
+            <Block key={from} items={items.slice(from, from + BLOCK)} turns={turns} chosen={chosen} onChoose={setChosen} />
+          ))}
+        </Marks>
       </div>
       {chosen && (
         <section className="flex max-h-[45%] shrink-0 flex-col border-t" aria-label="The chosen entry">
@@ -67,7 +91,7 @@ export function Events({ rows, target, live = false }: EventsProps) {
             </IconButton>
           </header>
           <div className="min-h-0 overflow-y-auto px-3 pb-3">
-            <Shown value={valueOf(chosen)} label="JSON of the entry" />
+            <Shown key={`${chosen.number} ${titleOf(chosen)}`} value={valueOf(chosen)} label="JSON of the entry" />
           </div>
         </section>
       )}
@@ -126,9 +150,11 @@ function RunRow({ run, ...props }: { run: Run } & RowProps) {
   const entries = run.rows.map(({ entry }) => entry);
   const [first, last] = [entries[0]?.at, entries.at(-1)?.at];
   const sent = run.rows.flatMap(({ chunks }) => chunks);
+  const marks = useContext(Marks);
+  const marked = sent.flatMap(({ number = 0 }) => marks.get(number) ?? []);
   return (
     <>
-      <li className="border-b" data-run>
+      <li className={`border-b ${edgeOf(marked)}`} data-run>
         <button
           type="button"
           aria-expanded={open}
@@ -140,11 +166,11 @@ function RunRow({ run, ...props }: { run: Run } & RowProps) {
             <span className="flex min-w-0 flex-1 flex-col">
               <span className="truncate font-medium">{run.author}</span>
               <span className="text-muted-foreground">
-                {run.kind}, {run.rows.length} fragments
+                {run.kind}, {run.rows.length} fragments{last !== undefined && first !== undefined && ` in ${inSeconds(last - first)}`}
               </span>
             </span>
             <span dir="ltr" className="shrink-0 text-end text-muted-foreground tabular-nums">
-              {first !== undefined && last !== undefined && <span className="block">{inSeconds(last - first)}</span>}
+              {first !== undefined && <span className="block" data-at={first}>{inSeconds(first)}</span>}
               <span className="block">{inBytes(entries.reduce((sum, { bytes = 0 }) => sum + bytes, 0))}</span>
             </span>
             <ChevronDown className={`size-4 shrink-0 text-muted-foreground ${open ? "rotate-180" : ""}`} aria-hidden />
@@ -181,16 +207,20 @@ type EventRowProps = {
 } & RowProps;
 
 function EventRow({ row: { key, entry, chunks }, turn, chosen, onChoose }: EventRowProps) {
+  const marks = useContext(Marks);
   if (entry.turn) {
     return (
-      <li data-row={key} className="border-b bg-muted">
-        <RowButton pressed={entry === chosen} onClick={() => onChoose(entry)}>
-          <span className="shrink-0 font-medium">Turn</span>
-          <span className="min-w-0 flex-1 truncate text-muted-foreground" dir="auto">
-            {askedBy(entry.turn)}
-          </span>
-        </RowButton>
-        {turn && <TurnTiming rows={turn} />}
+      // Without a box of its own: its header sticks to the top of the list, not of the row.
+      <li data-row={key} className="contents">
+        <div className="sticky top-0 z-10 bg-muted" data-turn>
+          <RowButton pressed={entry === chosen} onClick={() => onChoose(entry)}>
+            <span className="shrink-0 font-medium">Turn</span>
+            <span className="min-w-0 flex-1 truncate text-muted-foreground" dir="auto">
+              {askedBy(entry.turn)}
+            </span>
+          </RowButton>
+        </div>
+        <div className="border-b bg-muted">{turn && <TurnTiming rows={turn} />}</div>
       </li>
     );
   }
@@ -219,7 +249,7 @@ function EventRow({ row: { key, entry, chunks }, turn, chosen, onChoose }: Event
           <li className="px-4 py-1.5 text-xs text-muted-foreground italic">{whyNothing(entry.event)}</li>
         )}
         {chunks.map((chunk, index) => (
-          <li key={index}>
+          <li key={index} className={edgeOf(marks.get(chunk.number ?? 0))}>
             <RowButton pressed={chunk === chosen} onClick={() => onChoose(chunk)}>
               <Dot family={chunk.chunk ? familyOfChunk(chunk.chunk.type) : "error"} />
               <span className="flex min-w-0 flex-1 flex-wrap gap-x-2">
@@ -230,6 +260,11 @@ function EventRow({ row: { key, entry, chunks }, turn, chosen, onChoose }: Event
               </span>
               <Figures entry={{ bytes: chunk.bytes ?? 0 }} />
             </RowButton>
+            {marks.get(chunk.number ?? 0)?.map(({ rule, text }) => (
+              <p key={rule} className="px-4 pb-1.5 text-xs wrap-anywhere" data-finding={rule}>
+                <WithCode text={text} />
+              </p>
+            ))}
           </li>
         ))}
       </ul>
@@ -242,7 +277,7 @@ function RowButton({ pressed, ...rest }: { pressed: boolean; onClick: () => void
     <button
       type="button"
       aria-pressed={pressed}
-      className="flex w-full min-w-0 items-start gap-2 px-4 py-1.5 text-start text-xs -outline-offset-2 hover:bg-accent aria-pressed:bg-accent"
+      className="flex w-full min-w-0 scroll-mt-8 items-start gap-2 px-4 py-1.5 text-start text-xs -outline-offset-2 hover:bg-accent aria-pressed:bg-accent"
       {...rest}
     />
   );
@@ -252,7 +287,7 @@ function RowButton({ pressed, ...rest }: { pressed: boolean; onClick: () => void
 function Figures({ entry: { at, bytes } }: { entry: Pick<Entry, "at" | "bytes"> }) {
   return (
     <span dir="ltr" className="shrink-0 text-end text-muted-foreground tabular-nums">
-      {at !== undefined && <span className="block">{inSeconds(at)}</span>}
+      {at !== undefined && <span className="block" data-at={at}>{inSeconds(at)}</span>}
       {bytes !== undefined && <span className="block">{inBytes(bytes)}</span>}
     </span>
   );

@@ -7,10 +7,10 @@ import { Button } from "../components/ui/button";
 import { Field, Input } from "../components/ui/field";
 import { IconButton } from "../components/ui/icon-button";
 import { useDropTarget } from "../components/ui/use-drop-target";
-import { Check } from "./Check";
+import { Check, ErrorCount } from "./Check";
 import { addToRows, type Row } from "./entries";
 import { Events } from "./Events";
-import { type Findings, loadFindings, loadRecording, loadTest, type OpenedFile, openFile, type Source } from "./inspector-api";
+import { type Finding, type Findings, loadFindings, loadRecording, loadTest, type OpenedFile, openFile, type Source } from "./inspector-api";
 import { Messages } from "./Messages";
 import { NextRequest } from "./NextRequest";
 import { Shown } from "./Shown";
@@ -128,6 +128,7 @@ function ChatView({ id, state, payloads }: ChatViewProps) {
   const { messages, status } = useChat<ChatMessage>({ chat: state, experimental_throttle: 100 });
   const busy = status === "submitted" || status === "streaming";
   const { rows, problem } = useLiveRows(id, busy);
+  const [found, unchecked] = useFindings(id, busy, rows.length > 0);
   const source = useMemo(() => ({ id }), [id]);
   return (
     <View
@@ -137,29 +138,34 @@ function ChatView({ id, state, payloads }: ChatViewProps) {
       request={<NextRequest id={id} messages={messages} payloads={payloads} busy={busy} />}
       source={rows.length > 0 ? source : undefined}
       empty={problem || "What the agent does from now on is shown here, event by event."}
-      check={(show) => <ChatCheck id={id} busy={busy} onShow={show} />}
+      findings={found?.findings ?? NONE}
+      check={(show) => {
+        if (busy) return <p className="text-sm text-muted-foreground">The answer is checked when it is complete.</p>;
+        if (unchecked) return <p role="alert" className="text-sm">{unchecked}</p>;
+        return found && <Check {...found} onShow={show} />;
+      }}
     />
   );
 }
 
-function ChatCheck({ id, busy, onShow }: { id: string; busy: boolean; onShow: (number: number) => void }) {
+const NONE: Finding[] = [];
+
+/** The findings of a chat after each response, or the reason why there are none. */
+function useFindings(id: string, busy: boolean, begun: boolean): [Findings | undefined, string] {
   const [found, setFound] = useState<Findings>();
   const [problem, setProblem] = useState("");
   useEffect(() => {
+    if (busy || !begun) return;
     let current = true;
-    if (!busy) {
-      loadFindings(id).then(
-        (found) => current && setFound(found),
-        (error: Error) => current && setProblem(error.message),
-      );
-    }
+    loadFindings(id).then(
+      (found) => current && (setFound(found), setProblem("")),
+      (error: Error) => current && setProblem(error.message),
+    );
     return () => {
       current = false;
     };
-  }, [id, busy]);
-  if (busy) return <p className="text-sm text-muted-foreground">The answer is checked when it is complete.</p>;
-  if (problem) return <p role="alert" className="text-sm">{problem}</p>;
-  return found && <Check {...found} onShow={onShow} />;
+  }, [id, busy, begun]);
+  return [found, problem];
 }
 
 /** `saves`: a server can make a recording and a test of it. */
@@ -174,6 +180,7 @@ export function FileView({ opened, saves = true }: { opened: OpenedFile; saves?:
       source={opened.recordable ? opened : undefined}
       saves={saves}
       empty="There is nothing in it."
+      findings={opened.findings}
       check={(show) => <Check findings={opened.findings} onShow={show} />}
     />
   );
@@ -193,10 +200,11 @@ type ViewProps = {
   saves?: boolean;
   /** What is said where there are no rows. */
   empty: string;
+  findings: Finding[];
   check: (show: (number: number) => void) => ReactNode;
 };
 
-function View({ rows, live, messages, request, source, saves = true, empty, check }: ViewProps) {
+function View({ rows, live, messages, request, source, saves = true, empty, findings, check }: ViewProps) {
   const [tab, setTab] = useState<TabName>("events");
   const [target, setTarget] = useState<number>();
   const show = (number: number) => {
@@ -212,12 +220,12 @@ function View({ rows, live, messages, request, source, saves = true, empty, chec
             value={name}
             className="-mb-px shrink-0 border-b-2 border-transparent px-2.5 py-2 text-sm text-muted-foreground -outline-offset-2 hover:text-foreground data-[state=active]:border-primary data-[state=active]:text-foreground"
           >
-            {title}
+            {title} {name === "check" && <ErrorCount findings={findings} />}
           </Tabs.Trigger>
         ))}
       </Tabs.List>
       <Tabs.Content value="events" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
-        {rows.length === 0 ? <p className="p-4 text-sm text-muted-foreground">{empty}</p> : <Events rows={rows} target={target} live={live} />}
+        {rows.length === 0 ? <p className="p-4 text-sm text-muted-foreground">{empty}</p> : <Events rows={rows} findings={findings} target={target} live={live} />}
       </Tabs.Content>
       <TabPage name="message">
         <Messages messages={messages} />

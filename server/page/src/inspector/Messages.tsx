@@ -1,3 +1,4 @@
+import { useState } from "react";
 import type { ChatMessage } from "../components/chat/message-types";
 import { Shown } from "./Shown";
 
@@ -5,14 +6,28 @@ import { Shown } from "./Shown";
 export function Messages({ messages }: { messages: ChatMessage[] }) {
   if (messages.length === 0) return <p className="text-sm text-muted-foreground">There is no message yet.</p>;
   return messages.map((message, index) => (
-    <details key={`${index}-${message.id}`} open={index === messages.length - 1}>
-      <summary className="rounded-md py-1 text-sm">
+    <Message key={`${index}-${message.id}`} message={message} number={index + 1} last={index === messages.length - 1} />
+  ));
+}
+
+function Message({ message, number, last }: { message: ChatMessage; number: number; last: boolean }) {
+  const [chosen, choose] = useState<boolean>();
+  const open = chosen ?? last;
+  return (
+    <details open={open}>
+      <summary
+        className="rounded-md py-1 text-sm"
+        onClick={(event) => {
+          event.preventDefault(); // React opens and closes it, and draws the JSON of open messages alone
+          choose(!open);
+        }}
+      >
         <span className="font-medium">{message.role}</span>{" "}
         <span className="text-muted-foreground">
           {message.id}, {message.parts.length} {message.parts.length === 1 ? "part" : "parts"}
         </span>
       </summary>
-      <Shown value={message} label={`Message ${index + 1}`} />
+      {open && <Shown value={message} label={`Message ${number}`} />}
     </details>
-  ));
+  );
 }

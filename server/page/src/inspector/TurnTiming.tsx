@@ -30,23 +30,22 @@ export function TurnTiming({ rows }: { rows: Row[] }) {
 
 type LaneProps = { spans: Span[]; total: number; colour: string; name?: string };
 
+/** A row of the waterfall: the name in a gutter of its own, and the bars beside it. */
 function Lane({ spans, total, colour, name = "model" }: LaneProps) {
-  const ends = Math.max(0, ...spans.map(({ to }) => to));
   return (
-    <div className="relative h-3.5 text-[0.625rem] leading-3.5 text-muted-foreground">
-      {spans.map(({ from, to }, index) => (
-        <span
-          key={index}
-          title={`${name} ${inSeconds(to - from)}`}
-          className={`absolute inset-y-1 min-w-0.5 rounded-full ${colour}`}
-          style={{ left: `${(100 * from) / total}%`, width: `${(100 * (to - from)) / total}%` }}
-        />
-      ))}
-      <span
-        className="absolute truncate px-1"
-        style={ends > 0.7 * total ? { right: `${100 - (100 * Math.min(...spans.map(({ from }) => from))) / total}%` } : { left: `${(100 * ends) / total}%` }}
-      >
+    <div className="grid h-3.5 grid-cols-[6rem_1fr] gap-x-2 text-[0.625rem] leading-3.5 text-muted-foreground" data-lane={name}>
+      <span className="truncate text-end" title={name}>
         {name}
+      </span>
+      <span className="relative">
+        {spans.map(({ from, to }, index) => (
+          <span
+            key={index}
+            title={`${name} ${inSeconds(to - from)}`}
+            className={`absolute inset-y-1 min-w-0.5 rounded-full ${colour}`}
+            style={{ left: `${(100 * from) / total}%`, width: `${(100 * (to - from)) / total}%` }}
+          />
+        ))}
       </span>
     </div>
   );

@@ -36,6 +36,7 @@ export type AdkEvent = {
   content?: { parts?: AdkPart[]; role?: string };
   groundingMetadata?: unknown;
   usageMetadata?: { candidatesTokenCount?: number };
+  finishReason?: string;
   errorCode?: string;
   errorMessage?: string;
   actions?: Record<string, unknown>;

@@ -168,8 +168,15 @@ export function whyNothing(posted: AdkEvent): string {
   if (!event.partial && parts.some(({ text }) => text)) return "Repeats its fragments as a whole.";
   if (!event.partial && parts.some(({ functionCall }) => functionCall)) return "Repeats a call that was streamed, or hands over.";
   if (parts.some(({ functionResponse }) => functionResponse)) return "Says only that a call waits, or belongs to a hidden one.";
-  if (parts.some(({ text }) => text === "")) return "Empty: it brings usage, sources or the finish reason.";
+  if (parts.some(({ text }) => text === "")) return emptyOf(event);
   return Object.keys(event.actions ?? {}).length > 0 ? "Changes state only." : "Has no content.";
+}
+
+/** What an event without text has instead. */
+function emptyOf({ usageMetadata, groundingMetadata, finishReason }: AdkEvent): string {
+  const facts = [usageMetadata && "usage", groundingMetadata && "sources", finishReason && `the finish reason ${finishReason}`];
+  const brought = facts.filter(Boolean).join(", ");
+  return brought === "" ? "Empty." : `Empty: it brings ${brought}.`;
 }
 
 /** The state, as the events have changed it so far. */

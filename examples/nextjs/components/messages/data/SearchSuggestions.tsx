@@ -1,4 +1,4 @@
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 
 type Suggestions = { renderedContent?: string; webSearchQueries: string[] };
 
@@ -27,19 +27,34 @@ const HEAD =
   "<!doctype html><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">" +
   '<meta name="referrer" content="no-referrer"><base target="_blank">';
 
-/** With the colours of the page, the frame is transparent. */
-const OWN = ":root{color-scheme:light dark}body{margin:0}";
+/** Return the style sheets of the frame in the page's theme. A frame in the colours of the page is transparent. */
+function themed(sheets: string[], chosen: string | undefined): string[] {
+  const own = `:root{color-scheme:${chosen ?? "light dark"}}body{margin:0}`;
+  if (chosen === undefined) return [own, ...sheets];
+  // The media query asks the system, and the reader has chosen another theme: a condition that holds, or never does.
+  const asked = (_: string, scheme: string) => (scheme.toLowerCase() === chosen ? "(min-width: 0)" : "(max-width: 0)");
+  return [own, ...sheets.map((sheet) => sheet.replace(/\(\s*prefers-color-scheme\s*:\s*(\w+)\s*\)/gi, asked))];
+}
 
 /** Pixels until the content has been measured, about one row of suggestions. */
 const HEIGHT = 64;
 
+function onTheme(changed: () => void): () => void {
+  const observer = new MutationObserver(changed);
+  observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  return () => observer.disconnect();
+}
+
 function Frame({ html }: { html: string }) {
   const frame = useRef<HTMLIFrameElement>(null);
   const [height, setHeight] = useState(HEIGHT);
+  const theme = useSyncExternalStore(onTheme, () => document.documentElement.dataset["theme"]);
   const { content, sheets } = withoutStyles(html);
+  const paint = () => frame.current && style(frame.current, themed(sheets, theme));
+  useEffect(() => void paint(), [theme]);
   const onLoad = () => {
     if (frame.current === null) return;
-    style(frame.current, sheets);
+    paint();
     const height = frame.current.contentDocument?.documentElement.getBoundingClientRect().height;
     if (height) setHeight(Math.ceil(height));
   };
@@ -74,7 +89,7 @@ function style(frame: HTMLIFrameElement, sheets: string[]): void {
   const inside = frame.contentWindow as (Window & typeof globalThis) | null;
   if (inside === null) return;
   const page = inside.document;
-  page.adoptedStyleSheets = [OWN, ...sheets].map((text) => {
+  page.adoptedStyleSheets = sheets.map((text) => {
     const sheet = new inside.CSSStyleSheet();
     sheet.replaceSync(text);
     return sheet;
