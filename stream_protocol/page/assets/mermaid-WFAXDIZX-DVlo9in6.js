@@ -1,1 +1,0 @@
-export{u as Mermaid}from"./index-C_fmBfuN.js";

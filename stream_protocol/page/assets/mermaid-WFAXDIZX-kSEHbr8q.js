@@ -1,0 +1,1 @@
+export{u as Mermaid}from"./index-CHx3w-j5.js";
