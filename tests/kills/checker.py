@@ -20,7 +20,7 @@ ONCE: Final = frozenset({"book", "pay", "draw"})
 WAITING: Final = frozenset({"input-available", "approval-requested"})
 """States of a call that waits for the user or the page."""
 
-RUN_LOGGER: Final = "stream_protocol.serving.runs._run"
+RUN_LOGGER: Final = "stream_protocol.serving.runs"
 LEFT: Final = "The session store is unreachable: the run continues"
 """Logger of a failed run, and its text for a run that has not failed."""
 

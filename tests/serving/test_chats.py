@@ -122,7 +122,7 @@ async def test_a_failure_in_mid_stream_is_one_masked_error_and_a_traceback_in_th
     answer = await stream(app, chat(said("hi")))
     assert answer[-1] == {"type": "error", "errorText": "An error occurred."}
     assert types(answer).count("error") == 1
-    (record,) = [record for record in caplog.records if record.name == "stream_protocol.serving.runs._run"]
+    (record,) = [record for record in caplog.records if record.name == "stream_protocol.serving.runs"]
     assert "the secret is 42" in logging.Formatter().format(record)
     assert text(await stream(app, chat(said("again", "u2")))) == "Again."
 

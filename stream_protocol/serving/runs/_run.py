@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
     from stream_protocol.wire import ChatRequest
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(__package__)
 
 NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
 """Exceptions that end a task or the process. All other exceptions are failures of the agent. Some of them are not an

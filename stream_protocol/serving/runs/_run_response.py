@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stream_protocol.session import RunOutput
     from stream_protocol.wire import UIMessage
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger(__package__)
 
 
 @dataclass(frozen=True)
