@@ -128,7 +128,7 @@ MUTANTS: Final = (
         "A recovery stores an event that is already stored",
         module="engine._resumed_sessions",
         function="ResumedSessions.append_event",
-        old="_said(earlier) == said",
+        old="_comparable(earlier) == content",
         new="False",
         seed=11,
         promise="an_accepted_message_is_stored_once",
