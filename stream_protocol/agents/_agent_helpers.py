@@ -73,7 +73,7 @@ class ClientTool(BaseTool):
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> None:
-        """Return nothing: ADK keeps a long-running call without a result open."""
+        """Return nothing. A long-running call stays open in ADK as long as the tool returns no result."""
 
 
 class DataPart(Generic[T]):
@@ -105,12 +105,14 @@ class DataPart(Generic[T]):
 
 
 def data_part(name: str, model: type[T]) -> DataPart[T]:
-    """Declare a data part of the app. Pass the result to ``emit_data`` instead of a name, and the data is checked.
+    """Declare a data part of the app.
+
+    Pass the result to ``emit_data`` instead of a name. ``emit_data`` then checks the data against the model.
 
     ``model``: a pydantic model, a dataclass or a ``TypedDict`` (of ``typing_extensions`` before Python 3.12).
-    ``adk-ui-stream types`` writes its type for the client, if a module that the agent imports has a variable for the
-    part: ``weather = data_part("weather", Weather)``. Raises ``StreamProtocolError`` for a name that ``emit_data``
-    refuses, and for a value that is not a model.
+    ``adk-ui-stream types`` writes the TypeScript type of the part for the client. For this, a module that the agent
+    imports must have a variable for the part: ``weather = data_part("weather", Weather)``. Raises
+    ``StreamProtocolError`` for a name that ``emit_data`` refuses, and for a value that is not a model.
     """
     return DataPart(name, model)
 

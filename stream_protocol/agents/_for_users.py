@@ -34,16 +34,18 @@ def for_users(
     approval_reason: str | OfArguments | None = None,
     approval_descriptor: Any | OfArguments = None,
 ) -> Callable[[T], T]:
-    """Declare the texts that users see for a tool. Decorate the tool's function, or call the result with a
-    ``BaseTool``:
+    """Declare the texts that users see for a tool.
+
+    Use this as a decorator of the tool's function. For a ``BaseTool``, call the returned decorator with the tool. An
+    example with a function:
 
         @for_users(title="Pay an invoice")
         def pay(…): …
 
     ``title``: the name on the tool's card. ``approval_reason``: the reason why the tool needs approval. It should state
     the effect of the call in the user's words. ``approval_descriptor``: any JSON for the client's own approval card.
-    Both may be functions of the call's arguments. A ``ChatService`` sends all three to the client. ADK's ``hint`` is a
-    text for developers.
+    ``approval_reason`` and ``approval_descriptor`` may also be functions of the call's arguments. A ``ChatService``
+    sends all three values to the client. ADK's own ``hint`` is not used here, because it is a text for developers.
 
     Raises ``StreamProtocolError`` for values of other types.
     """

@@ -1,8 +1,11 @@
-"""The channel of the current run, through which code inside a run adds events to the response while ADK yields nothing.
+"""The channel of the current run.
+
+Code inside a run uses the channel to add events to the response while ADK yields nothing.
 
 A context variable holds the channel. It is therefore available in the run's task, in the tasks and threads in which ADK
-runs tools, and in runs inside an ``AgentTool``. A tool may start its own threads, or be called from elsewhere, so the
-channel is also stored for the context of the tool's call. Outside a service there is no channel.
+runs tools, and in runs inside an ``AgentTool``. A tool may start its own threads, or be called from a task without this
+variable. The channel is therefore also stored for the context of the tool's call. Outside a service there is no
+channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,12 +30,15 @@ class RunChannel(Protocol):
         """
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Like ``post``, but replaces a waiting event with the same key. A few events per second are written, and
-        always the last event. ``make``: creates the event when it is written."""
+        """Like ``post``, but replaces a waiting event with the same key.
+
+        At most a few events per second are written. The last event is always written. ``make``: creates the event when
+        it is written.
+        """
 
 
 class CallScope(NamedTuple):
-    """The channel of a call, and the call that the client is shown for it."""
+    """The channel of a call, and the outer call that the client is shown instead."""
 
     channel: RunChannel
     shown: Context | None
@@ -54,7 +60,7 @@ def run_channel() -> RunChannel | None:
 
 @contextmanager
 def open_channel(channel: RunChannel) -> Iterator[None]:
-    """Set the channel for all code that is called, and for all tasks that are started, in this context."""
+    """Set the channel for the code in this context. The channel also applies to all tasks that this code starts."""
     token = _CHANNEL.set(channel)
     try:
         yield
@@ -63,7 +69,7 @@ def open_channel(channel: RunChannel) -> Iterator[None]:
 
 
 def set_channel(channel: RunChannel) -> None:
-    """Set the channel for the rest of this task. No ``AgentTool`` call counts as running in it yet."""
+    """Set the channel for the rest of this task. No ``AgentTool`` call counts as running in the new channel yet."""
     _CHANNEL.set(channel)
     _OUTERMOST.set(None)
 
@@ -84,8 +90,10 @@ def scope_of(context: Context) -> CallScope | None:
 
 
 def _around(context: Context) -> Context | None:
-    """Return the context of the outermost call around this one. The agent of an ``AgentTool`` has a separate
-    invocation."""
+    """Return the context of the outermost ``AgentTool`` call around this call.
+
+    The agent of an ``AgentTool`` has a separate invocation, so a different invocation id shows that the call is inside.
+    """
     outermost = _OUTERMOST.get()
     return None if outermost is None or outermost.invocation_id == context.invocation_id else outermost
 

@@ -49,17 +49,20 @@ def emit_data(
     id: str | None = None,  # noqa: A002 - the key in the part
     transient: bool = False,
 ) -> None:
-    """Send a part ``data-<name>`` to the client: from a tool at once, from a callback with the agent's next event.
+    """Send a part ``data-<name>`` to the client.
+
+    A tool's part is sent at once. A callback's part is sent with the agent's next event.
 
     ``name``: a name, or a part declared with ``data_part``, whose model the data must match. A later call with the same
     name and ``id`` replaces the data of the part; without ``id`` each call creates a new part. Any thread may call it.
 
     ADK stores the part with the event of the tool or callback, in ADK's field for UI widgets, so history contains it. A
     part from an agent inside an ``AgentTool`` belongs to the message of that agent. If the client is not shown that
-    message, the part is stored with the event of the ``AgentTool``. Without a service, the part comes with this event.
+    message, the part is stored with the event of the ``AgentTool``. Without a service, the client gets the part only
+    with the event that stores it.
 
-    ``transient``: the part is sent at once and not stored. The client gets it only through ``onData``, as the AI SDK
-    defines it. Without a service the part is dropped.
+    ``transient``: the part is sent at once and not stored. As the AI SDK defines it, the client gets a transient part
+    only through ``onData``. Without a service the part is dropped.
 
     Raises ``StreamProtocolError`` for a name with other characters than letters, digits, ``_`` and ``-``, and for a
     name that begins with ``adk-``. Raises ``ValueError`` for data that is not JSON, or does not match the part's model.
@@ -94,10 +97,10 @@ def report_progress(
     ``progress``: a number that increases. ``total``: its final value, if known. ``message``: the current activity of
     the tool. A message of more than 500 characters is truncated.
 
-    The client gets a part ``data-adk-progress`` with the id of the call. A few reports per second are sent, and always
-    the last report. The last report is stored with the tool's event, so history contains it. Inside an ``AgentTool``
-    the report appears in the message of its agent. If the client is not shown that message, it appears on the card of
-    the ``AgentTool``.
+    The client gets a part ``data-adk-progress`` with the id of the call. At most a few reports per second are sent. The
+    last report is always sent. The last report is stored with the tool's event, so history contains it. Inside an
+    ``AgentTool`` the report appears in the message of its agent. If the client is not shown that message, it appears on
+    the card of the ``AgentTool``.
 
     Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are negative or not finite.
     """
@@ -117,8 +120,9 @@ def mcp_progress(
 ) -> "ProgressFnT | None":
     """Show the progress of an MCP server's tools: ``McpToolset(…, progress_callback=mcp_progress)``.
 
-    ADK calls it for each tool call, and the server's progress notifications are sent as by ``report_progress``. Returns
-    ``None`` outside a call. Raises ``StreamProtocolError`` for arguments that ADK does not pass.
+    ADK calls this function for each tool call. The MCP server's progress notifications are then sent in the same way as
+    with ``report_progress``. Returns ``None`` outside a call. Raises ``StreamProtocolError`` for arguments that ADK
+    does not pass.
     """
     check_text("tool_name", tool_name)
     if callback_context is None:

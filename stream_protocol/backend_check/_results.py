@@ -26,8 +26,8 @@ class NoBackendError(Exception):
 class BrokenError(Exception):
     """The server breaks the rule of a check.
 
-    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: source of the rule, if it is not the
-    check's.
+    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: source of the broken rule, if it differs
+    from the source of the check.
     """
 
     def __init__(self, reason: str, *, chunk: Any = None, source: str | None = None) -> None:
@@ -38,7 +38,7 @@ class BrokenError(Exception):
 
 
 class NotOfferedError(Exception):
-    """The server does not have the feature. ``declared``: the settings say so."""
+    """The server does not have the feature. ``declared``: True if the settings say that the server does not have it."""
 
     def __init__(self, reason: str, *, declared: bool = False) -> None:
         super().__init__(reason)

@@ -227,19 +227,22 @@ class Chat:
         return tab
 
     def answer_approvals(self, *, approved: bool, reason: str | None = None) -> None:
-        """Approve or deny each call of the last message that needs approval, as ``addToolApprovalResponse``."""
+        """Approve or deny each call of the last message that needs approval, as ``addToolApprovalResponse`` does."""
         given = {"approved": approved, **({} if reason is None else {"reason": reason})}
         for call in calls_of(self.messages[-1], "approval-requested"):
             approval = {**call["approval"], **given}
             call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]  # of any state
 
     def answer_client_tools(self, result: Mapping[str, Any]) -> None:
-        """Give each call of the last message that waits for the page a result, as ``addToolOutput``."""
+        """Add the result to each call of the last message that waits for the page, as ``addToolOutput`` does."""
         for call in client_calls(self.messages[-1]):
             call.update(result)  # type: ignore[typeddict-item]  # as above
 
     async def send_answers(self) -> ChatResponse:
-        """Send the user's answers, as ``sendAutomaticallyWhen``. The response continues the last message."""
+        """Send the user's answers, as a client with ``sendAutomaticallyWhen`` does.
+
+        The response continues the last message.
+        """
         return await self.submit(message_id=self.messages[-1]["id"])
 
     def add_user_message(self, text: str, *files: Mapping[str, str]) -> None:
@@ -281,7 +284,7 @@ class Chat:
 
     @asynccontextmanager
     async def resume(self) -> AsyncIterator[ChatResponse]:
-        """Resume the run and yield the response, as ``resumeStream()`` on a reloaded page."""
+        """Resume the run and yield the response, as ``resumeStream()`` does on a reloaded page."""
         settings = self.backend.settings
         if not settings.resume:
             raise NotOfferedError("The settings have resume = false.", declared=True)
@@ -303,7 +306,10 @@ class Chat:
         return last if last is not None and last["role"] == "assistant" and trigger == "submit-message" else None
 
     def keep(self, response: ChatResponse) -> None:
-        """Store the assistant message, as ``write()`` of ``ui/chat.ts``: it replaces the message with its id."""
+        """Store the assistant message, as ``write()`` of ``ui/chat.ts`` does.
+
+        It replaces the stored message that has the same id.
+        """
         message = copy.deepcopy(response.message)
         ids = [each["id"] for each in self.messages]
         if message["id"] in ids:
@@ -341,7 +347,7 @@ def _described(finding: Finding, response: ChatResponse, before: int) -> tuple[s
 
 
 class StreamRuleError(BrokenError):
-    """Rules for streams are broken. The message describes the first."""
+    """Rules for streams are broken. The message describes the first broken rule."""
 
     def __init__(self, rule: Rule, rules: set[Rule], text: str, chunk: Any) -> None:
         super().__init__(text, chunk=chunk, source=f"'Check a stream' in the docs, rule {rule}: {rule.effect}")

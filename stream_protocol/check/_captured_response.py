@@ -27,7 +27,10 @@ class _Response:
 
     @property
     def kind(self) -> str:
-        """`` with `` and the content type without parameters, as a part of a sentence. Empty without a content type."""
+        """The words `` with `` and the content type, for a sentence.
+
+        The content type has no parameters. The text is empty if the response has no content type.
+        """
         kind = self.fields.get("content-type", "").partition(";")[0].strip()
         return f" with {short_json(kind)[1:-1]}" if kind else ""
 

@@ -12,7 +12,8 @@ from stream_protocol.wire import SSE_DONE, AiSdkVersion
 def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
     """Yield the problems in the streams that clients of these versions would get from a recording.
 
-    The line of a finding is the line of the newest event, or the event's number if events are not on lines.
+    The line of a finding is the line of the last event that was read. If the file does not have one event per line, the
+    finding has the event's number instead.
     """
     recording = load_recording(path, session=session)
     for version in versions:

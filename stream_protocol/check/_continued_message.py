@@ -34,8 +34,8 @@ class ContinuedMessage:
         """Return the message after the response, with answers only for calls in the response.
 
         ``message``: this message with all calls answered, and with the response. ``used``: ids of the calls in the
-        response. If one call waited, and the response has only new calls, that call was answered: otherwise there would
-        be no response.
+        response. If exactly one call waited and the response has only new calls, the waiting call was answered. Without
+        that answer, the client would not have requested this response.
         """
         if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message

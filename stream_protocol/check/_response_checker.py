@@ -60,8 +60,9 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
 class ResponseChecker:
     """Checker of one response. Reads its chunks in order.
 
-    ``continued``: the message that the response continues by the id in its ``start``. ``last``: the client's last
-    message, which the response continues if its first content is for a call or an approval of this message.
+    ``continued``: the message whose id is in the response's ``start``. The response continues this message. ``last``:
+    the client's last message. The response continues it if the response's first content is for one of its calls or
+    approvals.
     ``earlier``: the client's other messages, whose calls the response cannot change.
     """
 
@@ -110,7 +111,10 @@ class ResponseChecker:
 
     @property
     def next_message(self) -> UIMessage:
-        """The message that the next response may continue. Calls without a chunk in this response may be open."""
+        """The message that the next response may continue.
+
+        Calls of the message may still be open if this response has no chunk for them.
+        """
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
@@ -160,7 +164,10 @@ class ResponseChecker:
             self._empty_steps += 1
 
     def _note_call(self, chunk: ChunkFields) -> None:
-        """Record the call of the chunk. A chunk with an approval's response has only the id of the approval."""
+        """Record the call of the chunk.
+
+        A chunk with the answer to an approval has no call id, but only the id of the approval.
+        """
         if "toolCallId" in chunk:
             self._used.add(chunk["toolCallId"])
         elif "approvalId" in chunk and (call_id := call_of_approval(self._reducer.message, chunk["approvalId"])):

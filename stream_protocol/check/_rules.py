@@ -16,7 +16,11 @@ from stream_protocol.wire import AiSdkVersion
 
 
 class Severity(StrEnum):
-    """Severity of a rule: an invalid stream, or a stream that the newest clients accept, and that may be intended."""
+    """Severity of a rule.
+
+    An error means that the stream is invalid. A warning means that the newest clients accept the stream, and that it
+    may be intended.
+    """
 
     ERROR = "error"
     WARNING = "warning"

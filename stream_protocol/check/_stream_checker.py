@@ -12,8 +12,8 @@ from stream_protocol.wire import AiSdkVersion, parse_client_json
 class StreamChecker:
     """Checker of a stream, event by event. Reports the same problem once in each response.
 
-    ``start_begins_response``: a ``start`` after ``finish``, ``error`` or ``abort`` begins the next response, since this
-    stream has nothing else between its responses.
+    ``start_begins_response``: True if a ``start`` after ``finish``, ``error`` or ``abort`` begins the next response.
+    Set it for a stream that has nothing else between its responses.
     """
 
     def __init__(self, versions: Sequence[AiSdkVersion], *, start_begins_response: bool = False) -> None:

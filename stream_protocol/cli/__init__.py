@@ -2,15 +2,15 @@
 and prints TypeScript types.
 
 Exit code 0: no error. 1: ``check`` found an error, the file of ``types --check`` is outdated, or all turns of
-``record`` failed. 2: wrong usage, or a target or file that cannot be used. Then stderr has one line with the reason,
-and stdout is empty. 130: Ctrl-C.
+``record`` failed. 2: wrong usage, or a target or file that cannot be used. With exit code 2, stderr has one line with
+the reason, and stdout is empty. 130: Ctrl-C.
 
 ``--help`` must be fast: each command imports ADK and Starlette only when it runs.
 
 Where to change what:
 
 - ``_serve_options``: options of ``serve``, one declaration each.
-- ``_program``: exit codes, colours, examples. Then run ``python -m tests.cli.reference > docs/cli.md``.
+- ``_program``: exit codes, colours, examples. After a change, run ``python -m tests.cli.reference > docs/cli.md``.
 - ``_serve_agent``: the server of ``serve TARGET``.
 - ``_serve_screen``: output of ``serve`` at its start.
 - ``_reload``: ``--reload``.

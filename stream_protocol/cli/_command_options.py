@@ -145,7 +145,10 @@ def refuse_combination(option: str, allowed: Container[str]) -> None:
 
 
 def require_option(option: str, needing: Container[str]) -> None:
-    """End the command with exit code 2 if its command line has one of ``needing``. Call it if ``option`` is missing."""
+    """End the command with exit code 2 if its command line has an option of ``needing``.
+
+    These options need ``option``, so call this function only if ``option`` is missing.
+    """
     for parameter in _parameters_on_command_line():
         if parameter.name in needing:
             refuse(f"{parameter.opts[0]} needs {option}")

@@ -54,8 +54,9 @@ def _printable_lines(lines: bytes) -> bytes:
 def data_on_stdout() -> Iterator[Callable[[str], None]]:
     """Reserve stdout for the command's data. Yields the function that prints data there.
 
-    All other output of the process goes to stderr, because a loaded agent may print: also from C code, threads and
-    subprocesses, and until the process ends. So stdout is not restored, except in tests that replace ``sys.stdout``.
+    All other output of the process goes to stderr, because a loaded agent may print. It may also print from C code,
+    threads and subprocesses, and until the process ends. Therefore stdout is not restored, except in tests that replace
+    ``sys.stdout``.
     """
     stdout = sys.stdout
     if not _is_stdout_of_process(stdout):  # a test has replaced it

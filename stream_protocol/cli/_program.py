@@ -63,7 +63,7 @@ class Program(click.Group):
     """Command group that reports wrong usage as one line on stderr with exit code 2.
 
     Ctrl-C ends a command with exit code 130. If the reader of stdout closes its pipe, as ``head`` does, the exit code
-    is 0. Both print nothing.
+    is 0. In both cases nothing is printed.
 
     ``headings``: heading in the help -> names of the commands below it.
     """

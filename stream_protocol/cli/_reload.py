@@ -102,7 +102,10 @@ class _Supervisor:
         self._replace(names)
 
     def check_process(self) -> None:
-        """Replace the child if it has ended. If the first child has refused the command line, exit as it did."""
+        """Replace the child if it has ended.
+
+        If the first child has refused the command line, exit with the same exit code.
+        """
         if self._process.exitcode is None:
             return
         if self._changed.is_set():

@@ -72,7 +72,10 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _FlushingService:
-    """Service that sends its last spans and metrics when it closes. Afterwards a signal may end the process."""
+    """Service that sends its last spans and metrics when it closes.
+
+    It must send them then, because a signal may end the process afterwards.
+    """
 
     service: ChatService
 
@@ -168,7 +171,9 @@ class AgentServer:
             click.echo(text)
 
     def _prints_runs(self) -> bool:
-        """Return True for an interactive terminal. A log file has log records instead, and a full pipe would block the
+        """Return True for an interactive terminal.
+
+        On other outputs no lines are printed. A log file has log records instead, and a full pipe would block the
         server.
         """
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()

@@ -93,8 +93,8 @@ def serve_with_workers(server: AgentServer, listener: socket.socket, *, opens_pa
 def reserved_address(listener: socket.socket) -> socket.socket:
     """Return a socket that keeps the address for the workers.
 
-    On Linux this socket does not listen. The listener, which has checked that the address is free, is closed: the
-    workers' sockets could not be bound beside it. Elsewhere the listener itself is returned.
+    On Linux this is a new socket that does not listen. The listener has checked that the address is free. It is closed,
+    because the workers' sockets could not be bound beside it. On other systems the listener itself is returned.
     """
     if sys.platform != "linux":
         return listener
@@ -104,7 +104,7 @@ def reserved_address(listener: socket.socket) -> socket.socket:
 
 
 def workers_socket(reserved: socket.socket) -> socket.socket:
-    """Return the socket from which a worker accepts connections. On Linux each worker gets its own."""
+    """Return the socket from which a worker accepts connections. On Linux each worker gets its own socket."""
     if sys.platform != "linux":
         return reserved
     own = _bound_beside(reserved.family, reserved.getsockname())

@@ -1,7 +1,7 @@
 """Command ``adk-ui-stream check``.
 
-Exit code 0: all streams, or the server, are valid. 1: one is invalid. 2: a file is not a stream, or the server cannot
-be reached.
+Exit code 0: all streams are valid, or the server is valid. 1: a stream or the server is invalid. 2: a file is not a
+stream, or the server cannot be reached.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def check(
     """Check whether each FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, chunks on lines, or ADK
     events in any form that `replay` reads.
 
-    Or check a running server with --url, by the requests that clients send: see 'Check a backend' in the docs. Each
-    check of a server sends about a hundred requests, and model calls cost money.
+    Or check a running server with --url. The command then sends the requests that clients send: see 'Check a backend'
+    in the docs. Each check of a server sends about a hundred requests, and model calls cost money.
     """
     if url is None and not files:
         raise click.UsageError("Nothing to check: pass FILE or --url.")

@@ -54,7 +54,7 @@ _EXAMPLES: Final = {
 def init(name: str, *, page: Literal["next", "none"]) -> None:
     """Create a project in the new folder NAME: an agent, its server, a test with a recording, and a page.
 
-    It runs at once: without a key a script replies. All of its files are yours to change.
+    The project runs at once. Without a key, a script replies. You may change all of its files.
     """
     folder = Path(name)
     package = _package(folder)
@@ -81,7 +81,10 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
 
 
 def _package(folder: Path) -> str:
-    """Return the name of the project's Python package. Ends the process if the folder's name cannot be used for one."""
+    """Return the name of the project's Python package.
+
+    Ends the process if the folder's name cannot be used for a package.
+    """
     name = folder.name
     package = name.lower().replace("-", "_")
     if _NAME.fullmatch(name) is None:

@@ -78,9 +78,9 @@ def replay(
 ) -> None:
     """Convert recorded ADK events in FILE, and print the conversation or the stream, turn by turn.
 
-    FILE can have many forms, which its content decides. Events: JSONL, a response of /run or /run_sse, traces of
-    agents-cli, or a recording of adk-ui-stream. Sessions: JSON, YAML, or a store of SqliteSessionService or
-    DatabaseSessionService. Tests: an evalset, or a conformance test.
+    FILE can have many forms. The content of FILE decides which form it is. Events: JSONL, a response of /run or
+    /run_sse, traces of agents-cli, or a recording of adk-ui-stream. Sessions: JSON, YAML, or a store of
+    SqliteSessionService or DatabaseSessionService. Tests: an evalset, or a conformance test.
     """
     from stream_protocol.recording import INSTANT, RecordingError
     from stream_protocol.recording.read import rereadable
@@ -106,7 +106,10 @@ def replay(
 def _output(
     path: Path, session: str | None, turn: int | None, to: OutputFormat, pace: float, options: ConverterOptions
 ) -> Iterator[bytes]:
-    """Yield the pieces to print. Reads the whole file before the first piece: a bad file must print nothing."""
+    """Yield the pieces to print.
+
+    Reads the whole file before the first piece, because nothing may be printed for an invalid file.
+    """
     from stream_protocol.recording import replay_messages, replay_sse, select_turn
 
     recording, turns = _load(path, session, turn, pace)

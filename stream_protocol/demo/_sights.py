@@ -1,4 +1,4 @@
-"""Reply with citations and search suggestions, as Gemini returns with Google Search."""
+"""Reply with citations and search suggestions, as Gemini returns them with Google Search."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

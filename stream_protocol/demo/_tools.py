@@ -63,7 +63,7 @@ async def get_weather(city: str) -> Json:
 
 @for_users(title="Find a hotel")
 async def find_hotels(city: str, nights: int, tool_context: ToolContext) -> Json:
-    """Finds a hotel in a city and its price in euros for so many nights."""
+    """Finds a hotel in a city and its price in euros for the given number of nights."""
     for number, agency in enumerate(AGENCIES):
         report_progress(tool_context, number, len(AGENCIES), f"Asking {agency}")
         await asyncio.sleep(2 * RUN_SECONDS / len(AGENCIES))
@@ -99,7 +99,7 @@ async def book_trip(city: str, nights: int, price_eur: int) -> Json:
 
 @for_users(title="Reserve a seat")
 async def reserve_seat(city: str, tool_context: ToolContext) -> Json:
-    """Reserves a seat on the train to a city. The traveller is asked which."""
+    """Reserves a seat on the train to a city. The traveller is asked which seat to reserve."""
     free = {"seat": "12A", "quiet_car": True}
     answer = tool_context.tool_confirmation
     if answer is None:

@@ -1,8 +1,8 @@
 """Stores the results of model and tool calls, so that each call is executed once even if its run is executed again.
 
-Each call is a separate workflow, whose id contains the run and the call's name. It is neither a step nor a child of the
-run's workflow, because DBOS numbers steps and children in their starting order, which parallel branches may change. A
-workflow is stored as pending before it starts, so a call that began and did not end can be found.
+Each call is a separate workflow, whose id contains the run and the call's name. This workflow is neither a step nor a
+child of the run's workflow. DBOS numbers steps and children in their starting order, and parallel branches may change
+this order. A workflow is stored as pending before it starts, so a call that began and did not end can be found.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class UnfinishedCallError(Exception):
 class CallJournal:
     """The calls of one execution of a run.
 
-    ``again``: True if the run was executed before. ``names_by_id``: as for ``UsedCalls``.
+    ``again``: True if the run was executed before. ``names_by_id``: has the same meaning as in ``UsedCalls``.
     """
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
@@ -47,7 +47,7 @@ class CallJournal:
         return self._is_live
 
     def go_live(self) -> None:
-        """Note that a model without a stored result is called."""
+        """Record that a model call without a stored result begins."""
         self._is_live = True
 
     @contextmanager
@@ -66,7 +66,7 @@ class CallJournal:
         return f"{name}/{self._model_calls[name]}"
 
     def tool_call(self, use: ToolUse) -> str:
-        """Return the name of the next tool call like this one: see ``UsedCalls``."""
+        """Return the name of the next tool call with these values: see ``UsedCalls``."""
         return self._used.name(use)
 
     async def kept(self, name: str) -> str | None:
@@ -78,7 +78,7 @@ class CallJournal:
         return None
 
     async def do(self, name: str, work: Callable[[], Awaitable[str]], *, repeatable: bool) -> str:
-        """Execute a call without a result, and return its result after it is stored.
+        """Execute a call that has no stored result. Return the result of the call after the result is stored.
 
         ``repeatable``: True if the call may be executed again after an earlier execution began it. If False, such a
         call raises ``UnfinishedCallError``.

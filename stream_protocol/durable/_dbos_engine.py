@@ -81,8 +81,8 @@ class DbosEngine:
     ``url``: the database in which DBOS stores workflows: PostgreSQL for many workers, or ``sqlite:///runs.db`` for one
     machine. ``None``: the DBOS that the app has constructed and launched itself.
 
-    ``idempotent_tools``: the names of tools that may be executed again if they began and did not end. Other tools get
-    an error as their result, which the model reads.
+    ``idempotent_tools``: the names of tools that may be executed again if they began and did not end. Any other such
+    tool is not executed again. Its result is then an error text, which the model reads.
 
     ``version``: the version of the app's agents. Only a worker of the same version executes a run again. Change it when
     an agent's tools or the order of its calls change. Names and classes of agents are compared automatically.
@@ -90,8 +90,8 @@ class DbosEngine:
     Deployments may share a database: each finds only the runs of its own app, session store and run log. An SQLite file
     is for one process at a time.
 
-    Raises ``StreamProtocolError`` for a URL of another kind of store. Also raises it for a file if SQLite is too old
-    for DBOS: 3.42 is needed from Python 3.12 on.
+    Raises ``StreamProtocolError`` for a URL of another kind of store. Also raises ``StreamProtocolError`` for an SQLite
+    file if the installed SQLite is too old for DBOS. From Python 3.12 on, DBOS needs SQLite 3.42 or later.
     """
 
     def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:
@@ -199,7 +199,10 @@ class DbosEngine:
             self._file.free()
 
     async def ping(self) -> None:
-        """Check that the store can be written to: see ``Engine``. A standby database would accept a read."""
+        """Check that the store can be written to: see ``Engine``.
+
+        A read would not be enough, because a standby database accepts reads.
+        """
         if self._workflows is not None:
             await self._store.delete_workflows_async([NOTHING])
         elif isinstance(self._store, DBOSClient):  # the tables may be missing
@@ -249,7 +252,7 @@ class DbosEngine:
         await self._store.update_workflow_attributes_async(workflow_id(record), noted, merge=True)
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
-        """Return the runs that have not ended and that no execution here handles: see ``Engine``."""
+        """Return the unfinished runs that this process does not execute: see ``Engine``."""
         assert self._deployment is not None
         prefixes = run_prefixes(self._deployment) if chat is None else chat_prefixes(self._deployment, chat)
         look = partial(self._store.list_workflows_async, name=[RUN, OLDEST_RUN], load_output=False)
@@ -295,8 +298,8 @@ class DbosEngine:
     def _store(self) -> type[DBOS] | DBOSClient:
         """Client for queries that must not block. Raises at once while the store is unreachable.
 
-        The calls of a run use DBOS itself, which waits until the store is reachable again. With an app's own DBOS, all
-        queries use it.
+        The calls of a run use DBOS itself, which waits until the store is reachable again. If the app has its own DBOS,
+        all queries use that DBOS.
         """
         if self._url is None:
             return DBOS

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class ModelCallNames:
-    """Names for the calls of one agent's model. ADK passes agent and branch to a callback, but not to a model."""
+    """Names for the calls of one agent's model.
+
+    A name needs the agent and the branch. ADK passes both to a callback, but not to a model.
+    """
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
@@ -67,8 +70,11 @@ def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
 async def _generate(
     calls: CallJournal, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """Call the model. Yield partial responses at once, and complete responses after they are stored, because tools then
-    run."""
+    """Call the model.
+
+    Yield partial responses at once. Yield complete responses only after they are stored, because ADK then runs their
+    tools.
+    """
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()
     whole: list[LlmResponse] = []
@@ -95,7 +101,7 @@ async def _generate(
 
 
 def _give_ids(response: LlmResponse) -> None:
-    """Add ids to calls without an id, as ADK does later. They must be the same in each execution."""
+    """Add ids to calls without an id, as ADK does later. The ids must be the same in each execution of the run."""
     for part in (response.content and response.content.parts) or ():
         if part.function_call is not None and not part.function_call.id:
             part.function_call.id = f"{AF_FUNCTION_CALL_ID_PREFIX}{uuid4()}"

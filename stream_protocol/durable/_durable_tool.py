@@ -32,7 +32,10 @@ PART: Final = "$adk_ui_stream.part"
 
 
 class RecordedToolError(Exception):
-    """Raised in place of the tool's exception from an earlier execution, with its text."""
+    """The tool raised an exception in an earlier execution.
+
+    This error replaces that exception, and has its type name and text.
+    """
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
@@ -85,8 +88,10 @@ def _use(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context: ToolC
 
 
 def _model_args(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any]:
-    """Return the arguments from the model. Callbacks may have changed the tool's arguments, differently in each
-    execution."""
+    """Return the arguments that the model sent.
+
+    The tool's current arguments cannot be used, because callbacks may change them differently in each execution.
+    """
     newest: dict[str, Any] | None = None
     for event in reversed(tool_context.session.events):
         for call in event.get_function_calls():
@@ -99,8 +104,11 @@ def _model_args(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context
 
 
 def _to_json(result: Any, tool_context: ToolContext, nested: NestedCall | None) -> str:
-    """Return the result, the actions and a nested agent's events as JSON. A value without a JSON form is stored as
-    text, which only a later execution reads."""
+    """Return the result, the actions and a nested agent's events as JSON.
+
+    A value that cannot be written as JSON is stored as text. Only a later execution gets this text: the present
+    execution uses the original value.
+    """
     actions = tool_context.actions.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
     kept = {"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions}
     return json.dumps(kept if nested is None else {**kept, "nested": nested.kept})

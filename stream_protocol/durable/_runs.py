@@ -1,7 +1,7 @@
 """The stored form of a run: ids and names of its workflows, and their content.
 
-Older releases do not find the runs of a newer format, because their workflows have another name. They could neither
-read nor execute them.
+The workflows of a newer format have a different name, so older releases do not find these runs. An older release could
+neither read nor execute such a run.
 """
 
 from __future__ import annotations

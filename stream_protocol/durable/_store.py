@@ -90,8 +90,10 @@ def with_timeouts(url: str) -> str:
 
 @contextmanager
 def without_prepared_statements() -> Iterator[None]:
-    """Apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens in this context, for code that takes no
-    options."""
+    """Apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens in this context.
+
+    Use it around code that accepts no engine options.
+    """
 
     def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, Any]) -> None:
         options.update(ENGINE_OPTIONS["connect_args"])

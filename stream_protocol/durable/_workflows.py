@@ -1,7 +1,8 @@
 """The DBOS workflows of this process, and the work that each of them does.
 
 A workflow's function cannot be a closure, because another process may have to start it. The function therefore looks up
-its work by the workflow's id. The process with the chat's lease has stored the work there before.
+its work by the workflow's id. The process with the chat's lease has stored the work under this id before the workflow
+starts.
 """
 
 from __future__ import annotations
@@ -97,8 +98,9 @@ class Workflows:
 async def _wait_for_ever() -> str:
     """Wait forever: the workflow of a run only marks that the run has not ended.
 
-    The run's work is done outside of the workflow, because DBOS numbers all operations inside it. The mark needs no
-    process: another process that recovers the run does not change the workflow.
+    The run's work is done outside of the workflow, because DBOS numbers all operations inside it. The stored workflow
+    is enough as a mark, even if no process executes it. Another process that recovers the run does not change the
+    workflow.
     """
     await asyncio.Event().wait()
     return ""

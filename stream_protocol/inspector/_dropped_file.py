@@ -157,7 +157,11 @@ def _without_secrets(path: Path, session: str | None) -> bytes:
 
 
 def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
-    """Yield the entries for the page. Chunks, and data that is not a chunk, have the numbers that ``check`` counts."""
+    """Yield the entries for the page.
+
+    Each chunk gets its number in ``check``. ``check`` also counts data that is not a chunk, so such data gets a number,
+    too.
+    """
     chunk = 0
     for entry in entries:
         if entry.line.startswith((b'{"chunk"', b'{"text"')):

@@ -54,8 +54,9 @@ _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_proc
 async def convert_in_process(read: Reading[T], content: bytes | bytearray, session: str | None) -> T:
     """Return the result of ``read`` for a file with these bytes.
 
-    The process stays for the next file, until the event loop ends. Raises ``UnreadableError``, also if the file takes
-    too much time or memory; then the process ends. Raises ``ChatRequestError`` (503) if too many files wait.
+    The process is kept for the next file, until the event loop ends. Raises ``UnreadableError`` if the file cannot be
+    read, or takes too much time or memory. If it takes too much, the process ends. Raises ``ChatRequestError`` (503) if
+    too many files wait.
     """
     try:
         limiter = _ONE_AT_A_TIME.get()

@@ -67,8 +67,10 @@ def agent_info(agent: BaseNode) -> AgentInfo:
 
 
 class FileEndpoints:
-    """Endpoints for dropped files. Each method takes a request of an identified and counted user, and returns the
-    response.
+    """Endpoints for dropped files.
+
+    Each method takes a request and its user, and returns the response. The caller has identified the user, and has
+    counted the request of this user.
 
     The methods raise ``ChatRequestError`` for an error of the request. ``hold_memory``: returns the memory budget for
     responses to a user.

@@ -50,9 +50,10 @@ def inspector_routes(
     test for this recording, and the findings of ``check``. ``GET /api/inspect/agents`` returns the tree of agents, each
     with its model, tools and description.
 
-    ``POST`` of a file to ``/api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest`` (beside ``path``)
-    returns the same for a recording in any form, or for a capture. The file is not stored. ``?session=ID`` selects a
-    session. The page of ``create_app`` shows the panel if the app has these routes.
+    A client can also ``POST`` a file: a recording in any form, or a capture. ``/api/inspect`` returns the file's
+    entries and findings. ``/api/inspect/recording`` returns the file as a recording, and ``/api/inspect/pytest``
+    returns a test. These three routes are beside ``path``. The file is not stored. ``?session=ID`` selects a session.
+    The page of ``create_app`` shows the panel if the app has these routes.
     """
     check_instance("inspector", inspector, Inspector, "an Inspector")
     check_instance("service", service, ChatService, "a ChatService")

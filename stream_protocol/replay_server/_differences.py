@@ -67,8 +67,9 @@ def difference_in_parts(recorded: tuple[UserPart, ...], received: tuple[UserPart
 
 
 def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> Difference | None:
-    """Return the difference between two answers; ``None`` if they are equal. All credentials are equal: none is
-    recorded.
+    """Return the difference between two answers; ``None`` if they are equal.
+
+    Credentials always count as equal, because recordings do not contain them.
     """
     if received.is_approval:
         value = is_confirmed(recorded.response)

@@ -50,7 +50,7 @@ class PlayedChat:
 
 
 class Chats:
-    """All chats of a replay server. Chats share nothing, so concurrent tests use different chats.
+    """All chats of a replay server. Chats share nothing. Concurrent tests should therefore use different chats.
 
     ``pace``: a factor of the recorded speed, ``INSTANT`` or ``HELD``.
     """
@@ -132,9 +132,10 @@ class Chats:
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     def _playable(self, chat_id: str, last: PlayedChat | None) -> Iterator[LibraryEntry]:
-        """Return the recordings that a chat may play. If the chat's id names a recording, it is the only one.
+        """Return the recordings that a chat may play.
 
-        Otherwise all recordings, starting with the recording that the chat played last.
+        If the chat's id names a recording, return only this recording. Otherwise return all recordings, starting with
+        the recording that the chat played last.
         """
         if (named := self.library.find(chat_id)) is not None:
             return iter([named])

@@ -56,7 +56,8 @@ STEP_SENTENCE: Final = 'The body of a step may have one of count, to and all, an
 class StepRequest:
     """Request to send the next chunks of a ``HELD`` response.
 
-    Sends ``count`` chunks, or all chunks up to the next chunk of type ``to``, including it. Without both, sends all.
+    Sends ``count`` chunks, or all chunks up to the next chunk of type ``to``, including it. Without ``count`` and
+    ``to``, sends all chunks.
     """
 
     count: int | None
@@ -76,7 +77,7 @@ class StepRequest:
 
 
 def parse_step(values: Mapping[str, Any]) -> StepRequest:
-    """Return the step in a query or a JSON object. Without ``count``, ``to`` and ``all`` it is one chunk.
+    """Return the step in a query or a JSON object. Without ``count``, ``to`` and ``all``, the step sends one chunk.
 
     Raises ``ChatRequestError`` (422) for wrong values.
     """
@@ -98,8 +99,8 @@ def parse_step(values: Mapping[str, Any]) -> StepRequest:
 def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: bool = True) -> Starlette:
     """Return an ASGI app with the routes of the chat endpoint, which replays recordings, and ``/__replay``.
 
-    ``POST /__replay/{id}/step`` releases chunks of a ``HELD`` response. ``allow_origins`` and ``page`` are those of
-    ``create_app``. The page suggests the first text of each recording.
+    ``POST /__replay/{id}/step`` releases chunks of a ``HELD`` response. ``allow_origins`` and ``page`` have the same
+    meaning as in ``create_app``. The page suggests the first text of each recording.
     """
 
     @asynccontextmanager

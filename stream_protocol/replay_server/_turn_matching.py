@@ -4,8 +4,8 @@ For a user message, take the assistant message before it in the request. The res
 assistant message. So the result does not depend on reloads, restarts of the server, or other tests with the same chat
 id. If a client sends only its last message, the result is the next recorded turn after the newest turn of this chat.
 
-For answers to tool calls, the result is the last recorded turn whose required answers are all in the request. The ids
-of the calls assign answers to turns.
+For answers to tool calls, the result is the last recorded turn whose required answers are all in the request. An answer
+is assigned to a turn by the id of its call.
 """
 
 from __future__ import annotations
@@ -207,7 +207,8 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
     """Return the received answer to the same call.
 
-    If no id is equal, the tool's name decides: a model without ids may have sent different ids in its fragments.
+    If no received answer has the same id, return an answer to a call of the same tool. If the model sends no ids, its
+    fragments may have had different ids.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

@@ -49,7 +49,10 @@ class RecordedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnSummary:
-    """Content that a request must have to get this turn. ``None`` was not recorded, and matches any request."""
+    """Content that a request must have to get this turn.
+
+    A value of ``None`` means that the content was not recorded. It matches any request.
+    """
 
     number: int
     """Number of the turn, from 1."""

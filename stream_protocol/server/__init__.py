@@ -8,7 +8,7 @@ Where to change what:
 - ``_allowed_hosts``: host names, and the warning for servers that other machines reach.
 - ``_json_lines``: log lines in JSON, without texts of chats.
 - ``_terminal_log``: the log of a terminal.
-- ``_gc``: garbage collection of objects that stay.
+- ``_gc``: garbage collection, which must skip the objects that live until the process ends.
 """
 
 from stream_protocol.server._allowed_hosts import exposure_warning, only_allowed_hosts

@@ -29,9 +29,9 @@ def only_allowed_hosts(
 ) -> ASGIApp:
     """Returns the app behind a check of host names that fits the listening address.
 
-    On a loopback address, the app is reached by names of loopback and by ``allowed_hosts``. On another address, or
-    behind a proxy, it is reached by every name, unless ``allowed_hosts`` are given: then by these and loopback. Raises
-    ``StreamProtocolError`` for an invalid name.
+    On a loopback address, requests may use the names of loopback and the names in ``allowed_hosts``. On any other
+    address, or behind a proxy, requests may use every name. If ``allowed_hosts`` are given there, only these names and
+    the names of loopback are allowed. Raises ``StreamProtocolError`` for an invalid name.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_listener(listener)

@@ -30,8 +30,8 @@ async def tune_gc() -> None:
     more, and no chat goes on meanwhile. ADK loads many modules only with its first run, so an agent with a fake model
     runs once, in memory.
 
-    Later objects are collected once there are 10,000 of them (``gc.set_threshold``), unless the process has set a
-    higher threshold, or none.
+    Later objects are collected once there are 10,000 of them (``gc.set_threshold``). A higher threshold of the process
+    is kept. If the process has switched automatic collection off, it stays off.
 
     Apps call this in their lifespan, after their agents are loaded. It blocks for up to a second. ``adk-ui-stream
     serve`` calls it before it accepts connections.

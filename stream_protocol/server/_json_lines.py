@@ -1,8 +1,8 @@
 """Formats log records as lines of JSON that quote no chat.
 
 The server's own code marks quotes of a chat in its records: see ``Quoting``. Any other code may quote a prompt, a reply
-or the arguments of a tool, also in the text of an exception. Of such a record, only the text that is a literal in its
-source code is written.
+or the arguments of a tool, also in the text of an exception. For a record of other code, only text that is a literal in
+the source code is written.
 """
 
 import inspect
@@ -32,8 +32,9 @@ class JsonLines(logging.Formatter):
     """Formats a record as one line of JSON.
 
     The line has ``time``, ``severity``, ``logger``, ``message``, and the ids of ``ChatIdFilter``. An exception becomes
-    ``error_type`` and ``stack``: file, line and function, without its text. Records of the loggers in ``whole``, and of
-    their children, are written completely. Use it on a handler in the code that logs, not behind a queue.
+    ``error_type`` and ``stack``. ``stack`` has the file, line and function of each frame. The text of the exception is
+    left out. Records of the loggers in ``whole``, and of their children, are written completely. Use this formatter on
+    a handler that the logging call itself runs. Behind a queue, it would not find the source code of the call.
     """
 
     def __init__(self, whole: Iterable[str] = ()) -> None:

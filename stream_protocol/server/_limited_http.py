@@ -1,9 +1,9 @@
 """uvicorn's HTTP/1.1 protocol with deadlines and a connection limit, both of which uvicorn lacks.
 
-This module relies on these parts of uvicorn. ``H11Protocol`` is created with a ``server_state`` that holds the open
-connections, and has its ``transport`` and the ``h11`` connection, ``conn``. It calls ``send_400_response`` for invalid
-HTTP, and ``_unsupported_upgrade_warning`` for other protocols. Everything else belongs to h11 and asyncio. For the
-choice of h11, see docs/decisions/server-limits.md.
+This module relies on these parts of uvicorn. ``H11Protocol`` is created with a ``server_state``, which holds the open
+connections. ``H11Protocol`` has the attributes ``transport`` and ``conn``, the ``h11`` connection. It calls
+``send_400_response`` for invalid HTTP, and ``_unsupported_upgrade_warning`` for other protocols. Everything else
+belongs to h11 and asyncio. For the choice of h11, see docs/decisions/server-limits.md.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ class ServerLimits:
 class _InPieces(asyncio.BufferedProtocol):
     """Reads at most ``READ_BYTES`` at once for a connection.
 
-    asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer, and uvicorn's protocol is an ``asyncio.Protocol``.
+    This separate class is necessary because asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer. uvicorn's
+    protocol is an ``asyncio.Protocol``.
     """
 
     def __init__(self, connection: LimitedHttp) -> None:
@@ -227,7 +228,8 @@ class LimitedHttp(H11Protocol):
     def give_way(self) -> None:
         """Closes this connection in favour of a new one.
 
-        A kept connection that waits for its next request is closed without a response. Others get 503.
+        A keep-alive connection that waits for its next request is closed without a response. On any other connection,
+        the client gets 503.
         """
         self._close(None if self._requested and not self._phase_bytes else SERVICE_UNAVAILABLE)
 

@@ -33,17 +33,17 @@ sentence."""
 def log_to_terminal(
     *, verbose: bool = False, log_format: Literal["text", "json"] = "text", whole: Collection[str] = ()
 ) -> None:
-    """Prints the process's log on stderr. For the main function of a server.
+    """Prints the process's log on stderr. Call it in the main function of a server.
 
-    ``"text"``: warnings and errors, each on one line; ``verbose``: with tracebacks, whose lines are indented. They may
-    quote chats, with control characters escaped.
-    ``"json"``: each record is a line of JSON with the ids of its chat, run, user and trace; also one at the end of each
-    run. No record quotes a chat. Records of other code have only the literal text of the code, unless their logger is
-    in ``whole``. Uncaught exceptions and Python's warnings become such records, too. ``verbose``: also our own records
-    at debug level.
+    ``"text"`` prints warnings and errors, each on one line. With ``verbose``, tracebacks are added, and their lines are
+    indented. The lines may quote chats. Control characters in them are escaped. ``"json"`` prints each record as a line
+    of JSON with the ids of its chat, run, user and trace. One more such line is printed at the end of each run. No
+    record quotes a chat. Records of other code have only the literal text of the code, unless their logger is in
+    ``whole``. Uncaught exceptions and Python's warnings are also printed as lines of JSON. With ``verbose``, our own
+    records at debug level are printed, too.
 
-    Text: does nothing if the root logger has a handler already, so the app's own setup is kept. JSON replaces the
-    handlers of the root logger that print on a stream.
+    With ``"text"``, this function does nothing if the root logger already has a handler. The app's own setup is kept in
+    this way. With ``"json"``, this function replaces the root logger's handlers that print on a stream.
     """
     check_flag("verbose", verbose)
     check_choice("log_format", log_format, ("text", "json"))

@@ -86,9 +86,9 @@ class ChatServer(uvicorn.Server):
     """A uvicorn server that ends the streams before it waits for their connections to close.
 
     SIGTERM: the listeners stay open for up to ``drain`` seconds. Runs continue, and so do responses that read runs of
-    other workers. This ends early when no request is being served any more. Then the listeners and idle connections are
-    closed, and after them the service. SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the service is closed at once. A
-    second signal ends the waiting, and soon afterwards the process.
+    other workers. The server waits less if no request is being served any more. Then it closes the listeners and the
+    idle connections, and after them the service. SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the service is closed
+    at once. After a second signal the server stops waiting. The process ends soon afterwards.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class ChatServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the server. From then on, asyncio's reports about its connections are handled here."""
+        """Starts the server. From then on, this server handles asyncio's error reports about the connections."""
         asyncio.get_running_loop().set_exception_handler(self._handle_exception)
         if self._before_accepting is not None:
             await self._before_accepting()
@@ -123,7 +123,9 @@ class ChatServer(uvicorn.Server):
             listener.listen(WAITING_CONNECTIONS)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Lets the runs end, refuses connections, closes the service, so that clients get an ``abort``; then stops.
+        """Lets the runs end, and then stops the server.
+
+        After the runs, it first refuses connections. Then it closes the service, so that clients get an ``abort``.
 
         The service closes its stores, so no request may come after that. uvicorn's own order is the opposite.
         """
@@ -139,7 +141,10 @@ class ChatServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _wait(self, is_over: Callable[[], bool], seconds: float, *, forced_seconds: float = 0.0) -> None:
-        """Wait until ``is_over``, up to ``seconds``; after a second signal only ``forced_seconds`` more."""
+        """Wait until ``is_over()`` is true, for at most ``seconds``.
+
+        After a second signal, wait for at most ``forced_seconds`` more.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while not is_over() and loop.time() < deadline:
@@ -165,7 +170,9 @@ CANCELLED: Final = "CancelledError"
 
 
 class RareRecords(logging.Filter):
-    """Logging filter that passes each message of uvicorn at most once in ``WARNING_SECONDS``, and all tracebacks.
+    """Logging filter that passes each message of uvicorn at most once in ``WARNING_SECONDS``.
+
+    It passes every record with a traceback.
 
     uvicorn logs a message for each request with invalid HTTP. Its records about a reader that is cut off are dropped:
     the code that cuts a reader off logs the reason.
@@ -238,9 +245,10 @@ def run_server(
     """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL.
 
     ``limits``: the limits for clients; by default ``ServerLimits()``.
-    ``before_accepting``: awaited before connections are accepted; meanwhile they wait. ``tune_gc`` is meant for it.
-    ``drain``: seconds that runs may continue after SIGTERM, while no new ones start. SIGINT, SIGHUP, and any second
-    signal, end them.
+    ``before_accepting``: this function is awaited before connections are accepted. New connections wait until it
+    returns. Pass ``tune_gc`` here.
+    ``drain``: seconds that runs may continue after SIGTERM, while no new runs start. SIGINT, SIGHUP and any second
+    signal end the runs.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_interface("service", service, StreamingService, "a ChatService")

@@ -106,7 +106,10 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def freed(*workers: RunLog, chat: str = CHAT) -> None:
-    """Wait until none of these workers sees a lease on the chat. The run's own worker may see it last."""
+    """Wait until none of these workers sees a lease on the chat.
+
+    The run's own worker may be the last that sees the lease.
+    """
 
     async def free() -> bool:
         return [await worker.current(chat) for worker in workers] == [None] * len(workers)

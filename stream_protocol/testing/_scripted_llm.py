@@ -220,7 +220,8 @@ class ScriptedLlm(BaseLlm):
     def from_recording(cls, recording: Recording, *, author: str | None = None, **options: Any) -> Self:
         """Create a model that repeats the recorded responses of the conversation's model.
 
-        The responses are used in order, with the recorded call ids and, if the recording has them, fragments.
+        The responses are used in order, with the recorded call ids. If the recording has fragments, the responses are
+        sent in these fragments.
         ``author``: use only the responses of this agent. Pass it if several agents have separate models. ``options``:
         other fields, such as ``delay``. Raises ``InvalidArgumentError`` if the recording has no such response.
         """
@@ -235,7 +236,10 @@ class ScriptedLlm(BaseLlm):
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Yield the next turn: partial responses and their aggregate with ``stream``, one response without."""
+        """Yield the responses of the next turn.
+
+        With ``stream``, these are partial responses and their aggregate. Without ``stream``, it is one response.
+        """
         steps = self._turn(llm_request)
         if isinstance(steps, RecordedAnswer):
             for recorded in steps.replay(stream=stream):

@@ -172,7 +172,10 @@ def _mcp_result(declared: Any) -> Any:
 
 
 def _response_of(tool: RestApiTool) -> Any:
-    """Return the schema of the API's first successful response. It allows anything if the API declares none."""
+    """Return the schema of the API's first successful response.
+
+    The schema allows any value if the API declares no successful response.
+    """
     parser = tool._operation_parser  # noqa: SLF001 - the tool has no public attribute for it
     schema = parser.get_return_value().param_schema
     return ANYTHING if isinstance(schema, str) else schema.model_dump(mode="json", by_alias=True, exclude_none=True)

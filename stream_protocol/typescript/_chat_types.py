@@ -207,7 +207,8 @@ def _read_entries(entries: Iterable[tuple[str, list[Any]]], reader: SchemaReader
 def _merged_tools(tools: Iterable[ToolTypes], reader: SchemaReader) -> Iterator[_Tool]:
     """Yield one tool for each name. If several agents have a tool of this name, its types are unions.
 
-    Outputs are read first: if the input and output of a type differ, the output gets the name without a number.
+    Outputs are read before inputs. If a type has different forms in inputs and outputs, the output form gets the name
+    without a number.
     """
     by_name = groupby(sorted(tools, key=lambda tool: tool.name), key=lambda tool: tool.name)
     same_names = [(name, list(group)) for name, group in by_name]

@@ -79,7 +79,7 @@ def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
 def _yielded(members: list[Any]) -> Iterator[WireForm]:
     """Yield the JSON of a generator's outputs: ADK sends each yielded value directly, and the last value as the result.
 
-    ADK converts a model to a dictionary by the names of its fields.
+    ADK converts a pydantic model to a dictionary. The keys are the names of the fields, not their aliases.
     """
     for member in members:
         if isinstance(member, type) and issubclass(member, (Event, RequestInput)):
