@@ -110,9 +110,10 @@ def _linked(text: str) -> str:
 
 @cache
 def _pages() -> dict[str, str]:
-    """Title of a page -> its file."""
-    files = (ROOT / "docs").glob("*.md")
-    return {file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# "): file.name for file in files}
+    """Title of a page -> its file. This page is being written, and may be empty."""
+    texts = {file.name: file.read_text(encoding="utf-8") for file in (ROOT / "docs").glob("*.md")}
+    texts["cli.md"] = BEGINNING
+    return {text.partition("\n")[0].removeprefix("# "): name for name, text in texts.items()}
 
 
 if __name__ == "__main__":
