@@ -59,15 +59,24 @@ class ServerLimits:
     """Limits for the clients of ``run_server``. Raises ``StreamProtocolError`` for a value that is not positive."""
 
     connections: int = 1000
-    """Open connections, or fewer if the process may open fewer files. A further connection closes the longest idle
-    connection. If none is idle, it gets 503."""
+    """Maximum number of open connections.
+
+    If the process may open fewer files, the maximum is lower. For a further connection, the server closes the
+    connection that has been idle for the longest time. If no connection is idle, the further connection gets 503.
+    """
     head_seconds: float = 20.0
-    """Time for all headers, from the connection or the last response. A slower client gets 408. uvicorn closes idle
-    kept connections after 5 s."""
+    """Time in which a client must send all headers of a request.
+
+    It starts at the connection, or after the last response. A slower client gets 408. uvicorn closes a connection that
+    is kept open and idle after 5 s.
+    """
     body_seconds: float = 20.0
-    """After this time, a body slower than ``body_bytes_per_second`` gets 408. A faster body has no time limit."""
+    """After this time, a client that sends a body more slowly than ``body_bytes_per_second`` gets 408.
+
+    A faster client has no time limit.
+    """
     body_bytes_per_second: int = 500
-    """Lowest speed of a body."""
+    """Lowest speed at which a client may send a body."""
     write_seconds: float = 60.0
     """A client that reads none of the waiting data for this time is disconnected. A stream that is read has no time
     limit."""

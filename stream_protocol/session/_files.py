@@ -130,8 +130,10 @@ class FilePolicy:
     ``Authorization`` header gets bytes, because browsers do not send this header for a link. With ``history="client"``
     or ``"text"`` there are no links."""
     artifact_base: str | None = None
-    """URL of the chat endpoint in the browser, such as ``/chat``, with or without its origin. Needed behind a proxy
-    that rewrites paths."""
+    """URL of the chat endpoint in the browser, such as ``/chat``, with or without its origin.
+
+    Set this option if the server is behind a proxy that rewrites paths.
+    """
 
     def __post_init__(self) -> None:
         for scheme in check_texts("schemes", self.schemes):

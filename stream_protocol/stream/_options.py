@@ -39,9 +39,12 @@ class ConverterOptions(TypedDict, total=False):
     """Keyword options of the converter and of all functions over it."""
 
     ai_sdk: AiSdkOption
-    """Version of the client's ``ai`` package: 6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also
-    accepts a stream for 6. A v6 client fails on some chunks of 7. 7 stands for 7.0.32: chunks and keys that later
-    clients added need a full version."""
+    """Version of the client's ``ai`` package:
+
+    6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also accepts a stream for 6. A v6 client fails
+    on some chunks of 7. 7 means 7.0.32. If the server should also send chunks and keys of later versions, set a full
+    version.
+    """
     send_reasoning: bool
     """Send the model's thoughts as ``reasoning-*``. True by default. Gemini sends thoughts only if the agent asks for
     them."""
@@ -49,45 +52,69 @@ class ConverterOptions(TypedDict, total=False):
     """Send sources as ``source-*``, citations, and Google's search suggestions. True by default, because Google's terms
     for Grounding with Google Search require the suggestions."""
     send_state: bool | Collection[str]
-    """Send changes of the session state as ``data-adk-state``: all changes, or those of the named keys. False by
-    default."""
-    hidden_tools: ToolSelection
-    """Tools whose calls are not sent. None by default. ADK's control tools are always hidden. An approval request of a
-    hidden tool is sent, with its call.
+    """Send changes of the session state as ``data-adk-state``.
 
-    Calls that delegate to a task-mode agent are hidden by ``ChatService``, in histories and in recordings. For your own
-    converter, name them here: ``stream_protocol.serving.task_agent_tools(agent)`` returns them. Otherwise each is sent
-    with the preliminary output ``{"agent": NAME}``."""
+    ``True`` sends all changes. A list of keys sends only the changes of these keys. False by default.
+    """
+    hidden_tools: ToolSelection
+    """Tools whose calls are not sent.
+
+    By default, only ADK's control tools are hidden. They are always hidden. If a hidden tool requests an approval, the
+    request and its call are sent.
+
+    Calls that delegate to a task-mode agent are hidden by ``ChatService``, in histories and in recordings. If you use
+    the converter alone, name the tools of these calls here. ``stream_protocol.serving.task_agent_tools(agent)`` returns
+    their names. If you do not name a tool, its calls are sent with the preliminary output ``{"agent": NAME}``.
+    """
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
     """Display of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the message
-    (``"flat"``), or not at all (``"hidden"``). A mapping sets this by tool name; other tools are nested.
+    (``"flat"``), or not at all (``"hidden"``). To set the option for some tools, pass a mapping from the tool's name to
+    the value. All other tools are nested.
 
     The output of a nested call is a message: ``{"id", "role": "assistant", "parts", "metadata"}``. Preliminary outputs
-    contain the message so far. The final output has the tool's result, as the model reads it, in
-    ``metadata.result``."""
+    contain the message so far. ``metadata.result`` of the final output contains the tool's result, as the model reads
+    it.
+    """
     dynamic_tools: ToolSelection
-    """Tools sent as ``dynamic-tool`` parts, for names that the frontend does not know, such as those of an MCP server.
-    None by default: typed clients expect static parts (``tool-NAME``)."""
+    """Tools whose calls are sent as ``dynamic-tool`` parts.
+
+    Use this option for tools that the frontend does not know, such as the tools of an MCP server. No tools by default,
+    because typed clients expect static parts (``tool-NAME``).
+    """
     tool_titles: Mapping[str, str]
     """Tool name -> its displayed title. Empty by default. With a ``ChatService``, a tool without an entry has the title
     of ``for_users`` or of its MCP server."""
     tool_schemas: Mapping[str, Any]
-    """Tool name -> JSON schema of its parameters. Empty by default. The converter uses the schemas only for a streamed
-    call whose first fragments have no name: it finds the one tool whose parameters fit."""
+    """Tool name -> JSON schema of its parameters.
+
+    Empty by default. The converter uses the schemas only if the first fragments of a streamed call have no name. It
+    then finds the one tool whose parameters fit.
+    """
     artifact_url: ArtifactUrl | None
-    """Name and version of an artifact -> its URL for browsers. The chat routes set this option. With it, a file that is
-    saved as an artifact is sent as the URL instead of Base64, and ``data-adk-artifact`` has a ``url``. A streamed file,
-    and everything after it, then waits for the complete event."""
+    """Function that takes the name and the version of an artifact, and returns its URL for browsers.
+
+    The chat routes set this option. If it is set, a file that is saved as an artifact is sent as the URL instead of
+    Base64, and ``data-adk-artifact`` has a ``url``. A streamed file, and everything after it, is then sent only after
+    the complete event has arrived.
+    """
     transform: Transform | None
-    """Function that gets each chunk before it is sent. It returns the chunk, several chunks, or ``None`` to drop the
-    chunk. It slows down the ``*_sse`` functions, which must then build each chunk as a dictionary."""
+    """Function that gets each chunk before it is sent.
+
+    It returns the chunk, several chunks, or ``None`` to drop the chunk. This option slows down the ``*_sse`` functions,
+    because they must then build each chunk as a dictionary.
+    """
     on_error: Callable[[BaseException], str]
-    """Error -> the text that the client gets. The default text is "An error occurred.", because texts of providers and
-    tools can contain keys, URLs and prompts. By default, only a ``RunLimitError`` is explained. For development, use
-    ``explain_error`` of ``stream_protocol.serving``. A failure reported by an event is an ``AgentRunError`` with its
-    ``code``. A call whose tool raised always has the text "The tool failed."."""
+    """Function that takes an error, and returns the text that the client gets.
+
+    The default text is "An error occurred.", because texts of providers and tools can contain keys, URLs and prompts.
+    By default, only a ``RunLimitError`` has a text of its own. For development, use ``explain_error`` of
+    ``stream_protocol.serving``. If an ADK event reports a failure, the function gets an ``AgentRunError`` with the
+    ``code`` of the failure. If a tool raises, its call always has the text "The tool failed.".
+    """
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
-    """Metadata of the message (``usage``, ``modelId``) -> the metadata to send on ``finish``. Unchanged by default."""
+    """Function that takes the metadata of the message (``usage``, ``modelId``), and returns the metadata to send in
+    ``finish``. By default, the metadata is sent unchanged.
+    """
 
 
 def _mask(error: BaseException) -> str:

@@ -81,26 +81,43 @@ class ServiceLimits:
     max_runs_per_user: int | None = MAX_RUNS_PER_USER
     """Active runs of one user. A further run is refused (429)."""
     max_waiting_per_user: int | None = MAX_WAITING_PER_USER
-    """Requests of one user that wait for the end of a run. A further request is refused (429). Of all users, at most
-    ``max_runs`` requests wait (503)."""
+    """Requests of one user that wait for the end of a run.
+
+    A further request is refused (429). At most ``max_runs`` requests of all users together wait. A further request is
+    refused (503).
+    """
     max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
-    """Requests of one user, except stops. All may come at once. Further requests are refused (429), and the allowance
-    grows back evenly over a minute. Requests from pages of other sites have a separate allowance."""
+    """Requests of one user in a minute, except stops.
+
+    The user may send all of them at once. Further requests are refused (429). The allowance is refilled evenly over a
+    minute. Requests from pages of other sites have a separate allowance.
+    """
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
-    """Memory of stored content that is being sent: histories, artifacts, and repeated responses. A response that does
-    not fit is refused (503, or 429 if one user takes more than half). A response of up to 64 KiB is never refused. A
-    response larger than this limit waits until no other is open."""
+    """Memory for stored content that is being sent: histories, artifacts, and stored responses that are sent again.
+
+    A response that does not fit is refused with 503. If the responses of one user take more than half, the response is
+    refused with 429. A response of up to 64 KiB is never refused. If a response is larger than this limit, it waits
+    until no other response is open.
+    """
     max_chunks: int | None = MAX_CHUNKS
-    """Chunks of one response. A longer run is stopped after the current event, and its response ends in an error."""
+    """Chunks of one response.
+
+    A run with more chunks is stopped after the current event, and its response ends in an error.
+    """
 
     run_timeout: float | None = RUN_TIMEOUT
     """Duration of a run. A longer run is stopped, and its response ends in an error."""
     disconnect_grace: float | None = None
-    """Time that a run continues without a reader. 0 stops the run when the client leaves. ``None``, the default: the
-    run continues to its end, so a reload loses nothing."""
+    """Time for which a run continues if no client reads its response.
+
+    0 stops the run when the client leaves. ``None``, the default: the run continues to its end, so a reload loses
+    nothing.
+    """
     stop_timeout: float = STOP_TIMEOUT
-    """Time that a request waits for a stopping run of its chat. After this time the request is refused (503, with
-    ``Retry-After``)."""
+    """Time for which a request waits until a run of its chat that is being stopped has ended.
+
+    After this time the request is refused (503, with ``Retry-After``).
+    """
     hook_timeout: float | None = HOOK_TIMEOUT
     """Time for ``on_finish``, and for each access to the session store outside a run. After this time the call is
     cancelled and logged."""

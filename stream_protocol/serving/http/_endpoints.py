@@ -86,10 +86,10 @@ class ChatEndpoints:
     passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. ``chat_router`` makes routes of these
     methods. The app closes the service in its lifespan.
 
-    ``max_body_bytes``, ``max_bytes_in_flight`` and ``keep_alive``: as in ``RouteOptions``.
+    ``max_body_bytes``, ``max_bytes_in_flight`` and ``keep_alive``: as in ``chat_router``.
     ``allow_origins``: origins of other sites that may change data, such as ``https://app.example``, or ``*`` for all.
-    Other origins are refused (403). In FastAPI and Starlette, name the origins in the app's ``CORSMiddleware`` instead,
-    which also handles preflights.
+    If a request from another origin would change data, it is refused (403). In FastAPI and Starlette, name the origins
+    in the app's ``CORSMiddleware`` instead, which also handles preflights.
 
     No method raises for a refused request: the response has a 4xx and one short plain sentence, which the page shows.
     The sentence is plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any

@@ -39,23 +39,35 @@ class RouteOptions(TypedDict, total=False):
     path: str
     """Path of the chat endpoint, to which ``useChat`` posts."""
     identify: Identify
-    """Request -> the user's id, from your session or token. By default, all chats belong to one local user, and the
-    first request from another machine logs a warning. The server never reads the id from the request body."""
+    """Function that takes a request, and returns the user's id, from your session or token.
+
+    By default, all chats belong to one local user. At the first request from another machine, the server logs a
+    warning. The server never reads the id from the request body.
+    """
     prepare: Prepare | None
     """Function that returns the ``RunOverrides`` of a request: its agent, run config, state and secrets. Without it,
     only the user's message reaches the agent."""
     max_body_bytes: int
-    """A larger request is refused (413). By default, clients send the whole chat with each message, including files."""
+    """Largest body of a request.
+
+    A larger body is refused (413). By default, clients send the whole chat with each message, including files.
+    """
     max_bytes_in_flight: int
-    """Memory for the bodies of all requests that are being read or planned. A body that does not fit is refused (503,
-    or 429 if one user takes more than half). A body of up to 64 KiB is never refused."""
+    """Memory for the bodies of all requests that the server is reading, parsing or preparing.
+
+    A body that does not fit is refused with 503. If the bodies of one user take more than half, the body is refused
+    with 429. A body of up to 64 KiB is never refused.
+    """
     keep_alive: float | None
-    """Seconds of silence in a stream before a comment is sent, because proxies cut silent connections. ``None`` for
-    never."""
+    """After this number of silent seconds, the server sends a comment in a stream, because proxies cut silent
+    connections. With ``None``, the server sends no comments.
+    """
     allow_origins: Sequence[str]
-    """Origins of your frontends (scheme, host and port, such as ``https://app.example``), or ``*`` for all. The routes
-    then handle CORS, with cookies for named origins. Changes from other sites are refused (403). If the app has a
-    ``CORSMiddleware``, name the origins there instead."""
+    """Origins of your frontends (scheme, host and port, such as ``https://app.example``), or ``*`` for all.
+
+    The routes then handle CORS, and named origins may send cookies. If a request from another site would change
+    something, it is refused (403). If the app has a ``CORSMiddleware``, name the origins there instead.
+    """
 
 
 DEFAULTS: Final[RouteOptions] = {

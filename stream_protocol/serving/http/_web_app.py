@@ -72,13 +72,14 @@ def create_app(
     An app of your own takes over the routes and the lifespan, which starts the service and closes it:
     ``Starlette(routes=[…, *chat.routes], lifespan=chat.router.lifespan_context)``.
 
-    ``identify``, ``prepare``, ``allow_origins``: as in ``RouteOptions``.
-    ``page``: serve the built-in page. Other sites cannot frame it, and it loads nothing from other servers.
+    ``identify``, ``prepare``, ``allow_origins``: as in ``chat_router``.
+    ``page``: serve the built-in page. Other sites cannot show the page in a frame. The page loads nothing from other
+    servers.
     ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
     Without suggestions, the page lists the agent's tools.
     ``while_busy``: effect of a message that the user sends during a response. ``"queue"`` (default): the page sends it
-    after the response. ``"steer"``: the run reads the message. ``"interrupt"``: the run stops, and the agent answers
-    the message.
+    after the response. ``"steer"``: the agent reads the message during the current run. ``"interrupt"``: the run stops,
+    and the agent answers the message.
 
     Raises ``StreamProtocolError`` for a wrong value.
 

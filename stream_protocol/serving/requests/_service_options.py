@@ -61,48 +61,77 @@ class ServiceOptions(ConverterOptions, total=False):
     """Keyword options of ``ChatService``, in addition to those of the converter."""
 
     session_service: BaseSessionService | None
-    """Store of the sessions: any of ADK's, such as ``SqliteSessionService``, ``VertexAiSessionService`` and
-    ``DatabaseSessionService`` (extra ``postgres``). In memory by default. A ``Runner`` has its own."""
+    """Store of the sessions.
+
+    Any session service of ADK works, such as ``SqliteSessionService``, ``VertexAiSessionService`` and
+    ``DatabaseSessionService`` (extra ``postgres``). In memory by default. If you pass a ``Runner``, the service uses
+    the session service of the ``Runner``.
+    """
     history: HistoryMode
-    """Source of the history that the model reads. ``"server"`` (default): the stored session. Of a request, only the
-    last message counts. ``"client"``: the messages of the request. Nothing is stored, and approvals are refused.
-    ``"text"``: as ``"client"``, with only the texts of the messages."""
+    """Source of the history that the model reads.
+
+    ``"server"`` (default): the model reads the stored session. The server uses only the last message of a request.
+    ``"client"``: the model reads the messages of the request. The server stores nothing, and refuses approvals.
+    ``"text"``: as ``"client"``, but the model reads only the texts of the messages.
+    """
     run_config: RunConfig | None
-    """ADK's ``RunConfig``. By default ``default_run_config()``: ``StreamingMode.SSE``, and plain ``def`` tools in
-    threads, because they would block all chats."""
+    """ADK's ``RunConfig``.
+
+    The default is ``default_run_config()``. It sets ``StreamingMode.SSE``, and runs plain ``def`` tools in threads,
+    because on the event loop such tools would block all chats.
+    """
     run_log: RunLog | None
-    """Store of running responses. By default ``MemoryRunLog()``, for one process. Several workers need ``RedisRunLog``
-    or ``PostgresRunLog``. The service closes it."""
+    """Store of running responses.
+
+    By default ``MemoryRunLog()``, for one process. Several workers need ``RedisRunLog`` or ``PostgresRunLog``. The
+    service closes the run log.
+    """
     limits: ServiceLimits | None
-    """Limits of runs and requests: see ``ServiceLimits``. Two limits are set elsewhere: model calls of a run by
-    ``RunConfig.max_llm_calls`` (ADK's default is 500), bytes of a response by ``LogBounds.max_size``."""
+    """Limits of runs and requests: see ``ServiceLimits``.
+
+    Two limits are set elsewhere. ``RunConfig.max_llm_calls`` limits the model calls of a run (ADK's default is 500).
+    ``LogBounds.max_size`` limits the bytes of a response.
+    """
     on_busy: OnBusy
-    """Effect of a new message while a run of its chat is active. ``"interrupt"`` (default): the run stops, and the
-    agent answers the message. ``"steer"``: the run reads the message before its next model call. An edit still
-    interrupts. Needs ``history="server"``. ``"reject"``: the request is refused (409)."""
+    """Effect of a new message while a run of its chat is active.
+
+    ``"interrupt"`` (default): the run stops, and the agent answers the message. ``"steer"``: the run reads the message
+    before its next model call. With ``"steer"``, an edit still interrupts the run. ``"steer"`` needs
+    ``history="server"``. ``"reject"``: the request is refused (409).
+    """
     history_cut: HistoryCut
-    """Effect of a new message from a client that sends fewer messages than are stored. ``"append"`` (default): the
-    server appends the message. ``"rewind"``: the server first removes the messages that the client did not send, as
-    after an edit in assistant-ui. A request with a single ``message`` removes nothing."""
+    """Effect of a new message from a client that sends fewer messages than are stored.
+
+    ``"append"`` (default): the server appends the message. ``"rewind"``: the server first removes the later messages
+    that the client did not send. assistant-ui needs this value, because it sends fewer messages after an edit. A
+    request with a single ``message`` removes nothing.
+    """
     files: FilePolicy | None
     """Limits of attached files, and the form in which the agent's files are sent: see ``FilePolicy``. By default, all
     files that browsers can send are accepted."""
     context: PageContext | None
-    """Type of ``context`` in a request, which the models of the turn read. ``None``, the default: they read no
-    context."""
+    """Type of the ``context`` in a request.
+
+    The models of the turn read this context. With ``None``, the default, the models read no context.
+    """
     shared_state: SharedState | None
     """Keys of the session state that the page may read and write. ``None``, the default: no keys."""
     on_finish: OnFinish | None
     """Function called after each run, with the messages of the chat: see ``OnFinish``."""
     on_audit: OnAudit | None
-    """Function that gets a record of each approval, denial, reply to a call, sign-in, stop and deletion, also if
-    refused: see ``AuditRecord``. The logger ``stream_protocol.audit`` gets the same records."""
+    """Function that gets a record of each approval, denial, reply to a call, sign-in, stop and deletion.
+
+    It also gets a record if the server refuses one of them: see ``AuditRecord``. The logger ``stream_protocol.audit``
+    gets the same records.
+    """
     recorder: Recorder | Sequence[Recorder] | None
     """Recorder of the chats, or a list of recorders: see ``ChatRecorder`` of ``stream_protocol.recording``. A failing
     recorder does not affect the others."""
     engine: Engine | None
     """Component that lets another worker finish the run of a dead worker: a ``DbosEngine`` of
-    ``stream_protocol.durable``. Needs ``history="server"`` and agents of ADK's own classes. The service closes it."""
+    ``stream_protocol.durable``. The engine needs ``history="server"``, and agents of ADK's own classes. The service
+    closes the engine.
+    """
     times: ServiceTimes
     """Waiting times that no other option sets, for tests: see ``ServiceTimes``."""
 

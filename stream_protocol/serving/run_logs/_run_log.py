@@ -34,15 +34,24 @@ class LogBounds:
     """
 
     coalesce_above: int = 2**20
-    """In a larger log, text deltas that every reader has received are joined. Nothing is lost."""
+    """If the log is larger than this, the server joins the text deltas that every reader has received.
+
+    No text is lost.
+    """
     max_size: int = 64 * 2**20
-    """A response that is larger after joining ends in an error."""
+    """Size limit of the log, after text deltas are joined. If a response is larger, it ends in an error."""
     max_backlog: int = 16 * 2**20
-    """A reader with more unread data is disconnected. A late reader may have twice the size of the log at its start, if
-    that is more. An event counts with at most 64 KiB. The events of the last ``append`` do not count."""
+    """Limit of the unread data of a reader.
+
+    A reader with more unread data is disconnected. When a reader starts late, its limit is twice the size of the log at
+    this time, if that is more. An event counts as at most 64 KiB. The events of the last ``append`` do not count.
+    """
     max_readers: int = 32
-    """Readers of a run in one worker. A further reader replaces the reader with the most unread data, or else the
-    oldest, so a reloaded page can always read."""
+    """Readers of a run in one worker.
+
+    A further reader replaces the reader with the most unread data. If several readers have the same amount, it replaces
+    the oldest of them. So a reloaded page can always read.
+    """
 
     def __post_init__(self) -> None:
         check_count("coalesce_above", self.coalesce_above, minimum=0)

@@ -272,7 +272,7 @@ class PostgresRunLog(SharedRunLog):
     pooler that keeps a session's connection: through PgBouncer in transaction mode no ``NOTIFY`` arrives. PostgreSQL 12
     or later.
     ``prefix``: beginning of the names of all tables and channels. Each deployment in a shared database needs its own
-    prefix, as in ``RedisRunLog``. Up to 24 lower-case ASCII letters, digits and ``_``.
+    prefix, for the same reason as in ``RedisRunLog``. Up to 24 lower-case ASCII letters, digits and ``_``.
     ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
 
     The tables are created when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have
