@@ -1,9 +1,9 @@
 """Client ids for the calls of a chat. Each id is used once.
 
 The client finds a call by its id alone, and takes the first call in the chat with that id. ADK's ids may repeat: a
-model may count from zero in every response, and a workflow may ask under one fixed id. So a call gets ADK's id if no
-earlier call of the chat has it, or else ``<id>.2``, ``<id>.3``, … A call without an id gets ``call_0``, ``call_1``, …
-Ids that are taken are skipped.
+model may count from zero in every response. A workflow may use one fixed id for all its questions. So a call gets ADK's
+id if no earlier call of the chat has it, or else ``<id>.2``, ``<id>.3``, … A call without an id gets ``call_0``,
+``call_1``, … Ids that are taken are skipped.
 """
 
 from bisect import bisect_left
@@ -37,7 +37,10 @@ class CallIds(Collection[str]):
         return isinstance(call_id, str) and self.has_among(call_id, len(self))
 
     def copy(self) -> "CallIds":
-        """Return a copy in constant time. Later ids of one object are not in the other."""
+        """Return a copy in constant time.
+
+        An id that is later added to the original or to the copy is not in the other object.
+        """
         copied = CallIds()
         copied._earlier, copied._begin = (self if self._places else self._earlier), len(self)
         return copied
@@ -64,7 +67,10 @@ class CallIds(Collection[str]):
         return self._earlier is not None and self._earlier.has_among(call_id, min(count, self._begin))
 
     def newest_number(self, adk_id: str, count: int) -> int:
-        """Return the highest number of this ADK id among the first ``count`` ids. So no number is tried twice."""
+        """Return the highest number of this ADK id among the first ``count`` ids.
+
+        A search for a free number begins after it, so no number is tried twice.
+        """
         numbers = self._numbers.get(adk_id, [])
         if (later := bisect_left(numbers, (count,))) > 0:
             return numbers[later - 1][1]

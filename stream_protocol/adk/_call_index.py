@@ -58,7 +58,7 @@ class KnownCall:
 
     @property
     def rank(self) -> "CallRank":
-        """The properties that decide which of several calls with one id a mention means."""
+        """The properties by which a search chooses between several calls with one id."""
         return CallRank(
             self.mentioned,
             self.name,
@@ -100,7 +100,7 @@ class CallsUnderId:
         """``None`` until there is a second call."""
 
     def add(self, known: KnownCall) -> None:
-        """Add a call. Forget the oldest of the calls with a response."""
+        """Add a call. Forget calls that have a response and are older than the newest ``MAX_ANSWERED`` calls."""
         if self._index is not None:
             self._index.forget(self.numbers, before=self._count - MAX_ANSWERED)
         self.numbers[known] = self._count
@@ -118,16 +118,20 @@ class CallsUnderId:
                 self._index.add(each, number)
 
     def first(self, key: RankKey, speaker: SpeakerKey | None = None) -> KnownCall | None:
-        """Return the call with the smallest key, and the oldest of several. ``speaker``: search only this speaker's
-        calls."""
+        """Return the call with the smallest key.
+
+        If several calls have this key, return the oldest of them. ``speaker``: search only this speaker's calls.
+        """
         if self._index is None:
             return next((known for known in self.numbers if speaker in (None, known.speaker)), None)
         by_speaker = self._index.by_speaker
         return self._first(by_speaker.values() if speaker is None else [by_speaker.get(speaker, _NONE)], key)
 
     def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
-        """Return the first call of this tool with these arguments. ``key`` returns ``None`` for a rank that does not
-        count."""
+        """Return the first call of this tool with these arguments.
+
+        ``key`` returns ``None`` for a rank that the search must skip.
+        """
         if self._index is None:
             calls = (known for known in self.numbers if (known.name, known.args) == (name, args))
             return next((known for known in calls if key(known.rank) is not None), None)
@@ -175,7 +179,7 @@ class _Index:
             self._remove_empty(old, numbers)
 
     def _remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
-        """Remove the entries of a forgotten call that no other call uses."""
+        """Remove the index entries of a forgotten call, unless another call uses them."""
         if (ranks := self.by_speaker.get(known.speaker)) is not None and not any(ranks.firsts(numbers)):
             del self.by_speaker[known.speaker]
         if (ranks := self.by_content.get(known.content)) is not None and not any(ranks.firsts(numbers)):

@@ -1,8 +1,8 @@
 """Find the call to which a function response, an approval or a user's answer belongs, live and in stored events.
 
-An id is not enough. It can come again while its first call still waits, in one event or in another agent's. So the
-search also uses the call's complete event, and the number of the call's responses. It uses neither fragments nor sent
-chunks, because stored events have neither.
+An id is not enough. An id can come again while its first call still waits: in the same event, or in an event of another
+agent. So the search also uses the call's complete event, and the number of the call's responses. It uses neither
+fragments nor sent chunks, because stored events have neither.
 """
 
 import hashlib
@@ -46,8 +46,10 @@ class KnownCalls:
         """Calls whose rank has changed, with the indexes that must be updated before the next lookup."""
 
     def begin_run(self) -> None:
-        """Begin a new run, after a message or an answer of the user. The agent's later calls are not repetitions of
-        earlier ones."""
+        """Begin a new run, after a message or an answer of the user.
+
+        The agent's calls after it are not repetitions of calls before it.
+        """
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
@@ -77,8 +79,10 @@ class KnownCalls:
         return [*calls.numbers] if calls is not None else []
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
-        """Store the name and the arguments of a call. ``event``: the event with the complete call; ``None`` if it
-        quotes the call."""
+        """Store the name and the arguments of a call.
+
+        ``event``: the event with the complete call; ``None`` if an event only quotes the call.
+        """
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
         self._changed.append((known, known.same_id))
@@ -202,11 +206,12 @@ class KnownCalls:
     ) -> KnownCall | None:
         """Find the call that a function response answers, as ``resolve_response`` does, without counting the response.
 
-        A response without an id answers the oldest open call of the tool, and preferably a call of the same speaker.
-        Several calls with the id are tried in this order: calls of the same speaker; of the same tool; calls that the
-        user has just approved or denied; calls with the fewest responses, or placeholders; the oldest call. A call that
-        has its response takes no response of another tool, which belongs to an earlier message. An unknown id belongs
-        to the oldest call of the tool that came without an id.
+        A response without an id answers the oldest open call of the tool, and preferably a call of the same speaker. If
+        several calls have the id, calls of the same speaker come first, and then calls of the same tool. Next come
+        calls that the user has just approved or denied. Next come calls with the fewest responses, or with the fewest
+        placeholders if the response is a placeholder. The oldest call comes first among equal calls. If a call has its
+        response, it takes no response of another tool: such a response belongs to an earlier message. An unknown id
+        belongs to the oldest call of the tool that came without an id.
         """
         self._begin_event(event)
         if not adk_id:
@@ -235,7 +240,7 @@ class KnownCalls:
         self._changed.clear()
 
     def _begin_event(self, event: object) -> None:
-        """Forget the mentions of earlier events."""
+        """Forget which calls earlier events have mentioned."""
         if event is not self._event:
             self._event = event
             for known in self._mentioned:
@@ -265,13 +270,13 @@ class ToolUse(NamedTuple):
 
 
 class UsedCalls:
-    """Names for tool executions. A call gets the same name in each execution of its run.
+    """Names for tool executions. If a run is executed again, its calls get the same names again.
 
     Some providers number the calls of each response from 0, so an id can belong to several calls of a run. As in
     ``KnownCalls``, calls differ if their speakers, tools or arguments differ. Equal calls are numbered in their order.
 
-    The names are stored. ``names_by_id``: an older release has begun the run. It named the first call with an id by the
-    id alone.
+    The names are stored. ``names_by_id``: True if an older release began the run. That release named the first call
+    with an id by the id alone.
     """
 
     def __init__(self, *, names_by_id: bool = False) -> None:

@@ -1,7 +1,7 @@
 """Notes on events for the display of tools: the titles and reasons that tools declare for users.
 
-The run's plugin gets them from the tools, and writes them to the events before these are stored. So every reader of the
-events has them.
+The run's plugin gets the notes from the tools. It writes them to the events before the events are stored, so every
+reader of the events has the notes.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Read events that are dictionaries: from an Agent Engine, the API server or a file.
 
-They become ADK's ``Event``, whose module is imported for the first dictionary.
+Each dictionary is converted to ADK's ``Event``. The module of ``Event`` is imported for the first dictionary.
 """
 
 import logging
@@ -35,7 +35,10 @@ class WarnOnce:
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
-        """Log nothing within the context. For events that are read again, and whose warnings were logged before."""
+        """Log nothing within the context.
+
+        Use it for events that are read again, because their warnings were logged before.
+        """
         before, self._silent = self._silent, True
         try:
             yield
@@ -44,8 +47,10 @@ class WarnOnce:
 
 
 class NotAnEventError(StreamProtocolError):
-    """A value that should be an ADK event is not one. ``str(error)`` is one line; ``reason`` is its part with the
-    cause."""
+    """A value is not an ADK event, although it should be.
+
+    ``str(error)`` is one line; ``reason`` is its part with the cause.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"This is not an ADK event: {reason}.")
@@ -55,8 +60,8 @@ class NotAnEventError(StreamProtocolError):
 class UnexpectedItemError(NotAnEventError, TypeError):
     """An item of an iterator is a text, a chunk or any other object that is not data of an event.
 
-    It shows a bug in the program. So functions over an iterator raise this error. They report other failures of the run
-    in the response.
+    It shows a bug in the program, so functions that read an iterator raise this error. They do not raise other failures
+    of the run, but report them in the response.
     """
 
 

@@ -1,7 +1,7 @@
 """Facts: small values with the content of an event, for all code that reads events.
 
-An event has a header (author, run), its parts in their order, and reports from its other fields. Both unions are
-closed: a reader that matches all their types has handled everything.
+An event has a header (author, run), its parts in their order, and reports from its other fields. The unions ``Part``
+and ``Report`` are closed: a reader that matches all their types has handled everything.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ class File(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A complete function call: of a tool, or a request of ADK's to the user."""
+    """A complete function call: a call of a tool, or a request from ADK to the user."""
 
     id: str | None
     name: str

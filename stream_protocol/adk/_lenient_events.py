@@ -83,7 +83,7 @@ def _of_wrong_types(
 
     Each value is tried in an event without the other values, because these errors name no location. ``within``: a
     function that makes an event of the container's value. In a list, the last value comes first, so that a caller can
-    delete them in this order.
+    delete the values in this order.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
     for key, item in items:

@@ -46,8 +46,9 @@ def without_sound(event: "Event") -> "Event":
 def readable_event(event: "Event") -> "Event":
     """Return the event in a form in which speech and relayed messages are ordinary content.
 
-    The user's speech becomes the content, and a piece of it a fragment. Sound of live runs is removed. An event of an
-    agent behind A2A gets the content that the agent sent. Any other event is returned unchanged.
+    The user's speech becomes the content. An event with only a piece of the speech becomes a fragment. Sound of live
+    runs is removed. An event of an agent behind A2A gets the content that the agent sent. Any other event is returned
+    unchanged.
     """
     speech = event.input_transcription
     if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:

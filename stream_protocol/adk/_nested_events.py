@@ -1,7 +1,7 @@
 """Read the events of an agent that runs inside a tool call, in a session of its own, as with ``AgentTool``.
 
-Events of the outer session carry them in ``custom_metadata``, which no model reads. While the tool runs, a posted event
-carries one nested event. The event with the tool's response carries all nested events that are stored.
+Events of the outer session carry the agent's events in ``custom_metadata``, which no model reads. While the tool runs,
+a posted event carries one nested event. The event with the tool's response carries all nested events that are stored.
 """
 
 from typing import TYPE_CHECKING, Any, Final

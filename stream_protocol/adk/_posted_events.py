@@ -1,8 +1,8 @@
 """Posted events: events that a tool sends to the response while it runs.
 
 A posted event is an ADK event that no runner yields and no session stores. Code inside a run makes it, and posts it to
-the run's channel (``stream_protocol.agents``). It then passes the reader, the conversion and the recorder as all other
-events do. So a replay of the recording also shows it. It is a fragment with a mark that contains its kind.
+the run's channel (``stream_protocol.agents``). From there it goes through the reader, the conversion and the recorder,
+as all other events do. So a replay of the recording also shows it. It is a fragment with a mark that contains its kind.
 """
 
 from typing import TYPE_CHECKING, Final

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def raising_calls(error: BaseException) -> frozenset[str]:
     """Return ADK's ids of the calls that were running where the exception was raised: in a tool or in its callbacks.
 
-    There are several if a tool runs an agent of the same run, and none for an exception outside tools.
+    There are several calls if a tool runs an agent of the same run. There is no call for an exception outside tools.
     """
     running = [(context.invocation_id, context.function_call_id or "") for context in _tool_contexts(error)]
     # The agent of an `AgentTool` has a separate run, in which the same ids may come again.

@@ -65,7 +65,7 @@ _HEADER: Final = itemgetter("author", "branch", "partial", "finish_reason", "err
 
 
 class OpenText(NamedTuple):
-    """A text or thought that is open, as the expected fields of the fragments that continue it."""
+    """An open text or thought, stored as the fields that a fragment must have to continue it."""
 
     header: tuple[object, ...]
     """The values of ``_HEADER`` in each fragment that continues the text."""
@@ -149,8 +149,8 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
     A call that starts such an agent looks like any other tool call. Its output comes in later turns, in a different
     message than the call. So the call is hidden wherever all events are known.
 
-    ADK runs such an agent under the tool's name, and marks its events with the id of the call. Both must match, because
-    a model may reuse an id.
+    ADK runs such an agent under the tool's name, and marks its events with the id of the call. The name and the id must
+    both match, because a model may reuse an id.
     """
     called: set[tuple[str | None, str | None]] = set()
     spoken: set[tuple[str, str]] = set()
@@ -164,7 +164,10 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
-    """Return the agent of an event, and two ids of calls for which it works: by task mode, and by its branch."""
+    """Return the agent of an event, and the ids of two calls for which the agent works.
+
+    The first id comes from task mode, the second from the event's branch. Each id may be ``None``.
+    """
     branch, content = event.branch, event.content
     acts = branch is not None and content is not None and content.role == "model"
     return event.author, event.isolation_scope, branch.rpartition("@")[2] if acts and branch is not None else None

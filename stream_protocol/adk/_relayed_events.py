@@ -3,8 +3,8 @@
 The peer sends a task: status messages and artifacts. ADK makes an event of each update, and stores the task's state at
 that time in the event's metadata. The events differ from the peer's messages:
 
-* Status messages become thoughts. If the peer is an ADK agent, they are its events, and only the task shows which of
-  their texts are thoughts.
+* Status messages become thoughts. If the peer is an ADK agent, these messages are the agent's events. Only the task
+  shows which texts of these events are thoughts.
 * An ADK peer sends its last text twice: in a status message, and when the task ends or pauses.
 * For an artifact in several pieces, only the event with its last piece is stored.
 * No event marks the placeholders of an ADK peer's tools, which wait for an approval or a sign-in.
@@ -57,9 +57,9 @@ def unwrap_a2a(event: "Event") -> "Event":
 def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
     """Yield events to append to a session, so that its peers do not get events that they never sent.
 
-    ADK and this library close the calls that a stopped run left open. ADK sends a peer all events since the newest
-    event that it made of the peer's messages. An ADK peer refuses function responses beside the user's message. Each
-    yielded event looks as if ADK had made it of an empty message of the peer.
+    If a stopped run left calls open, ADK and this library close them with function responses. ADK sends a peer all
+    events since the newest event that it made of the peer's messages. An ADK peer refuses function responses beside the
+    user's message. Each yielded event looks as if ADK had made it of an empty message of the peer.
     """
     newest: dict[str, Event] = {}
     to_mark: dict[str, Event] = {}

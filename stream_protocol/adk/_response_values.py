@@ -28,8 +28,8 @@ def unrepresentable_text(tool: str, error: Exception) -> str:
 def failure_text(response: Any) -> str | None:
     """Return the error text of a failed call; ``None`` for a result.
 
-    For a call that it could not run, ADK's response is ``{"error": …}``, with no other key. MCP marks a failed result
-    with ``isError`` (or ``is_error``), and its text content is the cause.
+    If ADK could not run a call, its response is ``{"error": …}``, with no other key. MCP marks a failed result with
+    ``isError`` (or ``is_error``), and its text content is the cause.
     """
     match response:
         case {"error": error, **rest} if not rest and error is not None:

@@ -158,7 +158,8 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
     stores them.
 
     ``body``: the unchecked body of the request that led to the events. ``taken_ids``: message ids that are already
-    used. The function uses none of them again, and adds the new id. The given events are not changed.
+    used. The function does not use these ids again, and adds the new message id to them. The given events are not
+    changed.
     """
     messages = [message for message in list_field(body, "messages") if isinstance(message, dict)]
     ids = [message.get("id") for message in messages if message.get("role") == "user"]
@@ -187,7 +188,7 @@ def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
-    """End a response in the recorded way. ``None`` as ``end``: the events decide."""
+    """End a response in the recorded way. If ``end`` is ``None``, the events decide how it ends."""
     check_instance("conversion", conversion, Conversion, "a conversion")
     if end is not None:
         check_choice("end", end, get_args(Ending))

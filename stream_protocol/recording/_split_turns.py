@@ -39,8 +39,10 @@ TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
 
 @dataclass(frozen=True, eq=False)
 class TurnHead:
-    """Data about a turn that is available before its items are read. Heads are compared by identity, as keys of
-    ``groupby``."""
+    """Data about a turn that is available before its items are read.
+
+    Heads are compared by identity, because they are keys of ``groupby``.
+    """
 
     message_id: str
     """The id of the assistant message; empty if only the first event has it."""

@@ -67,7 +67,8 @@ class ChatService:
     async def start(self) -> None:
         """Starts to recover orphaned runs, if there is an ``engine``. Later calls do nothing.
 
-        ``create_app`` calls it when the server starts; otherwise the first request does that needs the engine.
+        ``create_app`` and ``chat_router`` call it when the server starts. Without such a call, the first request that
+        needs the engine starts the recovery.
         """
         await self._context.executor.start()
 
@@ -84,7 +85,7 @@ class ChatService:
         (self._context.foreign_rates if foreign else self._context.rates).count(user_id)
 
     def hold_memory(self, user_id: str) -> ByteShare:
-        """Returns a share of ``ServiceLimits.max_response_bytes``, with 0 bytes, for a response to this user.
+        """Returns an empty share of ``ServiceLimits.max_response_bytes`` for a response to this user.
 
         ``ChatEndpoints`` uses a share for each response. Use it in your own routes that send histories or artifacts.
         """
@@ -96,12 +97,14 @@ class ChatService:
     ) -> AsyncIterator[bytes]:
         """Starts a run for the request, and returns the SSE events of the response.
 
-        Read the events at any pace. If an equal request has a running response, returns this response. If another run
-        of the chat is active, a new message interrupts the run, and an answer to a call waits for its end. See
-        ``on_busy``. Raises ``ChatRequestError`` for a refused request, which stores, starts and interrupts nothing.
+        Read the events at any pace. If an equal request has a running response, the method returns this response. If
+        another run of the chat is active, a new message interrupts this run. An answer to a call waits until the run
+        has ended. See ``on_busy``. Raises ``ChatRequestError`` for a refused request. A refused request stores nothing,
+        starts no run and interrupts no run.
 
-        A waiting answer could exceed the timeout of a client or proxy. So its response begins without chunks after
-        ``stop_timeout``. If the answer is refused after that, the response is one ``error`` chunk.
+        A user's answer that waits long could exceed the timeout of a client or proxy. So the response to this answer
+        begins after ``stop_timeout``, at first without chunks. If the answer is refused after that, the response is one
+        ``error`` chunk.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -158,10 +161,12 @@ class ChatService:
     ) -> StoredChat | None:
         """Returns a stored chat with the versions of its messages; ``None`` if this user has no such chat.
 
-        During a run, the messages include the stored part of the run's message, and calls without a result are open.
-        ``artifact_base``: see ``RunOverrides``. ``memory``: a share that counts the messages before they are created:
-        see ``hold_memory``. Raises ``ChatRequestError`` (429, 503) if they do not fit into the budget for some seconds.
-        ``encoded``: True for file URLs as text. The chat routes use False, and encode each file when they send it.
+        During a run, the messages include the stored part of the run's message. Calls without a result are shown as
+        open.
+        ``artifact_base``: see ``RunOverrides``. ``memory``: a share from ``hold_memory``. The messages are counted in
+        this share before they are created. If the messages still do not fit into the budget after some seconds, the
+        method raises ``ChatRequestError`` (429, 503). ``encoded``: True returns file URLs as text. The chat routes use
+        False, and encode each file when they send it.
         """
         check_text("artifact_base", artifact_base, or_none=True)
         check_flag("encoded", encoded)
@@ -194,8 +199,8 @@ class ChatService:
     ) -> ChatListPage:
         """Returns a page of the user's chats, newest first.
 
-        ``cursor``: ``next_cursor`` of the previous page, with equal ``search`` and ``archived``. The pages contain each
-        chat once, even if chats change meanwhile.
+        ``cursor``: ``next_cursor`` of the previous page. ``search`` and ``archived`` must be equal for all pages. The
+        pages contain each chat once, even if chats change meanwhile.
         ``search``: returns only chats with this text in their title, ignoring case. Up to 200 characters.
         ``archived``: True for the archived chats, False for the others.
 
@@ -212,14 +217,16 @@ class ChatService:
     async def update(self, chat_id: str, *, user_id: str, changes: ChatChanges) -> ListedChat:
         """Changes the title of a chat, or archives it: ``changes={"title": "Rome", "archived": True}``.
 
-        It does not affect an active run. Returns the chat's entry in the list of chats. Raises ``ChatRequestError``:
-        404 if this user has no such chat, 422 for invalid changes.
+        The change does not affect an active run. Returns the chat's entry in the list of chats. Raises
+        ``ChatRequestError``: 404 if this user has no such chat, 422 for invalid changes.
         """
         with self.in_progress:
             return await self._reads.change(chat_key(user_id, chat_id), changes)
 
     async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
-        """Chooses a version of a message. The chat shows the version with its last continuation, and continues there.
+        """Chooses a version of a message.
+
+        The chat then shows this version and the messages that last followed it, and continues after these messages.
 
         ``version_id``: one of ``MessageVersions.ids``. The current version can be chosen again. Session state and
         artifacts are restored to the version, as after an edit.
@@ -232,8 +239,9 @@ class ChatService:
     async def write_state(self, chat_id: str, changes: dict[str, Any], *, user_id: str) -> dict[str, Any]:
         """Writes state that the page shares with the agent: see ``SharedState``. Returns the whole new shared state.
 
-        An active run applies the change at its next step, on any worker; otherwise the next run does. Raises
-        ``ChatRequestError``: 404 if this user has no such chat, 413 and 422 for refused values.
+        An active run on any worker applies the change at its next step. Without an active run, the next run applies it.
+
+        Raises ``ChatRequestError``: 404 if this user has no such chat, 413 and 422 for refused values.
         """
         with self.in_progress:
             return await write_state(self._context, user_id, chat_id, changes)
@@ -255,8 +263,9 @@ class ChatService:
 
         The agent reads the message before its next model call. If there is no further model call, a new run begins with
         the message. An equal message is delivered only once.
-        ``request``: a request with only this message. Raises ``ChatRequestError`` as for a new message. Also 404 if
-        this user has no such chat, 409 for an edit or without ``history="server"``, and 429 if too many messages wait.
+        ``request``: a request with only this message. Raises ``ChatRequestError`` as for a new message, and in these
+        cases: 404 if this user has no such chat; 409 for an edit, or without ``history="server"``; 429 if too many
+        messages wait.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -273,7 +282,7 @@ class ChatService:
             await delete_chat(self._context, user_id, chat_id)
 
     def error_text(self, error: BaseException) -> str:
-        """Returns what a client sees of an error: the text of ``on_error``, by default a masked one."""
+        """Returns the error text that a client gets: the text of ``on_error``, which is masked by default."""
         check_instance("error", error, BaseException, "an exception")
         return self._context.settings.error_text(error)
 

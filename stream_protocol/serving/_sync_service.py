@@ -145,14 +145,17 @@ class SyncChatService:
             return self._portal, self._service
 
     def _forget(self) -> None:
-        """Reset the object in a forked process, which has no such thread, and in which the lock may stay locked."""
+        """Reset the object in a forked process.
+
+        A forked process has no background thread, and the copied lock may be locked forever.
+        """
         self._lock = threading.Lock()
         self._portal = self._service = None
         self._closed = False
 
 
 def _start_portal() -> BlockingPortal:
-    """Return a portal to a new event loop in a daemon thread, which never ends.
+    """Return a portal to a new event loop in a daemon thread that never ends.
 
     anyio's ``start_blocking_portal`` waits for its thread when its block ends. A forked process has no such thread, so
     it would wait forever.

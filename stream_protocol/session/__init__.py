@@ -27,9 +27,9 @@ Where to change what:
 - ``_idempotency_key``: recognises equal requests.
 - ``_decisions``: the user's decisions, for the audit trail.
 - ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``.
-- ``_folded_responses``: adds responses to messages; late results; closes calls that nobody can answer.
+- ``_folded_responses``: adds responses and late results to messages; closes calls that nobody can answer.
 - ``_run_output``: text to store after a run.
-- ``_interrupted_runs``: closes calls of stopped or failed runs; events of failed tools.
+- ``_interrupted_runs``: closes calls of stopped or failed runs; creates the events of failed tools.
 - ``_storable_events``: makes values storable: ``null`` keys, refused values.
 - ``_run_input``: input for ADK; user's answers to parallel agents.
 - ``_client_history``: chats whose client sends the history with each request.

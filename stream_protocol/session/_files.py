@@ -112,7 +112,8 @@ class FilePolicy:
     """Limits for files attached to a message, and the form in which the agent's files are sent.
 
     The server itself never fetches a link. Some model adapters do, from the server's machine (LiteLlm, for providers
-    that accept no links). With such an adapter in a network that browsers must not reach, set ``schemes={"data"}``.
+    that accept no links). If you use such an adapter in a network that browsers must not reach, set
+    ``schemes={"data"}``.
 
     Raises ``StreamProtocolError`` for a scheme or a size that no policy can allow.
     """

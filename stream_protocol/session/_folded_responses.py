@@ -254,7 +254,9 @@ def _drop_unanswered_approvals(message: UIMessage) -> None:
 
 
 def _apply_approvals(message: UIMessage | None, events: Iterable[Event]) -> UIMessage | None:
-    """Mark the approvals in the first user events as answered in the message, as the client did when it sent them.
+    """Mark the approvals in the first user events as answered in the message.
+
+    The client did the same when it sent the answers.
 
     Changes the message, and returns it.
     """

@@ -22,13 +22,13 @@ TEXT_PIECE: Final = 256 * 1024
 
 
 def idempotency_key(request: ChatRequest) -> str:
-    """Return a SHA-256 digest in hexadecimal; equal for requests that must run only once.
+    """Return a SHA-256 digest in hexadecimal. It is equal for requests that must run only once.
 
-    The digest covers the parts of ``ChatRequest.target`` that ``plan`` reads. For a user message: its parts, its id,
-    and the denials that came with it. Because of the id, the same text in a new message starts a new turn. Earlier
-    messages do not count, because the first request with this id has already rewound the chat. For an assistant
-    message: the answers in its tool parts and their payloads. Other parts may differ between two tabs. Raises
-    ``ChatRequestError`` (422) for invalid payloads.
+    The digest covers the parts of ``ChatRequest.target`` that ``plan`` reads. For a user message, these are its parts,
+    its id, and the denials that came with it. Because of the id, the same text in a new message starts a new turn.
+    Earlier messages do not count, because the first request with this id has already rewound the chat. For an assistant
+    message, they are the user's answers in its tool parts, and the payloads of these answers. The digest ignores other
+    parts, because they may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)

@@ -1,8 +1,9 @@
 """Converts UI messages to ADK events, for apps that keep their chats in the browser or in their own database.
 
-ADK has rules for a history, and silently drops or rewrites events that break them. A call and its response are two
-events with one id, and the call comes first. An author is an agent of the tree. Every content has a role. Timestamps
-increase. Call ids begin with ``adk-``: ADK removes such ids from requests to Gemini, which did not create them.
+ADK has the following rules for a history, and silently drops or rewrites events that break them. A call and its
+response are two events with one id, and the call comes first. An author is an agent of the tree. Every content has a
+role. Timestamps increase. Call ids begin with ``adk-``: ADK removes such ids from requests to Gemini, which did not
+create them.
 
 An imported history cannot start anything. No event has actions or long-running ids. Calls without a result are left
 out. Calls to ADK's own control tools, such as agent transfers and confirmations, are left out too.

@@ -128,7 +128,9 @@ def _end_mark(turn: Turn, agent: str, code: str) -> Event:
 def _missing_responses(
     turn: Turn, error_text: str, *, closes_pending: bool, hidden: Container[str], failed: Container[str]
 ) -> Iterator[Event]:
-    """Yield error responses for the turn's unanswered calls. Calls of one event get one event with their responses.
+    """Yield error responses for the turn's unanswered calls.
+
+    The responses to all calls of one event are in one event.
 
     ``hidden``: ids of stored events that the client was not shown. If only hidden events respond to a client tool's
     call, the call counts as unanswered. ``failed``: the client's ids of calls whose tools raised.

@@ -114,9 +114,9 @@ class PageContext:
 class SharedState:
     """The keys of a session's state that a client can read and write.
 
-    ``read``: keys that the client can read. ``write``: maps each key that the client can write, and read, to its type:
-    a pydantic model or another type, or a JSON schema. Raises ``StreamProtocolError`` for other values, and for keys
-    that do not belong to one chat: ``app:…``, ``user:…``, ``temp:…``.
+    ``read``: keys that the client can read. ``write``: maps each key that the client can both write and read to the
+    type of its value: a pydantic model or another type, or a JSON schema. Raises ``StreamProtocolError`` for other
+    values, and for keys that do not belong to one chat: ``app:…``, ``user:…``, ``temp:…``.
     """
 
     def __init__(self, *, read: Collection[str] = (), write: Mapping[str, Any] | None = None) -> None:

@@ -1,9 +1,9 @@
 """Plans a request from the request and the stored events alone.
 
-Of the client's messages, only the newest counts. If it is a user message, it starts a new turn. Answers in the
-assistant message before it then count only if they merely inform the agent. If the newest message is an assistant
-message, the request answers calls of that message. An answer counts only for a call that is pending in the *stored*
-events of the current turn. Arguments and earlier outputs are never read from a client.
+Of the client's messages, only the newest counts. If it is a user message, it starts a new turn. The assistant message
+before it may contain the user's answers. These count only if they merely inform the agent. If the newest message is an
+assistant message, the request answers calls of that message. An answer counts only for a call that is pending in the
+*stored* events of the current turn. Arguments and earlier outputs are never read from a client.
 
 A repeated request is not an error, because the client may have lost the response. It gets the stored events that
 followed, even if the user has sent a message since.
@@ -59,10 +59,10 @@ def plan(
     ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes.
     Default: the same agent. ``history_cut``: handling of a client that sends fewer messages than are stored.
 
-    ``chat_was_busy``: True if another run of the chat was active when the request came. A request that equals the
-    stored one is then a retry. In an idle chat it is a retry only under two more conditions. The client marks its
-    message as new, and the stored response is useful: it is complete, or more messages follow it. Without the mark, an
-    equal request may ask for another reply.
+    ``chat_was_busy``: True if another run of the chat was active when the request came. In this case, a request that
+    equals the stored request is a retry. In an idle chat, an equal request is a retry only under two more conditions.
+    First, the client marks its message as new. Second, the stored response is useful: it is complete, or more messages
+    follow it. Without the mark, an equal request may ask for another reply.
 
     ``known_key``: the idempotency key of the request, if it is known. ``texts_and_files``: the content of a message
     that is not stored, if an earlier plan has found it. Links in the message may lead to files of a message that was
@@ -130,7 +130,8 @@ def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: 
 
     An agent waits for all calls of one model response, except for credentials, which can come in other ways. Two calls
     with equal ids are answered together, because ADK cannot distinguish them. If ADK resumes several agents through a
-    common agent, all their calls are answered together, because the common agent continues as if they all were.
+    common agent, all calls of these agents are answered together. The reason is that the common agent continues as if
+    all these calls were answered.
     ``resumed``: the agent that ADK resumes, by ``tool_call_id``.
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:

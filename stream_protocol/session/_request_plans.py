@@ -72,7 +72,7 @@ class AnsweredCalls:
 
 @dataclass(frozen=True, kw_only=True)
 class NothingToRun:
-    """Plan for a request that starts no run. The response has only stored events, from after ``past``."""
+    """Plan for a request that starts no run. The response has only the stored events that come after ``past``."""
 
     message_id: str
     past: tuple[Event, ...]

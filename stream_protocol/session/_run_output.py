@@ -1,5 +1,6 @@
-"""Compares the response of an ended run with the session: unstored text that was shown, and stored events that were
-not."""
+"""Compares the response of an ended run with the session: finds text that was shown but not stored, and events that
+were stored but not shown.
+"""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any

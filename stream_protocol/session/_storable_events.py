@@ -1,9 +1,9 @@
 """Converts the values in an event to plain JSON before it is stored, so that each store returns the values that the
 client was shown.
 
-ADK's stores differ. The memory store keeps any object. The others drop ``None`` fields and aliases of models, refuse
-some values, and write others as their ``repr``. SQLite cannot read deeply nested values. Plain JSON is the same in all
-stores, live and after a reload.
+ADK's stores differ. The memory store keeps any object. The other stores drop ``None`` fields and aliases of models.
+They refuse some values, and write some other values as their ``repr``. SQLite cannot read deeply nested values. Plain
+JSON is the same in all stores, live and after a reload.
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def _stored(value: Any) -> Any:
 
 
 def _encoded(plain: Any) -> bytes | None:
-    """Return plain JSON as text, inside extra arrays; ``None`` if it is nested deeper than a store can keep."""
+    """Return plain JSON as text, inside extra arrays; ``None`` if it is nested deeper than a store can keep.
+
+    With the extra arrays, orjson itself refuses such a value.
+    """
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]
     try:

@@ -114,8 +114,8 @@ def response_to_equal_answers(
 def _ended_by_itself(turn: Turn) -> bool:
     """Return True if the turn's first response is complete: no error, no stop, no lost worker.
 
-    ADK stores no event for the end of a run, so two conditions must hold. After the newest event an agent waits for the
-    user. Each call has a result, unless its result may come later.
+    ADK stores no event for the end of a run, so two conditions must hold. First, an agent waits for the user after the
+    newest event. Second, each call has a result, unless its result may come later.
     """
     first = [*map(read, turn.first_response)]
     by_agent = [facts for facts in first if not facts.by_user and facts.shows_something]

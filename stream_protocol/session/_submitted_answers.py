@@ -78,7 +78,7 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
 
 
 def _renamed_calls(parts: list[ToolPart], calls: Mapping[str, StoredCall], tools: Mapping[str, str]) -> dict[str, str]:
-    """Map call ids that only the client has to the ids of the stored calls.
+    """Return a mapping from call ids that only the client knows to the ids of the stored calls.
 
     If a model adapter gives no call ids, ADK generates two ids for a call. The client received the id of the partial
     event, and the session has the id of the complete event. Parts with unknown ids are matched with the calls of the
@@ -151,8 +151,10 @@ def _is_usable(answer: SubmittedAnswer, call: StoredCall, budget: Budget) -> boo
 
 
 def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
-    """Return the payloads for approvals, by approval id. They are a key of the body, because a UI message has no place
-    for them."""
+    """Return the payloads for approvals, by approval id.
+
+    The payloads come under a separate key of the body, because a UI message has no place for them.
+    """
     payloads = request.body.get("approvalPayloads") or {}
     if not isinstance(payloads, dict):
         raise ChatRequestError("approvalPayloads must be an object: approval id to payload.", status=422)

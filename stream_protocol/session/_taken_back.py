@@ -134,7 +134,8 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
     """Return True if the client's text of a stored message differs. Some clients edit a message in place, and then
     request a regeneration.
 
-    Files are ignored, because a reloaded client may lack them. It has a link or a line of text for a saved file.
+    Files are ignored, because a reloaded client may lack them. Such a client has a link or a line of text in place of a
+    saved file.
     """
     sent = texts(message)
     content = list(stored_texts_and_files(stored))

@@ -2,8 +2,8 @@
 
 Gemini 3 refuses a request if a function call of the current turn has no thought signature. A signature can be missing
 in an imported history, in a history of another model, or for a call that a callback created. Google's documentation of
-thought signatures defines which call needs a signature: the first one of a model response, because parallel calls share
-it. It also defines the placeholder value.
+thought signatures defines which call needs a signature. This is the first call of a model response, because parallel
+calls share one signature. It also defines the placeholder value.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ Where to change what:
 - ``_sources``: sources and citations.
 - ``_data_parts``: ``data-*`` parts.
 - ``_endings``: token usage, finish reasons, failures.
-- ``_function_calls``: finds the tool call of a function call: duplicates, missing calls.
+- ``_function_calls``: finds the tool call of a function call; also handles duplicates and missing calls.
 - ``_function_responses``: finds the tool call of a result, a denial or an answer.
 - ``_nested_messages``: the message of an agent inside a tool call.
 - ``_steps``: begins and ends steps; an empty last step keeps clients from sending again by themselves.

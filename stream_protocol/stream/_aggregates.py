@@ -1,8 +1,9 @@
 """Compare a complete event with the text that its author has streamed.
 
-ADK's aggregate repeats all of the streamed text. But a complete event is not always the aggregate of the stream before
-it. When a model fails during a stream, ``on_model_error_callback`` returns a different response. An agent can also send
-text that differs from its stream. See ``docs/decisions/text-and-aggregates.md`` for the rules.
+An aggregate is the complete event that ADK makes of a stream. It repeats all of the streamed text. But a complete event
+is not always the aggregate of the stream before it. When a model fails during a stream, ``on_model_error_callback``
+returns a different response. An agent can also send text that differs from its stream. See
+``docs/decisions/text-and-aggregates.md`` for the rules.
 """
 
 import re
@@ -42,8 +43,8 @@ def compare(parts: Sequence[Part], streamed: StreamedTexts) -> Repetition:
     """Compare the parts of a complete event with the streamed texts.
 
     Of a long stream, only the end is stored as text (``StreamedTexts``). An event that does not begin with the whole
-    stream differs, unless it begins as the stream does, or is contained in that end. If it is the aggregate, none of it
-    is written again.
+    stream usually differs from the stream. It does not differ if its text is the beginning of the stream, or is
+    contained in that end. If a differing event is the aggregate, none of its text is written again.
     """
     if not streamed:
         return NOTHING_STREAMED

@@ -1,6 +1,6 @@
 """The conversion of one response: it takes events one by one, and ends once with ``finish``, ``fail`` or ``abort``.
 
-It depends only on the events before, so the same events give the same chunks.
+The chunks depend only on the events so far, so the same events give the same chunks.
 """
 
 from collections.abc import Callable, Iterable
@@ -129,8 +129,10 @@ class Conversion(Generic[T]):
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
-        """End the response of a stopped run: end its open parts and calls and, as ADK does, the calls that wait for an
-        answer."""
+        """End the response of a stopped run, with its open parts and calls.
+
+        The calls that wait for an answer end, too, as in ADK.
+        """
         closes_pending = self._running  # without an event of this run, its calls still wait
         self._check_running()
         metadata = self._metadata()

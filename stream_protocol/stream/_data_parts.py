@@ -84,7 +84,8 @@ class EventActions:
         """Return the posted widgets of this event: id -> the widget to write; ``None`` for a widget that was written
         before.
 
-        Parallel calls may post data with one id in a different order than the event has. The event's order counts.
+        Parallel calls may post data with the same id in one order, while the event has another order. The event's order
+        counts.
         """
         found = {report.id: report for report in facts.reports if isinstance(report, Widget)}
         return {
@@ -133,7 +134,8 @@ def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] 
 def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
     """Write the hint of a tool that asks for approval by itself, and the payload that it expects back.
 
-    Do not call this function for a confirmation that ADK asks for: its hint tells programmers how to answer.
+    Do not call this function for a confirmation that ADK asks for. The hint of such a confirmation tells programmers
+    how to answer.
     """
     facts = _without_none({"hint": asked.hint or None, "payload": asked.payload})
     if facts:
@@ -168,7 +170,10 @@ def write_retry(sink: Sink[Any], speaker: SpeakerKey) -> None:
 
 
 def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
-    """Write the output of a workflow node that is not content: ``None`` if it has no JSON form or is too large."""
+    """Write the output of a workflow node, if the output is not content.
+
+    ``None`` is written for an output that has no JSON form or is too large.
+    """
     try:
         value = None if is_too_large(output) else json_value(output)
     except UnrepresentableValueError:

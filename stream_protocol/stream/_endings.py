@@ -132,6 +132,8 @@ class RunSummary:
 
 
 def _recovers(branch: str | None, failed: str | None) -> bool:
-    """Return True if content in ``branch`` shows a recovery from a failure in ``failed``, which is that branch or
-    inside it."""
+    """Return True if content in ``branch`` shows a recovery from a failure in the branch ``failed``.
+
+    This is so if ``failed`` is the same branch, or a branch inside it.
+    """
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

@@ -1,9 +1,9 @@
 """Write the chunks that events add to a response. ``_conversion`` begins and ends the response around them.
 
 An ADK event is a fragment (``partial``) or complete. Fragments are written as they come. A complete event repeats the
-fragments of its author, so only the difference is written. An aggregate that differs from the streamed text, because a
-callback redacted it, is not written again. A complete event that is not the aggregate of that stream is a separate
-response.
+fragments of its author, so only the difference is written. A complete event that repeats a stream is the stream's
+aggregate. It may differ from the streamed text, because a callback redacted it. Such an aggregate is not written again.
+A complete event that is not the aggregate of that stream is a separate response.
 """
 
 from collections.abc import Callable
@@ -129,8 +129,8 @@ class EventWriter(Generic[T]):
     def text_delta(self, event: "EventOrDict") -> T | None:
         """Return the item of an event that only continues the open text or thought; ``None`` for every other event.
 
-        For ``None``, nothing has changed: pass the event to ``add``, which can write every event. The queue must be
-        empty.
+        If the result is ``None``, nothing has changed. Pass the event to ``add`` instead, which can write every event.
+        The sink's queue must be empty before the call.
         """
         speaker = self._speaker
         if speaker is None or speaker.opened is None or not (text := continued_text(event, speaker.opened)):

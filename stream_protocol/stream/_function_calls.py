@@ -91,8 +91,8 @@ class FunctionCalls:
     ) -> None:
         """Process a complete call. A repeated call changes nothing.
 
-        ``ids``: the ids of all complete calls of this event. ``is_nested``: the agent runs inside a call, which shows
-        its calls. Then the message shows only calls that wait for the user or the client.
+        ``ids``: the ids of all complete calls of this event. ``is_nested``: True if the agent runs inside a call. That
+        call shows the agent's calls, so the message shows only calls that wait for the user or the client.
         """
         event, adk_id, name, args, kind = facts.event, complete.id, complete.name, complete.args, complete.kind
         call = _completed(speaker, complete, ids)
@@ -151,11 +151,11 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Let the outer calls wait while a node inside them asks the user: they have not ended.
+        """Let the outer calls wait while a node inside them asks the user, because these calls have not ended.
 
-        The node's branch names them: ``<tool>@<call id>``, from the outermost to the innermost. A call that delegates
-        to a task-mode agent does not wait: its result may come turns later. Its agent's first event gave it an interim
-        output.
+        The node's branch names the outer calls: ``<tool>@<call id>``, from the outermost to the innermost. A call that
+        delegates to a task-mode agent does not wait, because its result may come several turns later. Such a call got
+        an interim output with the first event of its agent.
         """
         for link in (facts.speaker[1] or "").split("."):
             call_id = link.partition("@")[2]

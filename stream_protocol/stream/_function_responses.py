@@ -1,4 +1,7 @@
-"""Convert function responses to outputs of tool calls: of tools, clients, and agents that run in a call."""
+"""Convert function responses to outputs of tool calls.
+
+The responses come from tools, from clients, and from agents that run in a call.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -229,7 +232,10 @@ class FunctionResponses:
                     self._add_output(call, call.interim)
 
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
-        """Store the call whose tool raised, if this event without content reports that and shows which call it is."""
+        """Store the call whose tool raised, if this event shows it.
+
+        The event has no content. It must report the failure, and show which call it is.
+        """
         failure = facts.failure
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
             return
@@ -237,8 +243,9 @@ class FunctionResponses:
             self._raised[call] = None
 
     def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
-        """End the calls without a result. With ``closes_pending``, also the calls that wait for an answer from outside
-        the run.
+        """End the calls without a result.
+
+        With ``closes_pending``, also end the calls that wait for an answer from outside the run.
 
         ``error``: the exception of the run. The calls in which it was raised end in any case.
         """

@@ -40,7 +40,8 @@ class InnerAgents:
         """Return the call inside which an event of the same session happened, by its branch; ``None`` if there is none.
 
         Events of a task-mode agent are not inside a call: it talks to the user, in messages after the call's message. A
-        workflow that is a tool is not an agent. The node path of its events also has the call's name.
+        workflow that is a tool is not an agent, so its events do not count as inside its call. They are recognised by
+        their node path, which also has the call's name.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch or facts.scope is not None:
@@ -86,8 +87,10 @@ class InnerAgents:
         return None
 
     def show(self, *, shows: bool) -> None:
-        """Switch preliminary outputs of nested agents on or off. On switching them on, the current messages are
-        written."""
+        """Switch preliminary outputs of nested agents on or off.
+
+        When they are switched on, the current messages are written.
+        """
         began, self._shows = shows and not self._shows, shows
         for call in self._nested if began else ():
             self._show(call)

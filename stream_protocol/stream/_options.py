@@ -145,7 +145,7 @@ DEFAULTS: Final[ConverterOptions] = {
 class Settings:
     """The options of a conversion, checked and with defaults.
 
-    ``task_agents``: tools that delegate to a task-mode agent, which are hidden, too.
+    ``task_agents``: tools that delegate to a task-mode agent. These tools are hidden, too.
 
     Raises ``StreamProtocolError`` for an invalid value, and ``TypeError`` for an unknown option.
     """
@@ -178,8 +178,10 @@ class Settings:
 
     @property
     def nested(self) -> "Settings":
-        """The settings for agents inside tool calls, without ``transform``, which gets their messages as outputs of
-        calls."""
+        """The settings for agents inside tool calls, without ``transform``.
+
+        This hook gets the messages of these agents as outputs of calls.
+        """
         if self.options["transform"] is None:
             return self
         return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
@@ -192,7 +194,7 @@ class Settings:
         return str(DataUrl(file.media_type, file.data))
 
     def error_text(self, error: BaseException) -> str:
-        """Return the error text for the client: the text of ``on_error``, or the default if that raises."""
+        """Return the error text for the client: that of ``on_error``, or the default text if ``on_error`` raises."""
         try:
             text = self.options["on_error"](error)
             return to_well_formed(str.__str__(text))  # raises for anything but text
@@ -277,7 +279,7 @@ _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {
 
 
 def options_to_json(options: ConverterOptions) -> dict[str, Any]:
-    """Return the options as JSON, without functions, whose effects only the chunks show."""
+    """Return the options as JSON, without functions. Only the chunks show the effects of the functions."""
     plain: dict[str, Any] = {}
     for name, value in options.items():
         match value:

@@ -1,7 +1,7 @@
 """Write sources, citations and Google's search suggestions.
 
-Clients since 7.0.138 read citations on ``text-end``. All other clients get ``data-adk-citations``. Citations that come
-after the end of their text are sent in this way to all clients.
+Clients since 7.0.138 read citations on ``text-end``. All other clients get ``data-adk-citations``. If citations come
+after the end of their text, all clients get them in ``data-adk-citations``.
 """
 
 from bisect import bisect_right

@@ -172,7 +172,10 @@ class AuthorStream:
         return is_aggregate(facts, model=self.model, finish_reason=self.finish_reason, call_ids=call_ids)
 
     def leaves_out(self, parts: Iterable[Part]) -> bool:
-        """Return True if the author streamed files, or other parts than text and calls, that are not among these."""
+        """Return True if one of the author's streamed parts is missing in ``parts``.
+
+        Only files and other parts than text and calls are compared.
+        """
         if not self.streamed_others and not self.deferred_parts:
             return False
         streamed = Counter(self.streamed_others)

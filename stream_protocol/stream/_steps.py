@@ -49,9 +49,10 @@ class Steps:
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
         """End the author's open part, and start a new step if the next content needs one.
 
-        A running call delays a new step, because it may still need approval. It does not delay a request for a
-        credential: in the same step as the request, the call would keep the client from sending the answer. A call
-        whose input still streams delays such a request, because the rest of the input would become a second part.
+        A running call delays a new step, because it may still need approval. But a request for a credential begins a
+        new step in spite of a running call. In the same step as the request, the call would keep the client from
+        sending the answer. A call whose input still streams delays even such a request, because the rest of the input
+        would become a second part.
         """
         speaker.close()
         if not speaker.in_response:

@@ -127,13 +127,13 @@ class StreamedTexts:
             self.gather()
 
     def keep(self, part: Part) -> None:
-        """Add a part that is not text to the whole stream, if that is stored."""
+        """Add a part that is not text to the whole stream, if the whole stream is stored."""
         if self.kept is not None:
             self.gather()
             self.kept.add(part)
 
     def sign(self, signature: bytes) -> None:
-        """Add the signature of the newest thought to the whole stream, if that is stored."""
+        """Add the signature of the newest thought to the whole stream, if the whole stream is stored."""
         if self.kept is not None:
             self.gather()
             self.kept.sign(signature)

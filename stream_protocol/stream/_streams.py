@@ -64,7 +64,9 @@ def stream_sse(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> AsyncIterator[bytes]:
-    """Return the chunks of a run as bytes, for a response with ``SSE_HEADERS``. Otherwise as ``stream_chunks``.
+    """Return the chunks of a run as bytes, for a response with ``SSE_HEADERS``.
+
+    In all other respects it works like ``stream_chunks``.
 
     This is faster than encoding the chunks of ``stream_chunks``.
     """
@@ -81,7 +83,7 @@ def iter_chunks(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[AnyChunk]:
-    """Return the chunks of a run from a synchronous iterable. Otherwise as ``stream_chunks``.
+    """Return the chunks of a run from a synchronous iterable. In all other respects it works like ``stream_chunks``.
 
     A list or tuple counts as a completed run. It shows which calls delegate to task-mode agents, and these are hidden.
     """
@@ -98,7 +100,9 @@ def iter_sse(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[bytes]:
-    """Return the chunks of a run as bytes from a synchronous iterable. Otherwise as ``stream_sse``.
+    """Return the chunks of a run as bytes from a synchronous iterable.
+
+    In all other respects it works like ``stream_sse``.
 
     A list or tuple counts as a completed run, as for ``iter_chunks``.
     """

@@ -9,7 +9,7 @@ Where to change what:
 - ``_value_size``: decides whether a value is too large.
 - ``_arguments``: checks arguments of public functions. ``tests/test_arguments.py`` tries each parameter.
 - ``_ui_messages``: the types of UI messages.
-- ``_messages``: parses requests; the error texts of status 400 and 422.
+- ``_messages``: parses requests, and has the error texts of status 400 and 422.
 - ``_sdk_4``: recognizes requests of AI SDK 4.
 - ``_json_slices``: parses a large body in slices, with limits.
 - ``client``: a copy of the AI SDK's client: its schema, reducer, partial JSON parser and auto-send helpers.

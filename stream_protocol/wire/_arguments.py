@@ -26,8 +26,10 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
-    """Return the error "`name` must be EXPECTED, not VALUE: HINT.". For a class or a coroutine, the default hint is a
-    fix."""
+    """Return the error "`name` must be EXPECTED, not VALUE:
+
+    HINT.". For a class or a coroutine, the default hint says how to fix it.
+    """
     if inspect.iscoroutine(value):
         value.close()  # else Python warns that it was never awaited
     hint = hint or _hint(value)
@@ -208,7 +210,7 @@ def check_interface(
 ) -> None:
     """Raise ``InvalidArgumentError`` unless the value has every public member of the ``Protocol`` ``interface``.
 
-    ``hint``: names the library's implementations of it.
+    ``hint``: a text that names the library's implementations of the interface.
     """
     if or_none and value is None:
         return

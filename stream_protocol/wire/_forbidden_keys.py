@@ -13,7 +13,10 @@ FORBIDDEN_IN_CONSTRUCTOR = "prototype"
 
 
 def may_hold_forbidden_key(encoded: bytes) -> bool:
-    """Return False if this JSON of ``orjson`` has no forbidden key. Returns True if it may have one. Fast."""
+    """Return False if this JSON of ``orjson`` has no forbidden key.
+
+    Returns True if it may have one. The check is fast.
+    """
     return b'"__proto__":' in encoded or b'"constructor":' in encoded
 
 

@@ -1,8 +1,8 @@
 """Parse a large JSON text in slices, so that the event loop can run between them.
 
-A parser in C blocks the interpreter in every thread until it has read the whole text: seconds for 30 MiB of brackets.
-So this module only finds commas and brackets, and orjson parses the text between them. A list, object or string larger
-than ``PIECE`` is assembled from pieces.
+A parser in C blocks the interpreter in every thread until it has read the whole text. This takes seconds for 30 MiB of
+brackets. So this module only finds commas and brackets, and orjson parses the text between them. A list, object or
+string larger than ``PIECE`` is assembled from pieces.
 
 The simpler way is to count the values first and to parse the whole text at once. It was measured with texts of 30 MiB
 within the limits below. ``orjson.loads`` stops the event loop for 0.6 s (400,000 objects under different keys), 0.3 s
@@ -82,8 +82,9 @@ def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
 
     Forbidden keys are renamed, as by ``rename_forbidden_keys``. U+0000 becomes U+FFFD, as lone surrogates do, because
     PostgreSQL refuses JSON with U+0000. Raises ``ValueError`` for text that ``parse_json`` refuses, for more than
-    ``MAX_LEVELS`` levels, and for too many values (``TooManyValuesError``). A text of more than ``PIECE`` bytes also
-    raises if it is a single string, or has a key, a number or whitespace of that size.
+    ``MAX_LEVELS`` levels, and for too many values (``TooManyValuesError``). Also raises for a text of more than
+    ``PIECE`` bytes that is a single string. The same is true if such a text has a key, a number or whitespace of more
+    than ``PIECE`` bytes.
     """
     return (yield from _SlicedParser(text).parse())
 
@@ -284,7 +285,10 @@ class _SlicedParser:
         container.key = parse_json(before[1])
 
     def _parse_rest(self, container: _Open, position: int) -> None:
-        """Parse the unparsed items of the container, at least container, up to the comma or the end at ``position``."""
+        """Parse the unparsed items of the container up to the comma or the end at ``position``.
+
+        There must be at least one item.
+        """
         assert container.unparsed is not None
         piece = self._between(container.unparsed, position)
         wrapped = b"[%b]" % piece if self._text[container.start] == _LIST else b"{%b}" % piece

@@ -51,7 +51,7 @@ class UnrepresentableValueError(ValueError):
 def json_value(value: Any, *, lossy: bool = False) -> Any:
     """Return a copy of the value as plain JSON.
 
-    - not a number and infinities -> ``None``; integers beyond 64 bits and ``Decimal`` -> their digits as text
+    - NaN and infinities -> ``None``; integers beyond 64 bits and ``Decimal`` -> their digits as text
     - bytes -> standard base64; date and time -> ISO 8601; ``timedelta`` -> seconds; UUID, path -> text; enum -> its
       value
     - sets -> sorted lists; any ``Mapping`` -> object; any ``Sequence`` (also a named tuple) and dict view -> list
@@ -76,7 +76,7 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
 def to_well_formed(text: str) -> str:
     """Return the text as valid Unicode: surrogate pairs become characters, lone surrogates become U+FFFD.
 
-    UTF-8 cannot encode surrogates. JavaScript's ``toWellFormed`` does the same.
+    UTF-8 cannot encode surrogates. JavaScript's ``toWellFormed`` converts texts in the same way.
     """
     if text.isascii():
         return text

@@ -68,7 +68,7 @@ class ChatRequest:
 
     @property
     def messages_to_target(self) -> tuple[UIMessage, ...]:
-        """The messages up to the target of the request, which is the last of them.
+        """The messages up to the target of the request. The target is the last of these messages.
 
         The target is the assistant's message that ``message_id`` names, or else the newest message. Later messages are
         not read.
@@ -87,24 +87,24 @@ class ChatRequest:
     def says_new_words(self) -> bool:
         """True if the request submits a new user message.
 
-        An edited message has a ``message_id``, and a request to regenerate has another trigger. Clients submit a new
-        message once.
+        It is False for an edited message, which has a ``message_id``. It is also False for a request to regenerate,
+        which has another trigger. Clients submit a new message once.
         """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 
     @property
     def message_before_words(self) -> UIMessage | None:
-        """The last assistant message before the target, which a new user message follows."""
+        """The last assistant message before the target. The target is a new user message that follows it."""
         *earlier, _target = self.messages_to_target
         return next((message for message in reversed(earlier) if message["role"] == "assistant"), None)
 
 
 def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> ChatRequest:
-    """Parse the body of a chat request. A mapping is a body that a framework has parsed already.
+    """Parse the body of a chat request. The body may also be a mapping, if a framework has parsed it already.
 
-    Raises ``ChatRequestError``. 400: the body is not JSON, or has no valid chat id. 413: it has more values or parts
-    than a chat has. 422: ``messages`` is not a list of messages. The server must limit the body's size before it reads
-    the body.
+    Raises ``ChatRequestError``. 400: the body is not JSON, or has no valid chat id. 413: the body has too many values
+    or parts. 422: ``messages`` is not a list of messages. The server must limit the body's size before it reads the
+    body.
     """
     parsing = parse_chat_request_in_slices(body)
     while True:
@@ -161,7 +161,7 @@ def parse_user_message_in_slices(
 
 
 def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
-    """Raise ``ChatRequestError`` (422) for a request of AI SDK 4, which its newest message shows."""
+    """Raise ``ChatRequestError`` (422) if the newest message shows that the request comes from AI SDK 4."""
     messages = fields.get("messages")
     newest = messages[-1] if isinstance(messages, list) and messages else fields.get("message")
     # With `sendExtraMessageFields`, a message of version 4 has an id and a time. Later versions send a trigger.
@@ -246,7 +246,7 @@ def _messages(value: object) -> Generator[int, None, tuple[UIMessage, ...]]:
 
 
 def parse_message(value: object, name: str = "The message") -> UIMessage:
-    """Return the UI message in a JSON value, which is not changed. ``name``: the message's name in errors.
+    """Return the UI message in a JSON value. The value is not changed. ``name``: the message's name in errors.
 
     Raises ``ChatRequestError``: 422 for a value that is not a message, 413 for more than ``MAX_PARTS`` parts.
     """

@@ -1,7 +1,8 @@
 """Recognize messages of AI SDK 4, so that the error names the wrong version.
 
 Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at ``ai@4.3.19``. There a message
-has its text in ``content``. From 4.2 on, it also has ``parts``, and the hook sends neither its id nor a trigger.
+has its text in ``content``. From 4.2 on, a message also has ``parts``, and the hook sends neither the message's id nor
+a trigger.
 """
 
 from collections.abc import Mapping

@@ -120,7 +120,7 @@ class Sink(ABC, Generic[T]):
     def text_end(
         self, part_id: str, provider: ProviderMetadata | None = None, citations: list[TextCitation] | None = None
     ) -> None:
-        """``citations``: v7 only, since 7.0.138."""
+        """``citations``: only for v7 clients since 7.0.138."""
         self._write({"type": "text-end", "id": part_id}, citations=citations, providerMetadata=provider)
 
     def reasoning_start(self, part_id: str, provider: ProviderMetadata | None = None) -> DeltaWriter[Any]:
@@ -346,8 +346,10 @@ def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
 
 
 def _checked(item: object) -> AnyChunk:
-    """Return an item of the hook's result. Raises ``StreamProtocolError`` unless it is a chunk: a client would fail on
-    it."""
+    """Return an item of the hook's result.
+
+    Raises ``StreamProtocolError`` if the item is not a chunk, because a client would fail on such an item.
+    """
     match item:
         case {"type": str()}:
             return cast(AnyChunk, item)

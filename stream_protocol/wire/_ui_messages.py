@@ -158,7 +158,10 @@ def is_tool_part(part: UIPart) -> TypeGuard[ToolPart]:
 
 
 def is_nested_message(output: Any, call_id: Any) -> bool:
-    """Return True if the output of a call is the message of a sub-agent that ran inside it. Its id is the call's id."""
+    """Return True if the output of a call is the message of a sub-agent that ran inside the call.
+
+    The message's id is the call's id.
+    """
     match output:
         case {"id": str(message_id), "role": "assistant", "parts": list()}:
             return bool(message_id == call_id)

@@ -23,10 +23,13 @@ _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: int = MAX_VALUE_ITEMS) -> bool:
-    """Return True if a value has more characters and bytes in its texts, or more members, than these limits.
+    """Return True if a value has too many members, or too many characters and bytes in its texts.
 
-    Stops at the limit and never raises. A value that only foreign code can read counts as one member: an iterator, or a
-    type with its own JSON form. A value that contains itself may be too large, or too deep for ``json_value``.
+    The limits are ``max_items`` and ``max_length``.
+
+    Stops at the limit and never raises. Only foreign code can read an iterator, or a type with its own JSON form. Each
+    of them counts as one member. A value that contains itself is either too large here, or ``json_value`` refuses it as
+    too deep.
     """
     length = items = 0
     level: list[Any] = [value]
@@ -60,7 +63,7 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
 
 
 def _members(item: Any) -> Collection[Any] | int:
-    """Return the members of a container, with an object's keys; the length of a scalar."""
+    """Return the members of a container, or the length of a scalar. The keys of an object count as members."""
     if isinstance(item, str | bytes | bytearray | memoryview):
         return len(item)
     if isinstance(item, dict):

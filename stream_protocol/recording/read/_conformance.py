@@ -53,8 +53,9 @@ def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[Eve
 
 
 def _misplaced(entry: Any) -> str | None:
-    """Return the path of the first field of an entry that is wrongly not an object; ``None`` if all fields are
-    objects."""
+    """Return the path of the first field of an entry that should be an object and is not; ``None`` if all fields are
+    objects.
+    """
     paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
     for name in ("tool_call", "tool_response"):
         paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)
@@ -123,8 +124,10 @@ def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
 
 
 def _content_with_ids(response: dict[str, Any], ids: _CallIds) -> Any:
-    """Return the response's content with ids for its calls. The used ids are removed from ``ids``, unless it is a
-    fragment."""
+    """Return the response's content with ids for its calls.
+
+    The used ids are removed from ``ids``, unless the response is a fragment.
+    """
     content = response.get("content")
     if not isinstance(content, dict) or not isinstance(content.get("parts"), list):
         return content

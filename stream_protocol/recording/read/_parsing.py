@@ -115,7 +115,10 @@ def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
 
 
 def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
-    """Return an error text with the place of the mistake, and a description unless it is a syntax error."""
+    """Return an error text with the place of the mistake.
+
+    If the mistake is not a syntax error, the text also describes it.
+    """
     place = _place(error.problem_mark or error.context_mark)
     if isinstance(error, yaml.composer.ComposerError):
         return f"{place} begins a second YAML document"  # the other composer error, an alias, was refused before

@@ -77,9 +77,9 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
     """Mark the calls with which ADK asks the user, and the placeholder responses of calls that wait.
 
-    Calls and answers without an id get an id, because only a call with an id can be marked. Files differ in the author
-    of a response. Here the user is the author of an answer to a question. The author of a tool's response is the agent
-    before it.
+    Calls and answers without an id get an id, because only a call with an id can be marked. Different files give a
+    response different authors, so this function corrects the author. The author of an answer to a question becomes the
+    user. The author of a tool's response is the agent before it.
     """
     asked = _Questions()
     agent: Any = None

@@ -94,7 +94,7 @@ def _rows(
     """Yield the events of a session in order, each with the values of these columns.
 
     The rows are sorted without their values. All values together may not be larger than the store, because the rows of
-    a broken file may share pages. UTF-16 text is up to half as long again in UTF-8.
+    a broken file may share pages. A text in UTF-16 can become up to 50 % longer in UTF-8.
     """
     left = 2 * _size(path)
     query = f"SELECT {', '.join(names)} FROM events WHERE rowid = ?"  # noqa: S608 - the names come from constants

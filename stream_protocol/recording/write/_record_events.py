@@ -25,7 +25,7 @@ def record(
     redact: Redact | None = None,
     **options: Unpack[ConverterOptions],
 ) -> AsyncGenerator[E, None]:
-    """Yield the same events, or dictionaries, and add them as one turn to the recording at ``path``.
+    """Yield the same events, and add them as one turn to the recording at ``path``. Events may also be dictionaries.
 
     ``past``, ``message_id``, ``taken_ids`` and ``options``: as for ``StreamProtocolConverter``. Pass the values that
     you also pass to the converter, because the converter's chunks are recorded too. ``request``: the client's request

@@ -2,12 +2,12 @@
 
 The same rules apply to events, chunks and requests, so that the recorded events still give the recorded chunks:
 
-* ADK's auth configs and credentials are found by their keys, at any place. Only their type remains, and the sign-in
-  URL without its query. A credential that the user gave is removed completely.
+* ADK's auth configs and credentials are found by their keys, at any place. Only their type and the sign-in URL without
+  its query remain. A credential that the user gave is removed completely.
 * A value whose name means a secret is removed, whatever its type: see ``_secret_names``. The name is the value's key,
   or stands beside it: ``{"name": "Cookie", "value": …}``, and ``["Cookie", …]`` in a list.
-* A text with the form of a credential is removed, and so are credentials in URLs: see ``_secret_texts``. A text that
-  is JSON is searched like JSON.
+* A text with the form of a credential is removed, and so are credentials in URLs: see ``_secret_texts``. A text that is
+  JSON is searched like JSON.
 
 Texts of users and models are not searched. Streamed arguments are not searched either, because they come in fragments.
 The app's own function (``Redact``) must remove secrets from these. Attached files are not searched.
@@ -87,8 +87,8 @@ def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a client's request body without secrets, in its messages and in the app's own keys.
 
-    The newest message is searched first, because earlier messages are also in earlier turns: clients send the whole
-    chat each time.
+    The newest message is searched first. Clients send the whole chat each time, so earlier messages are also in earlier
+    turns.
     """
     return _object(Search().clean_object(dict(body), {"messages": _newest_messages}))
 

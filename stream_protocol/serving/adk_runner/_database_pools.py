@@ -49,13 +49,13 @@ POOLER_TEXT: Final = (
 
 
 class PoolerError(Exception):
-    """A pooler between gives each transaction a different connection."""
+    """A pooler in front of the database gives each transaction a different connection."""
 
 
 def database_sessions(uri: str) -> DatabaseSessionService:
     """Creates the session service for an SQLAlchemy URI, with a bounded pool.
 
-    A statement waits for a free connection.
+    If all connections of the pool are in use, a statement waits until one is free.
     """
     url = make_url(uri)
     if url.get_backend_name() == "sqlite":  # a file has no limit of connections
@@ -70,7 +70,9 @@ def database_sessions(uri: str) -> DatabaseSessionService:
 
 
 async def check_pooler(service: BaseSessionService) -> None:
-    """Raises ``PoolerError`` if settings of a connection do not last: prepared statements would get lost.
+    """Raises ``PoolerError`` if a connection does not keep its settings.
+
+    Such a connection would also lose prepared statements.
 
     A database server that refuses ``LISTEN``, such as a standby, is not checked.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class DelegatingSessions(BaseSessionService):
     """Wraps ``sessions``: each method calls the same method of ``sessions``. Subclasses override some of them.
 
-    Other attributes are looked up on ``sessions``: a tool may use methods that only the app's service has.
+    Other attributes are looked up on ``sessions``, because a tool may use methods that only the app's service has.
     """
 
     def __init__(self, sessions: BaseSessionService) -> None:
@@ -60,8 +60,9 @@ class DelegatingSessions(BaseSessionService):
 class ObservedSessions(DelegatingSessions):
     """Wraps ``sessions``. Stores one event at a time, and reports each complete event before and after it is stored.
 
-    ADK and a steering message may append to one ``Session`` at the same time. Without the lock, a session service would
-    refuse the second event because the session is outdated.
+    ADK and a steering message may append to one ``Session`` at the same time. So a lock ensures that only one event is
+    stored at a time. Without this lock, a session service would refuse the second event because the session is
+    outdated.
     ``before_storing``: if it raises, the event is not stored.
     """
 

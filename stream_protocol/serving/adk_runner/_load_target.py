@@ -51,11 +51,12 @@ def load_target(name: str) -> Target:
     """Loads an agent, ``App`` or ``Runner``.
 
     ``module:attr``: the module is imported with the working directory on ``sys.path``. If the attribute is a callable,
-    it is called without arguments, and must return the target. Any other name is an agent folder as for ``adk web``.
-    The ``.env`` file of the folder is read, and an agent in it becomes an ``App`` with the folder's name.
+    it is called without arguments, and must return the target. Any other name is the name of an agent folder, as for
+    ``adk web``. The folder's ``.env`` file is read. If the folder defines an agent, the agent becomes an ``App`` with
+    the folder's name.
 
-    Raises ``TargetError``, also for all exceptions of the imported code, and for agents whose models support only live
-    runs.
+    Raises ``TargetError`` if the target cannot be loaded. All exceptions of the imported code also become a
+    ``TargetError``. Agents whose models support only live runs are refused in the same way.
     """
     try:
         is_module = ":" in name and not Path(name).exists()

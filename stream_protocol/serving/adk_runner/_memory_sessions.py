@@ -1,9 +1,9 @@
 """ADK's in-memory session service, with reads that do not block the event loop.
 
 ADK copies everything that it returns. Copying 5,000 events, or the sessions of a user with 5,000 chats, blocks the
-event loop for hundreds of milliseconds (ADK 2.13). Here events are copied in batches, and large events in a thread,
-which is safe because a stored event never changes. The state may change during the copy, so it is copied on the event
-loop.
+event loop for hundreds of milliseconds (ADK 2.13). This service copies events in batches, and copies large events in a
+thread. A thread is safe here, because a stored event never changes. The state may change during the copy, so it is
+copied on the event loop.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class MemorySessionService(InMemorySessionService):
     async def read_session(self, *, app_name: str, user_id: str, session_id: str) -> Session | None:
         """Returns a copy of the session with the stored event objects, not copies; ``None`` if it does not exist.
 
-        For callers that change no event: copying thousands of events takes longer than reading them.
+        Use it only in code that changes no event. It saves time, because copying thousands of events takes longer than
+        reading them.
         """
         key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         stored = self.sessions.get(app_name, {}).get(user_id, {}).get((session_id or "").strip())
@@ -64,7 +65,7 @@ class MemorySessionService(InMemorySessionService):
         return session
 
     def set_history(self, session: Session, events: Sequence[Event]) -> None:
-        """Sets the events of a new session to a history whose events change no state.
+        """Sets the events of a new session. The events must not change the state.
 
         ADK's ``append_event`` compares the event with all earlier ones: for 25,000 events that takes twelve seconds.
         """

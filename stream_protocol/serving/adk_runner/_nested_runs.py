@@ -2,8 +2,8 @@
 
 The events of such a nested agent are posted to the run, and stored with the response of the tool.
 
-``AgentTool`` gives the plugins of its own runner to the nested runner, so ADK calls our plugin for the nested run, too.
-A context variable, the channel of the run, identifies the tool call.
+``AgentTool`` gives the plugins of the outer runner to the nested runner. So ADK also calls our plugin for the nested
+run. A context variable holds the channel of the run. Our plugin finds the tool call by this channel.
 """
 
 from __future__ import annotations
@@ -184,9 +184,12 @@ class NestedRuns:
 
 
 def _observe(context: InvocationContext, call: NestedCall) -> None:
-    """Give the events of this invocation to the call, as the plugins of the app have changed them: a plugin may redact.
+    """Give the events of this invocation to the call, after the app's plugins have changed them.
 
-    ``AgentTool`` creates the nested runner, and with it the plugin manager, for this call alone.
+    A plugin may remove private data.
+
+    ``AgentTool`` creates a nested runner with its own plugin manager for each call. So the changed plugin manager
+    affects only this call.
     """
     manager = copy(context.plugin_manager)
     run_callbacks = manager.run_on_event_callback
@@ -233,7 +236,10 @@ def _ends_streams_whole(context: InvocationContext) -> bool:
 
 
 def _streams_whole(agent: Any) -> bool:
-    """Return True unless a part of the agent reads each chunk of the stream, or its model is unknown."""
+    """Return True if the last event of the agent's stream has the whole content.
+
+    Return False if a part of the agent reads each chunk of the stream, or if the agent's model is unknown.
+    """
     if not isinstance(agent, LlmAgent):
         return True
     if agent.canonical_after_model_callbacks or agent.planner is not None or agent.code_executor is not None:

@@ -116,7 +116,7 @@ class RunPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
-        """Notes the state keys that the call wrote: later, ADK merges the events of parallel calls into one."""
+        """Notes the state keys that the call wrote, before ADK merges the events of parallel calls into one event."""
         self._nested.end_call(tool_context)
         for key in tool_context.actions.state_delta:
             self._state_writers.setdefault(key, set()).add(tool_context.function_call_id or "")

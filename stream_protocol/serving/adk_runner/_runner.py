@@ -50,10 +50,11 @@ def default_run_config() -> RunConfig:
 def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """Return the config with the cheapest telemetry, unless it sets ``telemetry`` itself.
 
-    Without ``telemetry``, ADK reads the environment again for each chunk of a model, which takes a fifth of the time
-    per chunk. A ``TelemetryConfig`` that is created once has the same values. If no telemetry is recorded, the older
-    semantic conventions of OpenTelemetry are selected: with the newer ones, ADK keeps each chunk until the model has
-    ended. Each option is set to off explicitly, because ADK would otherwise look it up several times per chunk.
+    Without ``telemetry``, ADK reads the environment again for each chunk of a model. These reads take a fifth of the
+    time per chunk. A ``TelemetryConfig`` that is created once has the same values. If no telemetry is recorded, the
+    older semantic conventions of OpenTelemetry are selected. With the newer conventions, ADK would keep each chunk in
+    memory until the model has ended. Each option is set to off explicitly, because ADK would otherwise look it up
+    several times per chunk.
     """
     if run_config.telemetry is not None:
         return run_config
@@ -136,8 +137,8 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
 def task_agent_tools(root: BaseNode) -> frozenset[str]:
     """Return the tool names under which agents call their task-mode sub-agents.
 
-    Give them as ``hidden_tools`` to a converter of a live run: such a call gets its result some turns later, in another
-    message. ``ChatService`` does this by itself.
+    If you convert a live run yourself, pass these names as ``hidden_tools``. The calls must be hidden, because their
+    results come some turns later, in another message. ``ChatService`` does this by itself.
     """
     check_instance("root", root, BaseNode, "an agent of ADK")
     parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
@@ -153,8 +154,8 @@ def agent_names(root: BaseNode) -> frozenset[str]:
 def live_model(root: BaseNode) -> tuple[str, str] | None:
     """Return the names of an agent and its model, if the model supports only live (bidirectional) runs.
 
-    Returns ``None`` if no agent has such a model. Neither ADK nor Gemini reports this before the first request, so the
-    model's name is matched.
+    Returns ``None`` if no agent has such a model. ADK and Gemini report such a model only at the first request. So this
+    function recognizes the model by its name.
     """
     for agent in agent_tree(root):
         model = agent.model if isinstance(agent, LlmAgent) else ""
@@ -173,7 +174,7 @@ def announces_user_message(root: BaseNode) -> bool:
 
 
 def resumed_agent(runner: Runner, author: str) -> str:
-    """Return the name of the agent that ADK resumes when the user answers a call of the agent ``author``.
+    """Return the name of the agent that ADK resumes after the user's answer to a call of the agent ``author``.
 
     A workflow and a resumable app resume at the root. Otherwise ADK resumes ``author``, or the agent that delegated to
     it.

@@ -61,8 +61,9 @@ class SessionServiceError(Exception):
 def load_session_service(uri: str) -> BaseSessionService:
     """Creates the session service of a URI, such as ``sqlite:///chat.db`` or ``postgresql://user@host/db``.
 
-    ADK's other schemes work, too. The service is checked first, so a server whose store does not work does not start. A
-    new SQLite file is readable by its owner alone. Call this where no event loop runs. Raises ``SessionServiceError``.
+    The other URI schemes of ADK also work. The service is checked first. So a server does not start if its store does
+    not work. A new SQLite file is readable by its owner alone. Call this where no event loop runs. Raises
+    ``SessionServiceError``.
     """
     if (problem := wrong_form(uri)) is not None:
         raise _refusal(uri, problem)
@@ -85,7 +86,7 @@ def _refusal(uri: str, reason: str) -> SessionServiceError:
 
 @contextmanager
 def silenced(name: str) -> Iterator[None]:
-    """Disable the logger with this name in the block: its messages repeat raised errors."""
+    """Disable the logger with this name in the block, because its messages only repeat the raised errors."""
     logger = logging.getLogger(name)
     was, logger.disabled = logger.disabled, True
     try:

@@ -180,7 +180,10 @@ def _no_uri(text: str) -> str:
 
 
 def _sqlite_offer(path: str) -> str:
-    """Return a sentence with the URI for an SQLite file, if the file can be opened; otherwise with an example."""
+    """Return a sentence that suggests a URI for an SQLite file.
+
+    If the file can be opened, the sentence contains its URI. Otherwise it contains an example.
+    """
     file = Path(path).expanduser()
     if _wrong_file(str(file)) is None:
         return f" Did you mean `sqlite:///{file}`?"

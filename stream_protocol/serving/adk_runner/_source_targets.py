@@ -229,7 +229,10 @@ class _Scope:
             self._read(statement)
 
     def targets(self) -> dict[str, type]:
-        """Return the targets by name, in the order of the source. An imported target counts only under a usual name."""
+        """Return the targets by name, in the order of the source.
+
+        An imported target counts only if its name is one of ``USUAL_NAMES``.
+        """
         own = [name for name, binding in self._bindings.items() if not isinstance(binding, str) or name in USUAL_NAMES]
         kinds = {name: self.kind(name) for name in own}
         return {name: kind for name, kind in kinds.items() if kind is not None}

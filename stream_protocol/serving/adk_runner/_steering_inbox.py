@@ -107,7 +107,9 @@ class SteeringInbox:
             return self.waiting
 
     async def receive(self, message: UIMessage) -> Receipt:
-        """Stores a message as accepted, once, and keeps it for the next model call.
+        """Stores a message as accepted, and keeps it for the next model call.
+
+        A message that comes again is not stored again.
 
         The message is stored even if the request that brought it is cancelled meanwhile.
         """

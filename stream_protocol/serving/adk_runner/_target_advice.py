@@ -1,6 +1,6 @@
 """Error messages for a name that is not a target, with suggestions of valid targets.
 
-Each suggested target exists, and by its source it can be loaded.
+Each suggested target exists, and its source code looks loadable.
 """
 
 import inspect
@@ -42,7 +42,8 @@ _LISTED: Final = 10
 class Advice:
     """The error message for a wrong name.
 
-    ``text``: the problem. ``example``: a target to name instead, unless ``text`` suggests one.
+    ``text``: the problem. ``example``: a valid target that the user can name instead; ``None`` if ``text`` already
+    suggests a target.
     ``is_fixable``: True if a change of the agent's files can make the name a target.
     """
 

@@ -1,9 +1,9 @@
 """Reads a session store in a thread with its own event loop.
 
 ADK converts rows to events and sessions on the event loop of the caller. 5,000 events of a chat, or 5,000 chats of a
-user, block that loop for about 200 ms (ADK 2.13), and with it every other chat. Objects that a read returns are new and
-belong to the caller, so a thread may create them. Writes stay on the caller's loop: ``append_event`` changes the
-session object of the run.
+user, block that loop for about 200 ms (ADK 2.13). During this time, every other chat on the loop is blocked, too.
+Objects that a read returns are new and belong to the caller, so a thread may create them. Writes stay on the caller's
+loop: ``append_event`` changes the session object of the run.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ NO_CHAT: Final = "readyz/nothing"
 
 
 async def check_writable(sessions: BaseSessionService, app_name: str) -> None:
-    """Raise the store's error if it cannot be written to, for example a standby or a read-only file.
+    """Raise the store's error if the store refuses writes, such as a standby server or a read-only file.
 
-    Only the databases of ADK's own session services are checked, by deleting a session that does not exist. An app's
-    service may react to that in any way, and services of a remote API raise an error.
+    The check deletes a session that does not exist. It is made only for the databases of ADK's own session services. An
+    app's own service may react to this deletion in any way. Services of a remote API raise an error for it.
     """
     service = sessions.service if isinstance(sessions, ThreadedReads) else sessions
     if type(service).delete_session.__module__ in DELETING_MODULES:

@@ -125,7 +125,10 @@ class AuditFile:
 
 
 def arguments_digest(arguments: Any) -> str:
-    """Returns the SHA-256 of ``json.dumps(arguments, sort_keys=True, separators=(",", ":"))``, as hexadecimal text."""
+    """Returns the SHA-256 hash of the arguments as hexadecimal text.
+
+    The hashed text is ``json.dumps(arguments, sort_keys=True, separators=(",", ":"))``.
+    """
     digest = sha256()
     for piece in _CANONICAL.iterencode(arguments):  # other threads can run between two pieces
         digest.update(piece.encode())
@@ -150,7 +153,7 @@ class AuditScope:
 
     @property
     def decisions(self) -> tuple[Decision, ...] | None:
-        """The decisions that are not accepted; ``None`` until the request was planned."""
+        """The decisions that the service has not accepted yet; ``None`` before the request is planned."""
         return self._decisions
 
     def planned_in(self, transcript: Transcript) -> None:
@@ -158,7 +161,10 @@ class AuditScope:
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """Keeps the decisions of the planned request. Releases the transcript, because the request can wait long."""
+        """Keeps the decisions of the planned request.
+
+        It also releases the transcript, because a waiting request would keep it in memory for long.
+        """
         self._transcript = Transcript()
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
@@ -212,7 +218,9 @@ class AuditTrail:
     def acting(
         self, user_id: str, chat_id: str, action: Literal["stop", "delete", "branch", "context", "state"]
     ) -> Iterator[Callable[[Any], None]]:
-        """Records the act of the block: accepted, or refused if the block raises ``ChatRequestError``.
+        """Records the user's act in the block.
+
+        The act is refused if the block raises ``ChatRequestError``, otherwise accepted.
 
         Yields a function for the data that the page sent. The record contains the digest of this data.
         """

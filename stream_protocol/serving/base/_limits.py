@@ -72,8 +72,8 @@ class ServiceLimits:
     """Limits for the users of a ``ChatService``: counts, sizes, and times in seconds. ``None`` means no limit.
 
     Each worker counts separately: with three workers, a user has three times the limit. ``disconnect_grace`` and
-    ``stop_timeout`` may be ``0``. Raises ``StreamProtocolError`` for a count that is not a whole number from 1, and for
-    another time that is not positive.
+    ``stop_timeout`` may be ``0``. Each count must be a whole number from 1, and all other times must be positive. For
+    other values, the constructor raises ``StreamProtocolError``.
     """
 
     max_runs: int | None = MAX_RUNS
@@ -136,7 +136,7 @@ class RequestRates:
     """Rate limiter for the requests of each user.
 
     A user has an allowance of ``per_minute`` requests, which is refilled evenly. ``now``: a monotonic clock, in
-    nanoseconds. The requests of the last minute bound the memory.
+    nanoseconds. The memory depends only on the number of requests in the last minute.
     """
 
     def __init__(self, per_minute: int | None, now: Callable[[], int] = time.monotonic_ns) -> None:
@@ -230,9 +230,9 @@ class RunSlots:
             self._freed = asyncio.Event()
 
     def _refusal(self, key: SlotKey) -> ChatRequestError | None:
-        """Return the error if no slot is free now, but one is about to become free; ``None`` if a slot is free.
+        """Return ``None`` if a slot is free; return the error if a slot is about to become free.
 
-        Raises the error if no slot is about to become free. The limit of the user is checked first.
+        If no slot is free or about to become free, the error is raised. The limit of the user is checked first.
         """
         if key in self._taken:
             return None

@@ -61,7 +61,7 @@ class Timers:
         return name in self._timers
 
     def start(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
-        """Calls ``action`` after ``seconds``; ``None`` only cancels the timer of this name."""
+        """Calls ``action`` after ``seconds``. If ``seconds`` is ``None``, only cancels the timer of this name."""
         self.cancel(name)
         if seconds is not None and not self._closed:
             self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)

@@ -30,7 +30,7 @@ def _several_configured() -> bool:
 
 
 def _other_worker_runs() -> bool:
-    """Return True if the parent process is a known server with a second child of this process's command.
+    """Return True if the parent process is a known server, and another child of it has this process's command.
 
     Works only on Linux.
     """
@@ -46,7 +46,10 @@ def _other_worker_runs() -> bool:
 
 
 def _command_pattern(process: int) -> str:
-    """Return the command line of a process, with 0 for each number, because workers get different file descriptors."""
+    """Return the command line of a process, with each number replaced by 0.
+
+    Workers get different file descriptors, so their command lines contain different numbers.
+    """
     return re.sub(r"\d+", "0", _command(process))
 
 

@@ -65,8 +65,8 @@ def artifact_content(part: types.Part) -> tuple[bytes, str] | None:
 async def load_saved_files(runner: Runner, session: Session, message: Iterable[TextOrFile]) -> tuple[TextOrFile, ...]:
     """Return the texts and files of a message, with the bytes of each saved file.
 
-    A file that the artifact service no longer has stays a link. Raises ``ChatRequestError`` (413) if the files have
-    more than ``MAX_FILES_BYTES`` together.
+    If the artifact service no longer has a file, the message keeps the link to this file. Raises ``ChatRequestError``
+    (413) if the files have more than ``MAX_FILES_BYTES`` together.
     """
     loaded: list[TextOrFile] = []
     size = 0

@@ -122,7 +122,10 @@ async def change_details(runner: Runner, chat: Session, changes: ChatChanges) ->
 
 
 async def store_details(runner: Runner, chat: Session, state: dict[str, Any]) -> None:
-    """Stores state in the details session of the chat. No concurrent change is lost; the last write of a key wins."""
+    """Stores state in the details session of the chat.
+
+    Concurrent changes of different keys are all stored. If two changes write the same key, the last one wins.
+    """
     store, key = runner.session_service, _key(chat)
     while True:
         try:

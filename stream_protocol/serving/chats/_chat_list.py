@@ -83,7 +83,8 @@ async def list_chats(
 
     Each chat is on one page of a list, even if it changes or is created between two pages. The title of a chat is in
     the session's state, so no events are loaded. Sessions of other programs or earlier versions have no stored title.
-    The newest ``MAX_LOADED`` of them are loaded; the others have no title until the user's next message.
+    For a title, the newest ``MAX_LOADED`` of these sessions are loaded. The older ones have no title until the user's
+    next message.
     Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
     """
     if len(search) > MAX_SEARCH_LENGTH:
@@ -125,7 +126,8 @@ async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatC
 def title_delta(session: Session, transcript: Transcript, request_plan: NewUserTurn | AnsweredCalls) -> dict[str, str]:
     """Return the state change that stores a title from the user's first message; empty if the chat has a title.
 
-    ``session``, ``transcript``: the chat before the request. A rewind removes a title that was stored after its point.
+    ``session``, ``transcript``: the chat before the request. A rewind also removes a title that was stored after the
+    point to which the session is rewound.
     """
     if isinstance(request_plan, AnsweredCalls) or isinstance(session.state.get(OWN_TITLE_KEY), str):
         return {}

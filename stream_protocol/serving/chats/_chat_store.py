@@ -73,7 +73,10 @@ class ChatStore:
         return await self.with_timeout(self._in_turn(user_id, read))
 
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
-        """Returns the result of a request's work before its run. ``of``: the store that the work uses."""
+        """Returns the result of ``work``, which a request does before its run begins.
+
+        ``of``: the store that the work uses.
+        """
         try:
             return await with_timeout(self._timeout, work)
         except HookTimeoutError as error:

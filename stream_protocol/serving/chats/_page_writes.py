@@ -1,8 +1,8 @@
 """``PageWrites``: state that the page writes, stored in the details of the chat until a run applies it.
 
 Only the active run may append to a chat's session. So a write is stored in the details session, which any worker can
-read. The active run applies the write at its next step, else the next run does. Each write has an id and is pending
-until a separate key contains this id. So a concurrent write is never lost.
+read. The active run applies the write at its next step. Without an active run, the next run applies it. Each write has
+an id. A write is pending until a separate key of the details contains this id. So a concurrent write is never lost.
 """
 
 from __future__ import annotations

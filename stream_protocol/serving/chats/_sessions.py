@@ -73,8 +73,10 @@ async def rewind_session(runner: Runner, session: Session, invocation_id: str) -
 
 
 async def repair_session(runner: Runner, session: Session) -> None:
-    """Restores state that a plugin needs and a rewind has removed. Called at each run, as a worker may have died after
-    the rewind."""
+    """Restores state that a plugin needs and that a rewind has removed.
+
+    It is called at each run, because a worker may have died between a rewind and this repair.
+    """
     if repair := _upload_plugin_state(runner, session.state):
         event = Event(author="user", actions=EventActions(state_delta=repair))
         await runner.session_service.append_event(session, event)
@@ -96,7 +98,8 @@ class Completion:
     ``before``: the session when the run began. ``agent``: the name of its root agent. ``idempotency_key``: the key of
     the run's request.
     ``holds_lease``: returns True if the run still holds the chat's lease. It is called after the session was read. If
-    another worker stores events later, the session is outdated, and the store refuses to append to it.
+    another worker stores events after that, the session that was read is outdated. The store then refuses to append to
+    it.
     """
 
     def __init__(
@@ -135,7 +138,8 @@ class Completion:
     def _is_overtaken(self, events: Sequence[Event]) -> bool:
         """Return True if a later request has stored an event.
 
-        A fail-over of the run log can lose the lease of this run. This worker detects the loss at its next renewal.
+        A fail-over of the run log can lose the lease of this run. This worker detects the loss only at its next
+        renewal, so a later request may have a run already.
         """
         return any(
             is_user_event(event) and EventMetadata.of(event).idempotency_key not in (None, self._idempotency_key)
@@ -143,8 +147,11 @@ class Completion:
         )
 
     def _begin(self, events: Sequence[Event]) -> int:
-        """Return the number of events before the run's own. An earlier run that has lost its lease in a fail-over may
-        have stored an event after this run read the session."""
+        """Return the number of events before the run's own events.
+
+        An earlier run may have lost its lease in a fail-over. It may have stored an event after this run read the
+        session.
+        """
         found = len(self._before.events)
         own = (
             index

@@ -30,7 +30,10 @@ class _Placed(Protocol):
 
 
 def deployment_of(runner: Runner, run_log: RunLog) -> Deployment:
-    """Return the names of the app and of its stores, without passwords. All workers of a deployment have the same."""
+    """Return the names of the app and of its stores, without passwords.
+
+    All workers of a deployment have the same names.
+    """
     return Deployment(
         app=runner.app_name,
         run_log=run_log.place if isinstance(run_log, _Placed) else _class_name(run_log),

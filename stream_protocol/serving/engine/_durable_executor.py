@@ -48,7 +48,7 @@ class DurableExecutor(Executor):
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Stops recovering runs. A kill of this worker no longer counts as a crash of its runs."""
+        """Stops recovering runs. If this worker is killed later, this does not count as a crash of its runs."""
         self._orphans.drain()
         self._local.drain()
 
@@ -107,7 +107,10 @@ class DurableExecutor(Executor):
         return await self._store.with_timeout(self._stop(key), of=ENGINE)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if an orphaned run of the chat has not stored its user message yet; False if unreachable."""
+        """Returns True if an orphaned run of the chat has not stored its user message yet.
+
+        Returns False if the engine is unreachable.
+        """
         try:
             async with asyncio.timeout(self._times.engine):
                 orphans = await self._orphans.in_chat(key)
@@ -128,7 +131,7 @@ class DurableExecutor(Executor):
                 raise
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run, for a page that resumes. Returns True."""
+        """Waits until the chat has no orphaned run, and returns True. Used for a page that resumes."""
         await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
 

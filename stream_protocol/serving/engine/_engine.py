@@ -124,7 +124,10 @@ class OrphanedRun:
 
     @property
     def crashes(self) -> int:
-        """Number of workers that crashed while they executed the run. The last worker counts, even if it is alive."""
+        """Number of workers that crashed while they executed the run.
+
+        The last worker is always counted, even if it is still alive.
+        """
         return sum(state != "left" for state in self.executions.values())
 
     @property
@@ -140,7 +143,10 @@ class OrphanedRun:
 
     @property
     def is_given_up(self) -> bool:
-        """True if the run is not executed again: it has crashed a worker without other runs, or too many workers."""
+        """True if the run is not executed again.
+
+        Either it has crashed a worker on which it ran alone, or it has crashed too many workers.
+        """
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
 
@@ -212,7 +218,8 @@ class Engine(Protocol):
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
         """Stores the state of one execution. Does nothing if the record was deleted.
 
-        A live state never replaces an end: another worker may stop a run that its own worker then leaves.
+        A live state never replaces an end. Another worker may store the end of a stopped run, and after that the run's
+        own worker may leave the run.
         """
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:
@@ -222,7 +229,9 @@ class Engine(Protocol):
         """
 
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
-        """Deletes the record of a run, so that the run is not executed again. An active call may be kept until its end.
+        """Deletes the record of a run, so that the run is not executed again.
+
+        The engine may keep the data of an active call until the call has ended.
 
         ``has_ended``: True if this worker has executed the run to its end, so that no call is active.
         """

@@ -1,4 +1,7 @@
-"""``Isolation``: executes a run that may crash its worker without other runs beside it, for a limited time."""
+"""``Isolation``: executes a suspect, which is a run that may crash its worker.
+
+For a limited time, no other run of the worker is executed beside it.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,9 @@ class Isolation:
 
     @asynccontextmanager
     async def alone(self, stopped: asyncio.Event, let_in: Callable[[], Awaitable[None]]) -> AsyncIterator[bool]:
-        """Executes a suspect in the block: never beside another suspect, and alone if the other runs end in time.
+        """Executes a suspect in the block, never beside another suspect.
+
+        If the other runs end in time, the suspect runs alone.
 
         Yields True if the suspect is alone. ``let_in``: called before new runs may start beside it. It must not raise.
         """

@@ -75,7 +75,10 @@ class LocalRun:
 
     @property
     def is_ended(self) -> bool:
-        """True after ``end``: this worker stores the end in the engine, and no later state of the execution."""
+        """True after ``end`` is called.
+
+        Then this worker stores the end of the run in the engine, and no later state of the execution.
+        """
         return self._is_ended
 
     def end(self) -> None:
@@ -84,7 +87,10 @@ class LocalRun:
 
     @property
     def told_end(self) -> ToldEnd | None:
-        """The end that the page has received. ``None`` for a finished run, because a new execution also finishes."""
+        """The end that the page has received.
+
+        ``None`` for a finished run, because another execution of this run would also finish.
+        """
         output = self.run.output
         shown = tuple(output.shown_ids) if self.run.log.closed else None
         match self.run.outcome:

@@ -174,12 +174,13 @@ class OrphanedRuns:
     def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
         """Return the sort key of a run. Suspects come first, so that they run alone.
 
-        A run whose store was unreachable comes last, because another failure ends the search.
+        A run comes last if its store was unreachable at an earlier attempt. Another such failure would end the search
+        before the other runs are recovered.
         """
         return orphan.record.id in self._postponed, not orphan.is_suspect
 
     def _may_recover(self, orphan: OrphanedRun) -> bool:
-        """Return False for a suspect that this worker leaves to idle workers, for ``ServiceTimes.suspect`` seconds."""
+        """Return False while this worker leaves a suspect to idle workers, for ``ServiceTimes.suspect`` seconds."""
         if not orphan.is_suspect or orphan.is_given_up or self._isolation.is_empty:
             return True
         now = asyncio.get_running_loop().time()

@@ -86,7 +86,7 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
 ) -> tuple[ChatRequest, RequestPlan, str | None]:
-    """Return the request of a run, its plan, and an error text if the run cannot be executed, else ``None``.
+    """Return the request of a run, its plan, and an error text. The text is ``None`` if the run can be executed.
 
     Stores nothing. ``loads_files``: True to load saved files, which can raise errors of the artifact service. A run
     that cannot be planned gets a plan that only ends its assistant message.

@@ -179,9 +179,10 @@ class Recovery:
         await self._tools.service.work.do(self._run, self._job, _ending(self._job, log, self._run, self._sessions, end))
 
     async def _fence(self) -> bool:
-        """Fences off the old worker before the run is ended. Returns False if the run is left to other workers.
+        """Fences off the old worker before the run is ended.
 
-        This happens if the session store is unreachable, or the lease is lost.
+        Returns False if the session store is unreachable or the lease is lost. In these cases, the run is left to other
+        workers.
         """
         try:
             await self._sessions.fence()
@@ -237,7 +238,8 @@ async def _ending(
 ) -> AsyncGenerator[Event]:
     """Yield the stored events of a run that is not executed again, then its last partial text, and end the run.
 
-    ``end``: the reported end of the run; ``None`` if the run finished. The first event has the invocation id.
+    ``end``: the reported end of the run; ``None`` if the run finished. The first yielded event is an empty event with
+    the invocation id.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)

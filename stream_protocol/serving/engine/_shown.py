@@ -49,7 +49,8 @@ def as_log(text: str) -> list[bytes]:
 def told_end(log: Sequence[bytes]) -> ToldEnd | None:
     """Return the ``abort`` or ``error`` at the end of a run's log; ``None`` for any other end.
 
-    A timeout with an error text from the app's ``on_error`` counts as a failure.
+    A timeout is recognized by its error text. If the app's ``on_error`` has replaced this text, the end counts as a
+    failure.
     """
     for events in reversed(log):
         match list(parse_sse(events)):

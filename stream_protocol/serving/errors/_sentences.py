@@ -1,8 +1,8 @@
 """Builds one plain sentence for each error that ends a run: the cause, and what to do about it.
 
-The kind of an error is found by the tool, model or agent that raised it, by its class, and by the provider's response
-in it. Its text is searched only if the library gives no other information. No provider's library is imported: classes
-are compared by name.
+Three facts determine the kind of an error: the tool, model or agent that raised it, its class, and the provider's
+response that it contains. The text of the error is searched only if the library gives no other information. No
+provider's library is imported: classes are compared by name.
 """
 
 import re

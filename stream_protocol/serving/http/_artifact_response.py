@@ -1,8 +1,8 @@
 """Sends artifacts over HTTP so that they cannot run scripts in the page's origin.
 
 A model or a tool may create any artifact: HTML with scripts, an SVG, a file with a wrong media type. So the headers
-tell the browser to trust the media type and to run nothing. It downloads all files but plain images, audio, video and
-text.
+tell the browser to trust the media type and to run nothing. The browser shows only plain images, audio, video and text.
+It downloads all other files.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Respons
 def artifact_base(request: Request, path: str | None) -> str | None:
     """Return the URL of the chat endpoint at ``path``, for links to artifacts in the requesting page.
 
-    ``None`` without a path, and if the page signs in with an ``Authorization`` header: a browser does not send it for
-    an image. A page of another origin gets a full URL. Other pages get only the path, which also works behind a proxy.
+    Returns ``None`` without a path. Also returns ``None`` if the page signs in with an ``Authorization`` header,
+    because a browser does not send this header when it loads an image. A page of another origin gets a full URL. Other
+    pages get only the path, which also works behind a proxy.
     """
     if path is None or "authorization" in request.headers:
         return None

@@ -29,7 +29,7 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
     * ``GET {path}/{id}/artifacts/{name}``
     * ``GET {path}s``, the list of chats
     * ``GET /healthz``, 200 while the process lives
-    * ``GET /readyz``, 503 once the process starts no more runs, and while a store that each run needs does not respond
+    * ``GET /readyz``, 503 if the process starts no more runs, or if a store that each run needs does not respond
 
     The router's lifespan, which ``include_router`` merges into the app's, starts the service and closes it. When the
     server shuts down, the runs are stopped and stored.

@@ -40,7 +40,10 @@ class ReaderCutOffError(Exception):
 
 
 class ClientConnection:
-    """The sending side of one HTTP connection. A chunk needs one call of the server, and no timer."""
+    """The sending side of one HTTP connection.
+
+    To send a chunk, it calls the server's ``send`` once and starts no timer.
+    """
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -72,10 +75,12 @@ class ClientConnection:
         await self._send_message({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def watch(self, keep_alive: float | None, look: Callable[[], None] | None) -> None:
-        """Send a comment after each ``keep_alive`` seconds without a send, and check for a client that does not read.
+        """Send keep-alive comments, and check for a client that does not read.
 
-        A send that waits for a slow client counts as a send. ``look``: called at least every ``STALLED_SECONDS``.
-        Raises ``TimeoutError`` if the client reads nothing for that long, and the exceptions of ``look``.
+        A comment is sent after ``keep_alive`` seconds in which nothing was sent. A send that waits for a slow client
+        counts as a send. ``look``: called at least every ``STALLED_SECONDS``.
+        Raises ``TimeoutError`` if the client reads nothing for ``STALLED_SECONDS``. Also raises the exceptions of
+        ``look``.
         """
         while True:
             now = monotonic()
@@ -116,9 +121,11 @@ async def send_while_connected(
     cut_off: Event | None = None,
     look: Callable[[], None] | None = None,
 ) -> None:
-    """Send a response. Cancels ``work`` if the client disconnects, reads nothing for long, or if ``cut_off`` is set.
+    """Send a response.
 
-    ``keep_alive`` and ``look`` as for ``ClientConnection.watch``; ``look`` may raise ``ReaderCutOffError``.
+    Cancels ``work`` if the client disconnects or reads nothing for long, or if ``cut_off`` is set.
+
+    ``keep_alive`` and ``look``: see ``ClientConnection.watch``. ``look`` may raise ``ReaderCutOffError``.
     """
     connection = ClientConnection(send)
     try:

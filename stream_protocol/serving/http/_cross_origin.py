@@ -33,9 +33,9 @@ class CrossOrigin:
 
     Responses to other origins have no CORS headers.
 
-    Pages of a named origin may send the user's cookies. Pages that only ``*`` allows may not. Starlette's
-    ``CORSMiddleware`` allows cookies for every page, which would be wrong if another middleware of the app allows other
-    pages. ``methods``: the HTTP methods of the path.
+    Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` may not send them.
+    Starlette's ``CORSMiddleware`` allows cookies for every page. That would be wrong if another middleware of the app
+    allows more pages. ``methods``: the HTTP methods of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:
@@ -96,7 +96,7 @@ def _add_vary(headers: MutableHeaders) -> None:
 
 
 def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> list[Route]:
-    """Return the routes, open to pages of these origins, and a route for preflights to each path.
+    """Return the routes, opened for pages of these origins, and one route for the preflights of each path.
 
     Without origins the routes are returned unchanged.
     """

@@ -82,9 +82,9 @@ def no_such_chat() -> Response:
 class ChatEndpoints:
     """The methods of a ``ChatService`` over HTTP: each takes a request and returns the response for ``useChat``.
 
-    For an app with its own routes: FastAPI path operations with ``Depends``, Starlette endpoints, Django views. The app
-    passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. ``chat_router`` makes routes of these
-    methods. The app closes the service in its lifespan.
+    Use it in an app with its own routes, such as FastAPI path operations with ``Depends``, Starlette endpoints or
+    Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. ``chat_router``
+    creates its routes from these methods. The app closes the service in its lifespan.
 
     ``max_body_bytes``, ``max_bytes_in_flight`` and ``keep_alive``: as in ``chat_router``.
     ``allow_origins``: origins of other sites that may change data, such as ``https://app.example``, or ``*`` for all.
@@ -126,10 +126,10 @@ class ChatEndpoints:
     ) -> Response:
         """Handles a post of ``useChat``. The response is a stream.
 
-        ``overrides``: options for this request; or a function that returns them once the body has been read, as
-        ``prepare`` of ``chat_router``. An ``HTTPException`` of the function is not caught.
+        ``overrides``: options for this request, or a function that returns them. The function is called after the body
+        has been read, like ``prepare`` of ``chat_router``. An ``HTTPException`` of the function is not caught.
         ``artifact_path``: the path before ``/{chat_id}/artifacts/{name}``, if the app has a route for ``artifact``. The
-        agent's files are then sent as links to that route. ``None``: they are sent as bytes.
+        agent's files are then sent as links to that route. With ``None``, the files are sent as bytes.
         """
         if not isinstance(overrides, RunOverrides):
             check_callable("overrides", overrides, ("request", "chat_request"), expected="a RunOverrides or a function")
@@ -144,14 +144,14 @@ class ChatEndpoints:
 
     @_errors_as_text
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Returns the running response of a chat, from its start; 204 if there is none."""
+        """Returns the running response of a chat, from its start. Without a running response, the status is 204."""
         await self._admit(request, user_id, chat_id)
         events = await self._service.resume(chat_id, user_id=user_id)
         return Response(status_code=204) if events is None else self._stream(events, user_id)
 
     @_errors_as_text
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Stops the run of a chat: 202, also if nothing runs; 404 if this user has no such chat."""
+        """Stops the run of a chat. The status is 202, also without a run, and 404 if this user has no such chat."""
         await self._admit(request, user_id, chat_id, changes=True, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
@@ -162,8 +162,9 @@ class ChatEndpoints:
     ) -> Response:
         """Gives a message of the user to the chat's run. The body is the message: ``{"id", "parts"}``.
 
-        The response is ``{"type": "delivered", "id"}``, or ``{"type": "not-delivered", "id", "reason"}`` if no run
-        takes messages. ``overrides`` as for ``respond``: they choose the agent for which the message is planned.
+        The response is ``{"type": "delivered", "id"}``. If no run accepts messages, the response is ``{"type":
+        "not-delivered", "id", "reason"}``. ``overrides``: as for ``respond``. They determine the agent for which the
+        message is planned.
         """
         await self._admit(request, user_id, chat_id, changes=True)
         async with dropping_body_if_refused(request):
@@ -176,12 +177,12 @@ class ChatEndpoints:
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
-        """Returns a chat as its page had it: ``{"messages": […], "versions": […], "stopped": […], "state": {…}}``.
+        """Returns a chat as the page shows it: ``{"messages": […], "versions": […], "stopped": […], "state": {…}}``.
 
-        ``versions`` is absent if no message has several: see ``MessageVersions``. ``stopped`` has the ids of the
-        assistant messages whose run was stopped, and is absent if there are none. ``state`` is absent without
-        ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages`` and an
-        ``error``. A chat does not exist before its first message.
+        ``versions`` is absent if no message has several versions: see ``MessageVersions``. ``stopped`` contains the ids
+        of the assistant messages whose run was stopped. It is absent if no run was stopped. ``state`` is absent if the
+        service has no ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages``
+        and an ``error``. A chat does not exist before its first message.
 
         ``artifact_path`` as for ``respond``.
         """
@@ -195,8 +196,8 @@ class ChatEndpoints:
     ) -> Response:
         """Chooses a version of a message. The body is ``{"version": ID}``, an id of ``versions`` in ``history``.
 
-        Returns the chat with this version, as ``history`` does. 404 if this user has no such chat or version, 409 while
-        a response is being written, 422 for a wrong body.
+        Returns the chat with this version, as ``history`` does. The status is 404 if this user has no such chat or
+        version. It is 409 while a response is being written, and 422 for a wrong body.
         """
         check_text("artifact_path", artifact_path, or_none=True)
         await self._admit(request, user_id, chat_id, changes=True)
@@ -208,8 +209,8 @@ class ChatEndpoints:
     async def write_state(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Writes state that the page shares with the agent. The body is an object with the keys that change.
 
-        Returns the new state as ``{"state": {…}}``. 404 if this user has no such chat, 413 and 422 for values that
-        ``SharedState`` does not allow.
+        Returns the new state as ``{"state": {…}}``. The status is 404 if this user has no such chat. It is 413 or 422
+        for values that ``SharedState`` does not allow.
         """
         await self._admit(request, user_id, chat_id, changes=True)
         body = await self._bodies.read_small_json(request, MAX_STATE_BYTES, STATE_HINT)
@@ -243,8 +244,9 @@ class ChatEndpoints:
     async def update(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Changes the title of a chat, or archives the chat, also during a run.
 
-        The body is ``{"title", "archived"}``, both optional. A ``null`` title restores the generated one. The response
-        is the chat as in ``chats``; 404 if this user has no such chat, 422 for a wrong body.
+        The body is ``{"title", "archived"}``, both optional. A ``null`` title restores the generated title. The
+        response is the chat in the format of ``chats``. The status is 404 if this user has no such chat, and 422 for a
+        wrong body.
         """
         await self._admit(request, user_id, chat_id, changes=True)
         body = await self._bodies.read_small_json(request, MAX_CHANGES_BYTES, CHANGES_HINT)
@@ -252,7 +254,10 @@ class ChatEndpoints:
 
     @_errors_as_text
     async def delete(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Stops the run of a chat, and deletes the chat with its artifacts: 204; 404 if this user has no such chat."""
+        """Stops the run of a chat, and deletes the chat with its artifacts.
+
+        The status is 204, or 404 if this user has no such chat.
+        """
         await self._admit(request, user_id, chat_id, changes=True)
         await self._service.delete(chat_id, user_id=user_id)
         return Response(status_code=204)
@@ -261,8 +266,8 @@ class ChatEndpoints:
     async def artifact(self, request: Request, chat_id: str, name: str, *, user_id: str) -> Response:
         """Returns an artifact of a chat, with headers that keep it from running scripts in the page's origin.
 
-        The query may have ``version``; by default the newest. 404 if there is no such artifact, or no such chat of this
-        user.
+        The query may have ``version``. Without it, the newest version is returned. The status is 404 if there is no
+        such artifact, or if this user has no such chat.
         """
         await self._admit(request, user_id, chat_id)
         version = _parse_version(request.query_params.get("version"))
@@ -291,7 +296,8 @@ class ChatEndpoints:
         """Refuse a request without a user, and a request of a user who sends too many.
 
         Reads and drops the body of a refused request. ``changes=True``: also refuse a request from an untrusted page of
-        another site. ``counted=False``: for a stop, which is allowed even if the user has no requests left.
+        another site. ``counted=False`` is for stops: a stop is allowed even if the user's allowance of requests is used
+        up.
         """
         check_instance("request", request, Request, "a Request of Starlette or FastAPI")
         async with dropping_body_if_refused(request):
@@ -318,7 +324,7 @@ def _parse_choice(body: bytes) -> str:
 
 
 def _parse_version(text: str | None) -> int | None:
-    """Return the query parameter ``version``. Raises ``ChatRequestError`` (404) for a value that no version has."""
+    """Return the query parameter ``version``. Raises ``ChatRequestError`` (404) if the value cannot be a version."""
     if text is None:
         return None
     if text.isascii() and text.isdigit() and len(text) < 10:

@@ -46,8 +46,8 @@ def header_user(name: str) -> Identify:
     """Returns an ``identify`` that reads the user's id from a header, which a proxy sets for a signed-in user.
 
     Use it only where all requests come through that proxy, and the proxy removes this header from requests of clients.
-    A request without the header, or with two (one from the client, one from the proxy), gets 401. Raises
-    ``StreamProtocolError`` for an invalid header name.
+    The header must occur exactly once. A request without it, or with two of them (one from the client, one from the
+    proxy), is refused (401). Raises ``StreamProtocolError`` for an invalid header name.
     """
     check_header_name("name", name)
 

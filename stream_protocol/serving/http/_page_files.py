@@ -26,7 +26,7 @@ def page_files(directory: Path) -> ASGIApp:
 
 
 class _PageFiles(StaticFiles):
-    """Static files. If a compressed form of the requested file exists next to it, that form is sent."""
+    """Static files. If the folder also contains a compressed form of the requested file, that form is sent."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         name = path.replace("\\", "/")

@@ -2,7 +2,7 @@
 
 A server that responds before it has read the body closes the connection while the client still sends. A browser then
 reports a network error and does not show the response. So the body of a refused request is read to its end and dropped.
-A hostile client could hold a connection forever, so the size and the time of the dropped part are limited.
+A hostile client could send such a body forever. So the size of the dropped part, and the time for it, are limited.
 """
 
 import asyncio
@@ -44,8 +44,9 @@ class RequestBodies:
     """Reads the JSON bodies of an app's requests, within a memory limit for all of them.
 
     ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory for bodies while they
-    arrive, are parsed and planned. A body that does not fit is refused (503, or 429 if one user takes more than half).
-    Received bytes count, not a ``Content-Length``. The parsed values of a body count, too.
+    arrive, are parsed and planned. A body that does not fit is refused. The status is 503, or 429 if one user takes
+    more than half of the memory. The received bytes are counted, not the ``Content-Length``. The parsed values of a
+    body are counted, too.
     """
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:
@@ -99,9 +100,9 @@ class RequestBodies:
         return await read_small(request, min(limit, self._max_body_bytes), hint)
 
     async def _parse(self, parsing: Generator[int, None, ChatRequest], take: Callable[[int], None]) -> ChatRequest:
-        """Parse a body in slices. Of all bodies, one slice is parsed at a time.
+        """Parse a body in slices.
 
-        Other tasks run between two slices.
+        Only one slice is parsed at a time, also if several bodies are being parsed. Other tasks run between two slices.
         """
         while True:
             async with self._turn:

@@ -73,7 +73,7 @@ def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]
 
 
 def history_json(messages: Iterable[Any], **others: Any) -> Generator[bytes]:
-    """Yield the JSON of ``{"messages": […]}`` and the other values in pieces.
+    """Yield the JSON of ``{"messages": […]}``, with the ``others`` as further keys, in pieces.
 
     A piece has at most ``SLICE_BYTES``, unless one member of a part is larger. A chat may have hundreds of megabytes,
     and other tasks run between two pieces. A file (``DataUrl``) is encoded when its piece is sent.
@@ -87,7 +87,10 @@ def _slices_of(content: bytes) -> Generator[bytes]:
 
 
 def _json_texts(value: Any, levels: int) -> Generator[bytes]:
-    """Yield the JSON of a value: member by member down to ``levels``, and a long text in pieces."""
+    """Yield the JSON of a value in pieces.
+
+    Down to ``levels``, objects and lists are yielded member by member. A long text is yielded in pieces.
+    """
     match value:
         case dict() if (value and levels > 0) or any(_is_long(member) for member in value.values()):
             for number, (key, member) in enumerate(value.items()):

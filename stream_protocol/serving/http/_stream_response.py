@@ -52,7 +52,7 @@ class UIMessageStreamResponse(Response):
     with ``[DONE]`` (``stream_chunks``). It is iterated in the task of the request, and closed there if the client
     disconnects. If it raises, the client gets one masked ``error`` chunk, and the exception is logged. If a
     ``RunReader`` is cut off, the connection is closed in the middle of the response, so that the client notices. The
-    same happens if the client reads nothing for ``STALLED_SECONDS``.
+    connection is also closed if the client reads nothing for ``STALLED_SECONDS``.
     ``keep_alive``: number of silent seconds after which a comment is sent. With ``None``, no comment is sent.
     ``headers``: additional headers, which override the defaults.
 

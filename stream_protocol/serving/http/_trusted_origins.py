@@ -28,8 +28,8 @@ _SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
 def page_site(request: Request) -> PageSite:
     """Return the relation of this server to the page that sent the request.
 
-    Browsers send it in ``Sec-Fetch-Site``, which no page can change. Without that header (older browsers, plain HTTP
-    except on loopback, some proxies) the host of ``Origin`` is compared with ``Host``, as Go's
+    Browsers send this relation in the header ``Sec-Fetch-Site``, which no page can change. Without that header (older
+    browsers, plain HTTP except on loopback, some proxies) the host of ``Origin`` is compared with ``Host``, as Go's
     ``http.CrossOriginProtection`` does. A request with neither header counts as one of the same origin: it comes from a
     program that is not a browser.
     """
@@ -47,8 +47,8 @@ def page_site(request: Request) -> PageSite:
 def is_foreign(request: Request, trusted: frozenset[str] = frozenset()) -> bool:
     """Return True if a page of another site has sent the request, and its origin is not trusted.
 
-    Trusted are ``trusted``, the origins of ``CrossOrigin`` around the route, and those of the app's ``CORSMiddleware``.
-    ``*`` trusts every page that sends no cookies.
+    These origins are trusted: ``trusted``, the origins of ``CrossOrigin`` around the route, and the origins of the
+    app's ``CORSMiddleware``. ``*`` trusts every page that sends no cookies.
     """
     if page_site(request) != "cross-site":
         return False
@@ -63,7 +63,7 @@ def is_foreign(request: Request, trusted: frozenset[str] = frozenset()) -> bool:
 def _lets_change(cors: CORSMiddleware, origin: str, method: str, *, has_cookie: bool) -> bool:
     """Return True if the app's CORS settings let a page of this origin send a request with this method.
 
-    A page that only ``*`` allows may send no cookies.
+    A page that is allowed only by ``*`` may send no cookies.
     """
     if not cors.is_allowed_origin(origin) or method not in cors.allow_methods:
         return False

@@ -69,7 +69,7 @@ def create_app(
 ) -> Starlette:
     """Returns a Starlette app with the chat endpoint and, at ``/``, the built-in page.
 
-    An app of your own takes over the routes and the lifespan, which starts the service and closes it:
+    In your own app, use the routes and the lifespan of the returned app. The lifespan starts and closes the service:
     ``Starlette(routes=[…, *chat.routes], lifespan=chat.router.lifespan_context)``.
 
     ``identify``, ``prepare``, ``allow_origins``: as in ``chat_router``.
@@ -79,11 +79,11 @@ def create_app(
     Without suggestions, the page lists the agent's tools.
     ``while_busy``: effect of a message that the user sends during a response. ``"queue"`` (default): the page sends it
     after the response. ``"steer"``: the agent reads the message during the current run. ``"interrupt"``: the run stops,
-    and the agent answers the message.
+    and the agent replies to the message.
 
     Raises ``StreamProtocolError`` for a wrong value.
 
-    When the server shuts down, the runs are stopped; the app waits for them some seconds.
+    When the server shuts down, the runs are stopped. The app waits some seconds for their end.
     """
     check_flag("page", page)
     _check_suggestions(suggestions)

@@ -90,7 +90,10 @@ class ServiceContext:
             await asyncio.sleep(self.times.drain_check)
 
     async def aclose(self, in_progress: InProgress) -> None:
-        """Stops the runs and closes all stores. ``in_progress``: the open calls, which may finish before that."""
+        """Stops the runs and closes all stores.
+
+        ``in_progress``: the open calls, which may finish before the stores are closed.
+        """
         self.runs.close()
         if late := await self.tasks.wait(self.times.shutdown):
             text = "The end of %s may be lost: it was not stored within %s seconds."

@@ -104,7 +104,8 @@ class RequestLifecycle:
     """One request for a response. Call ``respond`` once.
 
     ``begins_run=False``: the request must not begin a run. It only gets the running response of an equal request.
-    ``is_stopped``: True if the user has stopped the chat meanwhile. The message is stored without a reply then.
+    ``is_stopped``: True if the user has stopped the chat since the request arrived. In this case, the message is stored
+    without a reply.
     """
 
     _incoming: Incoming
@@ -365,7 +366,8 @@ class RequestLifecycle:
 def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
     """Accept a request after its message or answers were stored. ``answers``: the stored answers.
 
-    If a stop came before its approvals were stored, the request is refused, although its denials are stored.
+    A stop may come before the approvals of the request are stored. Then the request is refused, although its denials
+    are stored.
     """
     if not run.is_open:
         scope.accept(answers)

@@ -36,7 +36,11 @@ class SteeringOutcome(TypedDict):
 
 
 def can_steer(request_plan: RequestPlan) -> bool:
-    """Return True for a new message. An edit would rewind the active run, and an answer may end its call."""
+    """Return True for a new message.
+
+    An edit cannot steer, because it would rewind the active run. The user's answer to a call cannot steer, because it
+    may end its call.
+    """
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 

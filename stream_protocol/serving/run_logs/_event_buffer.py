@@ -25,8 +25,9 @@ class EventBuffer:
 
     ``on_readers`` is called with the number of readers whenever that number changes, until ``forget_writer``.
 
-    A reader that is too far behind (``bounds.max_backlog``) is cut off, and so is one above ``bounds.max_readers``,
-    with a warning in the log. It may read again, and then gets the response from its beginning.
+    A reader that is too far behind (``bounds.max_backlog``) is cut off. If there are more than ``bounds.max_readers``,
+    a reader is also cut off, and a warning is logged. A reader that was cut off may read again. It then gets the
+    response from its beginning.
     """
 
     def __init__(self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] | None = None) -> None:
@@ -59,7 +60,7 @@ class EventBuffer:
 
     @property
     def full(self) -> bool:
-        """True if the log is larger than ``bounds.max_size``: append only the end of the response."""
+        """True if the log is larger than ``bounds.max_size``. Then append only the end of the response."""
         return self.size > self._bounds.max_size
 
     @property
@@ -107,22 +108,22 @@ class EventBuffer:
         self._readers.forget_writer()
 
     def cut_off_readers(self) -> None:
-        """Cuts off all current and later readers: this process cannot get the rest of the response."""
+        """Cuts off all current and later readers, because this process cannot get the rest of the response."""
         self._readers.cut_off_all()
         self._wake()
 
     def since(self, position: int) -> Iterator[bytes] | None:
         """Returns the events from number ``position`` on; ``None`` if some of them are joined with earlier events.
 
-        Take the events that you need before the next ``append``. Nothing is copied.
+        The events are not copied, so take those that you need before the next ``append``.
         """
         return None if position < self._events.begin else self._events.since(position)
 
     def ack(self, count: int | None) -> None:
         """Sets the number of events that have been copied to Redis or another store.
 
-        Later events are not joined before they are copied, so that ``since`` returns them. ``None``: there is no copy,
-        or it may lag behind. Then all events that every reader has read may be joined.
+        Later events are not joined before they are copied, so that ``since`` returns them. ``None`` means that there is
+        no copy, or that the copy may lag behind. In this case, all events that every reader has read may be joined.
         """
         self._copied = count
 
@@ -142,9 +143,9 @@ class EventBuffer:
     def read(self, *, rebuild: bool = False) -> RunReader:
         """Returns a reader of all events, from the first one until the log is closed.
 
-        A piece of the reader is one event, or several with up to ``PIECE_BYTES``. ``rebuild``: for a page that has no
-        part of the message. It gets ``past`` after the first event, ``start``. A reader that is created before the
-        first event gets the events as they were appended, whenever it begins to read.
+        A piece of the reader is one event, or several events with up to ``PIECE_BYTES``. ``rebuild``: True for a page
+        that has no part of the message. Such a page gets ``past`` after the first event, which is ``start``. A reader
+        that is created before the first event gets the events as they were appended, whenever it begins to read.
         """
         cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
@@ -198,9 +199,10 @@ class EventBuffer:
             await self._next_wake()
 
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
-        """Read the events that exist already, joined once for all readers, and move the cursor behind them.
+        """Read the events that exist already, and move the cursor behind them.
 
-        A reader that is slow here keeps no other events in memory.
+        These events are joined once for all readers. While a slow reader reads them, it keeps no other events in
+        memory.
         """
         cursor.begin_joined()
         joined = self._events.joined

@@ -18,9 +18,10 @@ JOIN_AT_ONCE: Final = 4096
 
 
 class EventList:
-    """The events of one response: the first ones joined, the last ones as they were appended.
+    """The events of one response: the first events joined, the last events as they were appended.
 
-    The argument ``known`` of methods: the number of first events that no reader needs in their original form.
+    Some methods have the argument ``known``. It is the number of events at the beginning that no reader needs in their
+    original form.
     """
 
     def __init__(self, bounds: LogBounds) -> None:
@@ -55,7 +56,7 @@ class EventList:
 
     @property
     def begin(self) -> int:
-        """The number of first events that are no longer kept in their original form."""
+        """The number of events at the beginning that are no longer kept in their original form."""
         return self._tail_begin
 
     @property

@@ -1,9 +1,9 @@
 """The lease of one run of this worker: the run's right to its chat, which the worker renews in the store.
 
-Each run of a chat gets a greater number than earlier runs, a fencing token. With it, a worker that was disconnected
-from the store detects that a newer run has taken the chat. The locks of the stores (redis-py's ``redis.lock``,
-PostgreSQL's advisory locks) have no token. The run's phase, its worker and the request to stop must also change in the
-same atomic step.
+Each run of a chat gets a number that is greater than the numbers of earlier runs, a fencing token. A worker that was
+disconnected from the store compares the tokens. So it detects that a newer run has taken the chat. This module does not
+use the locks of the stores (redis-py's ``redis.lock``, PostgreSQL's advisory locks), because they have no token. The
+run's phase, its worker and the request to stop must also change in one atomic step with the lease.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ class SharedLease:
     """The ``Lease`` of one run. After ``claim``, run ``keep_until_released`` in one asyncio task.
 
     The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
-    is called. A worker whose event loop was busy for seconds does not lose the lease at once. Its late renewal finds
-    out if a newer run has taken the chat. If not, the worker keeps the lease. Until then ``held`` is ``False``.
+    is called. A worker whose event loop was busy for seconds does not lose the lease at once. Its late renewal shows if
+    a newer run has taken the chat. If no newer run has taken it, the worker keeps the lease. Until the late renewal has
+    succeeded, ``held`` is ``False``.
     """
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle, times: LeaseTimes) -> None:
@@ -101,7 +102,10 @@ class SharedLease:
         self._settle()
 
     def renew_now(self) -> None:
-        """Requests a renewal at once. Its reply reports a request to stop, readers at other workers, and posts."""
+        """Requests a renewal at once.
+
+        The store's reply contains a request to stop, readers at other workers, and posts.
+        """
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
@@ -148,7 +152,10 @@ class SharedLease:
         self.owner.log.give_end()
 
     async def free_in_store(self) -> None:
-        """Frees the chat, if this run holds its lease. A failure is logged: the lease then expires by itself."""
+        """Frees the chat, if this run holds its lease.
+
+        A failure is only logged, because the lease then expires by itself.
+        """
         try:
             await self._store.free(self._run)
         except RunLogError as error:
@@ -218,7 +225,10 @@ class SharedLease:
         self._loss_timer = asyncio.get_running_loop().call_at(time, self._lose_if_tried)
 
     def _lose_if_tried(self) -> None:
-        """Give up the run, unless this worker was too busy to try long enough to renew the lease."""
+        """Give up the run if this worker has tried long enough to renew the lease.
+
+        A worker that was too busy first gets the rest of the time for its attempts.
+        """
         tried_until = (self._trying_since or _now()) + self._times.time_to_renew
         if _now() < tried_until:
             self._lose_at(tried_until)

@@ -96,7 +96,7 @@ class LogTail:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _read_more(self) -> bool:
-        """Read the next events. Returns ``False`` if there were none and the store did not wait.
+        """Read the next events. Returns ``False`` if there were no events and the store did not wait for any.
 
         After ``False``, the caller pauses before the next read.
         """

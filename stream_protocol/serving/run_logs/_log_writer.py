@@ -2,8 +2,9 @@
 
 ``_log_tail`` reads the copy at other workers.
 
-A batch contains the number of events before it, and the store appends it only if its log has exactly that many. So a
-batch may be sent twice. A store that lost a part of the log in a fail-over returns the position to continue from.
+A batch contains the number of events before it. The store appends the batch only if its log has exactly this number of
+events. So a batch that is sent twice is stored only once. A store that lost a part of the log in a fail-over returns
+the position to continue from.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ MAX_STOPS: Final = 1_000
 class MemoryRunLog:
     """A ``RunLog`` that keeps responses in this process, and forgets them when their run has ended.
 
-    For one worker. Other workers cannot see these runs: they can neither resume nor stop them, nor prevent a second run
-    in a chat.
+    Use it only for a server with one worker. Other workers cannot see these runs. So they cannot resume or stop them,
+    and cannot prevent a second run in a chat.
     """
 
     place = "memory"

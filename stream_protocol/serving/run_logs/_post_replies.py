@@ -31,7 +31,10 @@ CLOSING_SECONDS: Final = 1.0
 
 
 class PostReplies:
-    """Gives the posts of other workers to a run, and stores the replies. A post is handled once at a time."""
+    """Gives the posts of other workers to a run, and stores the replies.
+
+    While a post is being handled, the same post is not handled again.
+    """
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle) -> None:
         self._store = store

@@ -30,14 +30,14 @@ class RunReader(AsyncGenerator[bytes, None]):
 
     @property
     def memory(self) -> ByteShare | None:
-        """The share of memory that counts an ended response if the client still reads it after some seconds.
+        """The memory share for a response that has ended and that the client still reads some seconds later.
 
         If the response exceeds the memory limit, the reader is cut off.
         """
         return self._memory
 
     def count_in(self, memory: ByteShare) -> None:
-        """Sets the share of memory that counts an ended response."""
+        """Sets the memory share in which an ended response is counted."""
         self._memory = memory
 
     def __aiter__(self) -> AsyncIterator[bytes]:

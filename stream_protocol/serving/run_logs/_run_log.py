@@ -30,7 +30,8 @@ be refused."""
 class LogBounds:
     """The limits of one response's log: its size, and its readers. Sizes are bytes.
 
-    Raises ``StreamProtocolError`` unless all values are whole numbers of at least 0, and ``max_readers`` of at least 1.
+    All values must be whole numbers from 0, and ``max_readers`` must be at least 1. For other values, the constructor
+    raises ``StreamProtocolError``.
     """
 
     coalesce_above: int = 2**20
@@ -122,7 +123,10 @@ class Lease(Protocol):
 
     @property
     def held(self) -> bool:
-        """True if the lease was renewed in time. If not, a newer run may hold it: start nothing before ``confirm``."""
+        """True if the lease was renewed in time.
+
+        If False, a newer run may hold it. Then start nothing before ``confirm``.
+        """
 
     async def confirm(self) -> bool:
         """Returns True if this run has the lease: at once while it is ``held``, else after the store's reply.
@@ -164,8 +168,9 @@ class RunLog(Protocol):
         """Reads a run's response from its beginning to its end; ``None`` if the log no longer has it.
 
         ``rebuild`` as in ``EventBuffer.read``. If the worker that writes the response dies, the open parts of the
-        message are closed and the response ends in an error. ``runs_are_recovered``: another worker then continues the
-        run, so the readers are cut off instead, and reconnect.
+        message are closed and the response ends in an error. ``runs_are_recovered``: True if another worker continues
+        the run in this case. Then the response does not end in an error. Instead, its readers are cut off, and they
+        reconnect.
         """
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
@@ -177,8 +182,8 @@ class RunLog(Protocol):
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         """Asks the run of this chat to stop, at any worker. Returns True if there was a run.
 
-        ``run_id``: stops only this run, and nothing if this run has ended. Without ``run_id``, ``newest_stop`` changes,
-        even if there was no run.
+        ``run_id``: stops only this run. If this run has ended, nothing is stopped. Without ``run_id``, ``newest_stop``
+        changes, even if there was no run.
         """
 
     async def newest_stop(self, chat: str) -> str:
@@ -191,12 +196,12 @@ class RunLog(Protocol):
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
         """Gives a post to this run, at any worker, and returns its reply. That may take long.
 
-        ``None`` if the run no longer holds the chat. If the store loses the post, it is sent again: the run may get it
-        twice.
+        Returns ``None`` if the run no longer holds the chat. If the store loses the post, the post is sent again. So
+        the run may get the same post twice.
         """
 
     async def ping(self) -> None:
-        """Checks that the log's store can be written to: a worker that cannot reach it takes no runs."""
+        """Checks that the log's store can be written to. A worker that cannot reach the store takes no runs."""
 
     async def aclose(self) -> None:
         """Frees the log's resources. Call it after the runs of this worker have been released."""

@@ -33,16 +33,18 @@ BROKEN: Final = "broken"
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseTimes:
-    """The lifetimes of leases and logs. All values are seconds, those ending in ``_ms`` milliseconds.
+    """The lifetimes of leases and logs.
+
+    All values are in seconds, except that names ending in ``_ms`` are in milliseconds.
 
     After the last renewal of a lease:
 
     * after 1/3 of ``lease`` its worker renews it;
-    * after 1/2, when a renewal is late, other workers consider the run unhealthy;
-    * after 2/3 its worker starts nothing more;
-    * after 5/6 its worker gives up the run, so that the run has ended when the store frees the chat. By then the worker
-      has tried to renew the lease for 1/2. A worker that was too busy to try keeps the lease if no other run has the
-      chat;
+    * after 1/2 of ``lease`` the renewal is late, and other workers consider the run unhealthy;
+    * after 2/3 of ``lease`` its worker starts nothing more;
+    * after 5/6 of ``lease`` its worker gives up the run, so that the run has ended when the store frees the chat. At
+      this time the worker has tried to renew the lease for 1/2 of ``lease``. If a worker was too busy to try, it keeps
+      the lease, provided that no other run has the chat;
     * after ``lease`` the store frees the chat;
     * after 3 times ``lease`` a worker no longer takes the lease back;
     * after 4 times ``lease`` the store forgets the chat's newest token.
@@ -71,7 +73,7 @@ class LeaseTimes:
     def valid_without_renewal(self) -> float:
         """The time for which a worker that cannot renew its lease still relies on it.
 
-        A reader waits for the same time for a dead worker.
+        If a worker seems dead, a reader waits for the same time.
         """
         return self.lease * 2 / 3
 
@@ -80,15 +82,15 @@ class LeaseTimes:
         """The time for which a worker tries to renew its lease before it gives up the run.
 
         No run notices a store that is away for a third of a lease. With a lease of 15 s, a command without a reply ends
-        after a fifth of the lease, so the third command comes in time.
+        after a fifth of the lease. So two commands may fail, and the third command still comes in time.
         """
         return self.lease / 2
 
     @property
     def recoverable(self) -> float:
-        """The time after its last renewal in which a worker may take back a lease.
+        """The time after the last renewal of a lease in which its worker may take the lease back.
 
-        Until then, the store has the token of each newer run.
+        During this time, the store keeps the token of each newer run.
         """
         return self.lease * 3
 
@@ -197,8 +199,8 @@ class LogBatch:
 class RunStore(Protocol):
     """The connection of one worker to the store.
 
-    Each run of a chat gets a greater number than earlier runs, a fencing token. The store refuses commands of a run
-    whose token is not the chat's newest.
+    Each run of a chat gets a number that is greater than the numbers of earlier runs, a fencing token. The store
+    refuses commands of a run whose token is not the chat's newest.
     """
 
     @property
@@ -244,7 +246,7 @@ class RunStore(Protocol):
         """Frees the chat, if this run holds its lease. A log without an end gets the end ``BROKEN``."""
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
-        """Notes that this worker reads a run, for the time of a lease.
+        """Notes that this worker reads a run. The note is valid for the time of a lease.
 
         With ``reads=False``, notes that it no longer reads the run.
         """
@@ -256,7 +258,7 @@ class RunStore(Protocol):
         """Returns some of the entries after the first ``after`` events. Waits up to ``wait`` seconds."""
 
     async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
-        """Asks the run that holds the lease to stop: this run, or any if ``run_id`` is empty.
+        """Asks the run that holds the lease to stop. If ``run_id`` is not empty, asks only the run with this id.
 
         The run sees the request when it renews its lease. Returns the run and its worker; ``None`` if there is none.
         """
@@ -284,7 +286,7 @@ class RunStore(Protocol):
         """Sends a message to a worker: renew the lease of this run now. The message may get lost."""
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the id of a run of this worker whenever another worker asks to renew its lease now.
+        """Yields the id of a run of this worker when another worker asks to renew the run's lease now.
 
         The reply to the renewal contains the reason: a stop, a reader, or a post. Yields ``None`` if messages may have
         got lost.

@@ -104,9 +104,9 @@ class ActiveRuns:
         """Claims the chat for a new run, or returns the active run of the chat.
 
         Waits for another run in three cases: it is stopping, its worker may be dead, or the session store does not have
-        its chat (yet). Takes the slot ``waiting`` first, which can refuse the request. ``begins_run=False``: only finds
-        the active run of an equal request. Raises ``ChatRequestError`` (503) if the other run does not end in time, if
-        no run of an equal request is found, and after ``close``.
+        its chat (yet). Before it waits, it takes the slot ``waiting``. If no slot is free, the request is refused.
+        ``begins_run=False``: only finds the active run of an equal request. Raises ``ChatRequestError`` (503) if the
+        other run does not end in time, if no run of an equal request is found, and after ``close``.
         """
         deadline = _now() + self._limits.stop_timeout
         # Before the claim, because some run logs wait in `claim` for a run that is about to end.
@@ -186,7 +186,9 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_until_settled(self, key: ChatKey) -> str | None:
-        """Waits up to ``stop_timeout`` until a stopping run has ended and is stored, and the next request has its run.
+        """Waits up to ``stop_timeout`` until no run of the chat is beginning or ending.
+
+        If a run is stopping, waits until it has ended and is stored, and until the run of a waiting request has begun.
 
         Returns the idempotency key of the active run; ``None`` if no run has an accepted request.
         """
@@ -234,7 +236,8 @@ class ActiveRuns:
     async def newest_stop(self, key: ChatKey) -> str:
         """Returns the id of the newest stop of the chat, on any worker; empty without a recent stop.
 
-        A request compares the id before and after it waits for the chat. A new id means that the user stopped it.
+        A request compares the id before and after it waits for the chat. A new id means that the user has stopped the
+        chat meanwhile.
         """
         return await self._run_log.newest_stop(self._name(key))
 
@@ -282,7 +285,10 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def _post(self, key: ChatKey, run: RunInfo, post: bytes, patience: float | None) -> Reply | None:
-        """Return the run's reply to a post; ``finished`` if the run has ended, ``None`` after ``patience`` seconds."""
+        """Return the run's reply to a post.
+
+        Return ``finished`` if the run has ended, and ``None`` after ``patience`` seconds.
+        """
         try:
             async with asyncio.timeout(patience):
                 reply = await self._run_log.post(self._name(key), run.run_id, post)
@@ -375,7 +381,7 @@ class ActiveRuns:
         """Return True if the run of this chat belongs to this deployment.
 
         Deployments with separate session stores may share a run log. So the chat must be in the session store, or the
-        run must be on this worker: a new run begins before its session is stored.
+        run must be on this worker. The second case is needed because a new run begins before its session is stored.
         """
         for run in [run for run, chat in self._runs.items() if chat == key]:
             if await run.holds_lease():

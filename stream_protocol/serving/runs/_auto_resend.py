@@ -28,7 +28,7 @@ _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 def prevent_auto_resend(
     ending: list[bytes], *, before: Iterable[bytes] = (), continued: UIMessage | None = None
 ) -> list[bytes]:
-    """Returns ``ending``. If a client would send again after it, its last chunk is replaced by an ``error``.
+    """Returns ``ending``. If a client would send again after this ending, an ``error`` replaces its last chunk.
 
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
     ``continued``: the message that the response continues, as the client sent it.

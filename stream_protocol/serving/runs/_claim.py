@@ -61,10 +61,10 @@ class Claim:
             self._slots.pop().free()
 
     async def wait_until_accepted(self) -> None:
-        """Waits until the user's message is stored, and the engine, if there is one, has recorded the run.
+        """Waits until the user's message is stored and the engine, if any, has recorded the run.
 
-        Raises an error if the run ends before: ``ChatRequestError`` 409 after a stop and 503 for an unreachable store,
-        else the error of the agent.
+        If the run ends before that, raises an error. After a stop it is ``ChatRequestError`` (409). For an unreachable
+        store it is ``ChatRequestError`` (503). In other cases it is the error of the agent.
         """
         assert self._execution is not None
         opened = asyncio.create_task(self.run.opened.wait())
@@ -84,7 +84,8 @@ class Claim:
     def _failure(self, execution: asyncio.Task[None]) -> BaseException:
         """Return the error for a request whose run has ended before the user's message was stored.
 
-        A cancelled run has waited for the session store, which may have stored the message. So the client may retry.
+        If the run was cancelled, it was waiting for the session store. The store may have stored the message or not, so
+        the client may retry.
         """
         failure = None if execution.cancelled() else execution.exception()
         match failure or self.run.observer.error:

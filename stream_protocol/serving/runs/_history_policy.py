@@ -121,7 +121,10 @@ class ClientHistory:
         return Planned(*await restore_session(runner, incoming.request, user_id=incoming.user_id, mode=self._mode))
 
     async def with_files(self, planned: Planned) -> Planned:
-        """Returns the plan unchanged, because the request contains the files. Raises ``ChatRequestError`` as above."""
+        """Returns the plan unchanged, because the request contains the files.
+
+        Raises ``ChatRequestError`` for refused files.
+        """
         if isinstance(planned.request_plan, NewUserTurn):
             self._files.check(planned.request_plan.texts_and_files)
         return planned

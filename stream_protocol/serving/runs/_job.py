@@ -143,8 +143,9 @@ class Job:
         """Runs the agent and yields ADK's events.
 
         The first event is the user's event. Its invocation id determines the id of the assistant message. If the run
-        was stopped before, a user message is still stored, but only the denials among answers: the other calls stay
-        open. ``idempotency_key``: the request's key, stored in the user's events. ``inbox``: the steering messages.
+        was stopped before its start, a user message is still stored. Of the user's answers to calls, only the denials
+        are stored, and the other calls stay open. ``idempotency_key``: the request's key, stored in the user's events.
+        ``inbox``: the steering messages.
         """
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
         inbox.begin(
@@ -250,7 +251,7 @@ class Job:
         """Append an error response for each call without a result whose tool raised. Return these events.
 
         ``events``: the session's events, then the run's. ``failure``: the exception of the run. If the store fails, the
-        events are returned without being stored, so that the page gets them.
+        events are not stored. They are returned anyway, so that the page gets them.
         """
         call_ids = plugin.raised_in(events[-1].invocation_id) | (raising_calls(failure) if failure else frozenset())
         if not call_ids:
@@ -310,8 +311,8 @@ class Job:
     def _needs_event(self) -> bool:
         """Return True if the session needs an empty event before ADK accepts an invocation id.
 
-        In a resumable app, ADK resumes a run with an invocation id, and refuses this in a session without events. An
-        empty user event changes neither the prompt nor the chat.
+        In a resumable app, ADK takes an invocation id as the id of a run to resume. It refuses the id if the session
+        has no events. An empty user event changes neither the prompt nor the chat.
         """
         resumable = self.runner.resumability_config
         return resumable is not None and resumable.is_resumable and not self.session.events

@@ -179,8 +179,8 @@ class Run:
     ) -> None:
         """Reads the agent's events to the end and writes the response. Called in the run's own task.
 
-        The response of a run that was stopped before has already ended. The run still reads the events, so that ADK
-        stores the user's message.
+        If the run was stopped before this call, its response has already ended. The run still reads the events, so that
+        ADK stores the user's message.
         """
         if self._given_up or not await self.holds_lease():
             return
@@ -262,7 +262,8 @@ class Run:
     def lease_lost(self) -> None:
         """Ends the response and the run at once, because another run may hold the lost lease.
 
-        A run that another worker can recover gets no abort signal. Otherwise ADK would store its calls as stopped.
+        If another worker can recover the run, the run gets no abort signal. With the signal, ADK would store its calls
+        as stopped.
         """
         lease_losses.add(1)
         lost = LeaseLostError()
@@ -289,7 +290,7 @@ class Run:
             self._timers.start("reader", self._limits.disconnect_grace, self._stop_unread)
 
     def _stop_unread(self) -> None:
-        """Stop the run if it has no readers on other workers either; else check again later.
+        """Stop the run if it has no readers on other workers. If it has some, check again later.
 
         Called when the run had no reader on this worker for ``disconnect_grace`` seconds.
         """
@@ -318,7 +319,9 @@ class Run:
             self._feed(event)
 
     def _show_earlier(self) -> None:
-        """Send the stored events of earlier executions that this execution has not repeated, as the history shows them.
+        """Send the stored events of earlier executions that this execution has not repeated.
+
+        The response then shows them, as the history does.
 
         Does nothing if the run has not begun.
         """

@@ -19,7 +19,7 @@ class RunPosts:
     The events of each thread keep their order. The events of a tool come before its result. After ``close``, events are
     dropped, so that longer-lived tasks and threads do not keep the run in memory.
 
-    ``pause``: the least seconds between two events that ``post_newest`` writes for one key.
+    ``pause``: the minimum number of seconds between two events that ``post_newest`` writes for one key.
     """
 
     def __init__(self, write: Callable[[Event], object], *, pause: float) -> None:
@@ -32,11 +32,17 @@ class RunPosts:
         """Recently written key -> function that returns the next event; ``None`` without a next event."""
 
     def post(self, event: Event) -> None:
-        """Writes the event: at once in the event loop's thread, else as soon as the loop is free."""
+        """Writes the event.
+
+        In the event loop's thread, it is written at once, in other threads as soon as the loop is free.
+        """
         self._call(lambda: self._take(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Writes the event of ``make``. During the pause after an event of this key, only the newest event waits."""
+        """Writes the event that ``make`` returns.
+
+        If several events of one key come during its pause, only the newest is written.
+        """
         with self._lock:
             is_first = key not in self._newest
             self._newest[key] = make

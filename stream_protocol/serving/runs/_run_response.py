@@ -84,7 +84,7 @@ class RunResponse:
         self._write(conversion.items(event))
 
     def show_nested(self, *, shows: bool) -> None:
-        """Sets whether growing messages in calls are sent. They are not sent while the run has no reader."""
+        """Sets whether messages inside calls are sent while they grow. Without a reader, they are not sent."""
         if self._conversion is not None:
             self._conversion.show_nested(shows=shows)
 

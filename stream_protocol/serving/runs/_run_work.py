@@ -114,7 +114,10 @@ class RunWork:
             pause = min(pause * 2, self._times.max_completing)
 
     async def _is_completed(self, completion: Completion, *, is_told: bool) -> bool:
-        """Store the end of a run. Returns False if the store is unreachable. ``is_told``: True if this is logged."""
+        """Store the end of a run. Returns False if the store is unreachable.
+
+        ``is_told``: True if the unreachable store has been logged already.
+        """
         try:
             await with_timeout(self._hook_timeout, completion.store())
         except HookTimeoutError as error:

@@ -117,7 +117,7 @@ class RunObserver:
         """Records the run for the duration of this block, which must be in a task of its own.
 
         ADK's spans become children of the run's span.
-        ``outcome``: called at the end; ``None`` counts as an error.
+        ``outcome``: a function that is called at the end of the run. If it returns ``None``, this counts as an error.
         ``first_run``: for a recovered run, the run id and the ``traceparent`` of its first execution.
         """
         note_run(user_id, chat_id, run_id)
@@ -166,8 +166,8 @@ class RunObserver:
 def observed_resume(user_id: str, chat_id: str) -> Iterator[Callable[[str, SpanContext | None], None]]:
     """Records a span while the server looks for the running response of a chat that a page resumes.
 
-    Call the yielded function if a response was found, with the run's id, and with the run's span if this worker runs
-    it.
+    If a response was found, call the yielded function with the run's id and span. The span is ``None`` if another
+    worker executes the run.
     """
     with _tracer.start_as_current_span(
         "chat resume",

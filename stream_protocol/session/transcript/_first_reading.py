@@ -85,9 +85,10 @@ class FirstReading:
     A rewind is applied as ADK applies it for the model. It removes the first event of its invocation and all later
     events, including earlier rewinds.
 
-    ADK creates the event with tool responses before its questions for approvals and credentials, but usually yields a
-    question first. The exception: if some of the calls need no approval, ADK yields their results before it asks. A
-    store that sorts by time has each question after the responses, so questions may have to move.
+    ADK first creates the event with tool responses, and then its questions for approvals and credentials. But it
+    usually yields a question before the responses. There is one exception: if some of the calls need no approval, ADK
+    yields their results before it asks. A store that sorts by time has each question after the responses, so questions
+    may have to move.
     """
 
     def __init__(self) -> None:
@@ -151,8 +152,10 @@ class FirstReading:
 
     @property
     def beginnings(self) -> frozenset[str]:
-        """The ids of invocations in which an agent showed something first, without invocations nested in another
-        invocation."""
+        """The ids of invocations in which an agent showed something before the user did.
+
+        Invocations that are nested in another invocation are left out.
+        """
         return frozenset(self._beginnings())
 
     def _beginnings(self) -> Iterator[str]:

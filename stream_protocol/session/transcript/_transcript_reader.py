@@ -88,7 +88,10 @@ class TranscriptReader:
         return message_id(invocation_id, self._counts[invocation_id] + 1)
 
     def begin_turn(self) -> None:
-        """Note that the recording marks the beginning of a turn. Then no event can come before the first message."""
+        """Note that the recording marks the beginning of a turn.
+
+        After this call, no event counts as an event before the first message.
+        """
         self._begun = True
 
     def begin_message(self, invocation_id: str) -> None:

@@ -1,7 +1,7 @@
 """Reads the calls of a turn and their answers from stored events, and finds the calls that the client answers.
 
-The converter also uses ``KnownCalls`` to find the call of an event, so both give it the same id. This module needs no
-conversion of the past for that.
+This module and the converter both use ``KnownCalls`` to find the call of an event. So both give a call the same id, and
+this module does not have to convert the past.
 
 The client answers two kinds of calls. Long-running calls (client tools, ``adk_request_input``) are answered by their
 own id. For a call that needs approval, ADK adds a call ``adk_request_confirmation``, and the answer has the id of the

@@ -52,8 +52,8 @@ class CallRegistry:
     def find(self, adk_id: str | None, name: str = "") -> ToolCall | None:
         """Return a call with this ADK id; ``None`` if there is none.
 
-        Of several calls, it is the oldest that is not settled, or else the newest. Calls of the tool ``name`` come
-        first.
+        If several calls have the id, calls of the tool ``name`` come first. Of the remaining calls, the oldest that is
+        not settled is returned, or else the newest.
         """
         calls = [self._calls[known.id] for known in self.known.by_id(adk_id or "")]
         unsettled = [call for call in calls if not call.is_settled]
@@ -80,7 +80,8 @@ class CallRegistry:
         """Return the call whose tool raised, for a failure event of ``speaker``; ``None`` if several calls may have
         raised.
 
-        ADK's event does not name the call. A client tool may also have raised. Its call then looks as if it waits.
+        ADK's event does not name the call. A client tool may also have raised, although its call looks as if it waits
+        for the client.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]

@@ -8,13 +8,14 @@ Adapters stream arguments in three forms:
 
 Each class takes fragments and returns the new text. No text is repeated or taken back, so a client may concatenate it.
 ``complete`` takes the arguments of the complete call. It returns the missing text, so that the concatenated text is
-JSON equal to the arguments. It returns ``None`` if the written text cannot become that JSON: a value was continued
-after other values had followed it, or an empty container, which fragments cannot express, is missing in a closed
-container. Then the deltas stop, and the client uses the input of the complete call. ``so_far`` returns the arguments so
-far, for a call that ends early.
+JSON equal to the arguments. It returns ``None`` if the written text cannot become that JSON. For example, a value was
+continued after other values had followed it. Or an empty container is missing in a closed container, because fragments
+cannot express an empty container. After ``None``, the deltas stop, and the client uses the input of the complete call.
+``so_far`` returns the arguments so far, for a call that ends early.
 
-A fragment that cannot be appended in order freezes the text: later fragments are ignored, and ``complete`` still tries.
-The time of each class is linear: the work for a fragment does not depend on the text before it.
+A fragment that cannot be appended in order freezes the text: later fragments are ignored. Even then, ``complete`` tries
+to return the missing text. The time of each class is linear: the work for a fragment does not depend on the text before
+it.
 """
 
 from collections.abc import Sequence
@@ -303,8 +304,9 @@ class RawText:
 class GrowingText:
     """JSON text of ``args`` that repeat and grow with every fragment.
 
-    The first fragment may be the whole call already. So nothing is written until a second fragment grows or
-    ``streaming`` is set. Text that can still change waits: closing brackets and quotes, and a number at the end.
+    The first fragment may be the whole call already. So nothing is written until a second fragment comes with more
+    arguments, or until ``streaming`` is set. Text that can still change waits: closing brackets and quotes, and a
+    number at the end.
     """
 
     def __init__(self) -> None:
@@ -313,8 +315,10 @@ class GrowingText:
         self._frozen = False
 
     def grows_to(self, arguments: dict[str, Any]) -> bool:
-        """Return True if ``arguments`` can be a later state of the same call. A number may grow, but not change
-        otherwise."""
+        """Return True if ``arguments`` can be a later state of the same call.
+
+        A number may get more digits, but its present digits may not change.
+        """
         if self._latest is None:
             return True
         text = _dumps(self._latest).rstrip("]}")

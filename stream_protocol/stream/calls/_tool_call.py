@@ -229,8 +229,10 @@ class ToolCall:
     # Waiting
 
     def announce_approval(self, *, gated: bool) -> None:
-        """Set the state of a call that needs approval. ``gated``: ADK asks before the tool runs, not the tool while it
-        runs."""
+        """Set the state of a call that needs approval.
+
+        ``gated``: True if ADK asks before the tool runs; False if the tool itself asks while it runs.
+        """
         state = self._next("announce approval")
         if state is not self.state:
             self.approval_id = None  # it belongs to an older request, which is answered

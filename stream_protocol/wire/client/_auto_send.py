@@ -69,7 +69,8 @@ def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
     """Return True if a client with one of these predicates sends the message again after this response.
 
-    The client would then send nothing new, and the loop would never end. ``response``: SSE events with one chunk each.
+    In that case, the client would send nothing new, and the loop would never end. ``response``: SSE events with one
+    chunk each.
     ``continued``: the message that the response continues, as the client sent it.
 
     Only calls and steps are applied: texts are not parsed, and values are dropped. A step at the end counts only if the
@@ -109,7 +110,9 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 
 
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the calls that the chunks change, the last step, and one of the other calls of each kind.
+    """Yield the calls that the chunks change, the last step, and one other call of each kind.
+
+    Calls of one kind have the same state and flags, and are on the same side of the last ``step-start``.
 
     So the time does not depend on the number of calls that a client sends.
     """

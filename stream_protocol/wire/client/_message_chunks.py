@@ -6,7 +6,8 @@ also the tool's reason and descriptor. Citations stay for v7: clients since 7.0.
 express a file's name, a text without a ``state`` (it becomes ``done``), or a part of an unknown type.
 
 For v6, no chunk can express an answered approval, so it is left out. A part that was ``approval-responded`` becomes
-``input-available``, and a result or a denial comes without the approval. A new request would show the buttons again.
+``input-available``, and a result or a denial comes without the approval. The approval request is left out, too, because
+a new request would show the buttons again.
 """
 
 from typing import Any, cast

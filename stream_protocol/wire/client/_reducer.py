@@ -40,8 +40,9 @@ def reduce_chunks(
     """Return the message that a client of this version builds from the chunks.
 
     The keyword arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` where the client fails: for a
-    chunk that it refuses, for an ``error`` chunk, and for an error of ``parse_sse`` as ``chunks``. The error's
-    ``message`` is the message so far. Raises ``TypeError`` for bytes: convert them to chunks with ``parse_sse``.
+    chunk that it refuses, and for an ``error`` chunk. If ``chunks`` is the result of ``parse_sse``, the errors of
+    ``parse_sse`` are raised, too. The error's ``message`` is the message so far. Raises ``TypeError`` for bytes:
+    convert them to chunks with ``parse_sse``.
     """
     _check_chunks(chunks)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)

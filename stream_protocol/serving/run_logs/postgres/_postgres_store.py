@@ -256,7 +256,7 @@ class PostgresStore:
 
 
 def _entries(row: Any) -> list[Entry]:
-    """Return the entries of a row: one with its events, and one with the end of the log, if the row has these."""
+    """Return up to two entries for a row: one with its events, and one with the end of the log."""
     after, count, events, end = row["after"], row["count"], row["events"], row["ending"]
     return [
         *([Entry(after, count, events)] if count > after else ()),
@@ -269,8 +269,8 @@ class PostgresRunLog(SharedRunLog):
 
     ``url``: as for asyncpg, ``postgresql://user:password@host:5432/database``. The URL of ADK's
     ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. It must lead to the server itself, or to a
-    pooler that keeps a session's connection: through PgBouncer in transaction mode no ``NOTIFY`` arrives. PostgreSQL 12
-    or later.
+    pooler that keeps the connection of a session. PgBouncer in transaction mode does not work, because no ``NOTIFY``
+    arrives through it. PostgreSQL must have version 12 or later.
     ``prefix``: beginning of the names of all tables and channels. Each deployment in a shared database needs its own
     prefix, for the same reason as in ``RedisRunLog``. Up to 24 lower-case ASCII letters, digits and ``_``.
     ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.

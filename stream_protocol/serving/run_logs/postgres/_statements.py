@@ -4,17 +4,17 @@ The names of all tables begin with ``adk_ui_stream``; ``named`` replaces this pr
 
 ``leases``: a row for each chat that has a run or had one lately. ``run`` is empty when the chat is free. ``token`` is
 the greatest fencing token of the chat, and outlives the lease. With the token, a worker whose lease is gone detects
-that a newer run has taken the chat. A chat that was stopped lately has a second row, ``<chat> stopped``, which no run
-ever holds: its ``request`` is the id of the newest stop. Older workers, which ignore that row, remove it when it
-expires.
+that a newer run has taken the chat. A chat that was stopped lately has a second row, ``<chat> stopped``. No run ever
+holds this row. Its ``request`` is the id of the newest stop. Workers of older versions ignore this row, and remove it
+when it expires.
 ``logs``: a row for each run, with the data before its entries: the first events, joined, and ``past``.
 ``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
 ``readers``: the other workers that read a run.
 ``posts``: posts of other workers to a run, each with its reply once there is one.
 
 All tables but the leases are UNLOGGED: a crash of the server empties them. The worker that writes them has the same
-data in memory, and writes it again after a crash. So the text of a response adds nothing to the write-ahead log, and
-its commit does not wait for a disk. Replicas and archives do not get these tables.
+data in memory, and writes it again after a crash. So the text of a response adds nothing to the write-ahead log, and no
+commit of the text waits for a disk. Replicas and archives do not get these tables.
 """
 
 from typing import Final

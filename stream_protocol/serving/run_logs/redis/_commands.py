@@ -97,7 +97,7 @@ class Commands:
 
     @property
     def address(self) -> str:
-        """The address of the database. A cluster has no address: any of its nodes may be in the URL."""
+        """The address of the database. A cluster has no address, because its URL may name any of its nodes."""
         if isinstance(self._redis, RedisCluster):
             return "redis+cluster"
         options = self._redis.connection_pool.connection_kwargs
@@ -107,7 +107,8 @@ class Commands:
     async def aclose(self) -> None:
         """Closes the connections, unless the client is the app's. Running and later commands fail.
 
-        Otherwise redis-py would open a new connection for a later command, and nothing would close that connection.
+        If later commands did not fail, redis-py would open a new connection for them, and nothing would close that
+        connection.
         """
         self._closed = True
         for limit in self._limits:
@@ -136,7 +137,7 @@ class Commands:
         return replies
 
     async def messages(self, channel: str) -> AsyncGenerator[str]:
-        """Yields the pub/sub messages of a channel. Subscribes again after a failure, when messages may get lost."""
+        """Yields the pub/sub messages of a channel. After a failure, subscribes again; messages may get lost."""
         await self.warn_of_eviction()  # no request waits for `messages`
         while True:
             try:

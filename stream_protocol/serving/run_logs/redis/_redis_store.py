@@ -231,7 +231,7 @@ class RedisRunLog(SharedRunLog):
 
     ``server``: a URL, or a client that the app closes. URLs: ``redis://``, ``rediss://``, ``unix://``; for a cluster
     ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of ``redis.asyncio``, created
-    without ``decode_responses``. Redis 6.2 or later.
+    without ``decode_responses``. Redis must have version 6.2 or later.
     ``prefix``: beginning of all keys and channels. Each deployment in a shared Redis needs its own prefix. If
     deployments have the same prefix, equal ids of app, user and chat mean the same chat. Up to 64 ASCII letters,
     digits, and ``. _ : / @ -``.
