@@ -40,23 +40,27 @@ class Rule(StrEnum):
         return rule
 
     # framing
-    EMPTY_DATA = "empty-data", Severity.ERROR, "An event whose data is empty is not JSON: fatal."
+    EMPTY_DATA = "empty-data", Severity.ERROR, "An event with empty data is fatal, because empty data is not JSON."
     INVALID_JSON = "invalid-json", Severity.ERROR, "An event that is not JSON is fatal."
-    NOT_A_NUMBER = "not-a-number", Severity.ERROR, "NaN and Infinity, which Python writes, are not JSON: fatal."
+    NOT_A_NUMBER = (
+        "not-a-number",
+        Severity.ERROR,
+        "NaN and Infinity are fatal. Python writes them, but they are not JSON.",
+    )
     FORBIDDEN_KEY = (
         "forbidden-key",
         Severity.ERROR,
-        "`__proto__` anywhere, or `prototype` in a `constructor`, is refused by the client's parser: fatal.",
+        "`__proto__` anywhere, or `prototype` in a `constructor`, is fatal: the client's parser refuses it.",
     )
     MISSING_BLANK_LINE = (
         "missing-blank-line",
         Severity.ERROR,
-        "Lines of data without a blank line between them are one event, which is then not JSON.",
+        "Without a blank line between them, lines of data become one event, which is not JSON.",
     )
     UNTERMINATED_EVENT = (
         "unterminated-event",
         Severity.ERROR,
-        "A last event without a blank line after it is dropped without an error.",
+        "If no blank line follows the last event, the client drops this event without an error.",
     )
     BARE_CR = "bare-cr", Severity.WARNING, "If a line ends in a CR alone, the client loses the last event."
 
@@ -70,19 +74,19 @@ class Rule(StrEnum):
         "A missing required key is fatal. Some required keys may be `null`.",
     )
     NULL_KEY = "null-key", Severity.ERROR, "`null` is fatal for a key that must have a value or be absent."
-    WRONG_VALUE = "wrong-value", Severity.ERROR, "A key has a value that its schema does not allow: fatal."
+    WRONG_VALUE = "wrong-value", Severity.ERROR, "A value that the schema of its key does not allow is fatal."
     FINISH_REASON = "finish-reason", Severity.ERROR, "A finish reason that the client does not list is fatal."
     UNKNOWN_KEY = (
         "unknown-key",
         Severity.WARNING,
-        "An unknown key is fatal in clients before 6.0.231 and 7.0.32. Later clients ignore it.",
+        "An unknown key is fatal in v6 clients before 6.0.231 and v7 clients before 7.0.32. Later clients ignore it.",
     )
 
     # order
     TEXT_NOT_STARTED = (
         "text-not-started",
         Severity.ERROR,
-        "A delta or end of a text or reasoning that is not open is fatal.",
+        "A delta or an end is fatal if its text or reasoning is not open.",
     )
     INPUT_NOT_STARTED = "input-not-started", Severity.ERROR, "An input delta without `tool-input-start` is fatal."
     UNKNOWN_CALL = (
@@ -99,40 +103,44 @@ class Rule(StrEnum):
     DYNAMIC_MISMATCH = (
         "dynamic-mismatch",
         Severity.ERROR,
-        "If the chunks of a call differ in `dynamic`, it becomes two calls. The output goes to the first.",
+        "If the chunks of a call differ in `dynamic`, the client makes two calls of it. The first gets the output.",
     )
 
     # accepted by clients, but shown wrongly
     ID_REUSED = (
         "id-reused",
         Severity.ERROR,
-        "If a text or reasoning starts while the same id is open, the first text never ends.",
+        "If a text or reasoning starts while another with the same id is open, the first one never ends.",
     )
     OPEN_AT_FINISH_STEP = (
         "open-at-finish-step",
         Severity.ERROR,
         "A v6 client forgets open text and reasoning at `finish-step`. They never end, and a later delta is fatal.",
     )
-    TEXT_LEFT_OPEN = "text-left-open", Severity.ERROR, "Text or reasoning that is not ended streams for ever."
+    TEXT_LEFT_OPEN = (
+        "text-left-open",
+        Severity.ERROR,
+        "If a text or reasoning is not ended, the page shows it as streaming for ever.",
+    )
     INPUT_INCOMPLETE = (
         "input-incomplete",
         Severity.ERROR,
-        "A call whose input is started and never completed shows an incomplete input for ever.",
+        "If the input of a call starts and never completes, the page shows an incomplete input for ever.",
     )
     CALL_WITHOUT_END = (
         "call-without-end",
         Severity.ERROR,
-        "A call without an end is shown as running for ever, unless a call of the last step waits for the page.",
+        "A call without an end is shown as running for ever, unless the last step waits for the page or its user.",
     )
     OPEN_ON_FAILURE = (
         "open-on-failure",
         Severity.WARNING,
-        "Text or a call is still open when the response fails or breaks off: it stays open on the page.",
+        "If a text or a call is open when the response fails or breaks off, it stays open on the page.",
     )
     PRELIMINARY_LEFT = (
         "preliminary-left",
         Severity.WARNING,
-        "A call with only a preliminary output is shown as unfinished. This is right only if a later run ends it.",
+        "A call with only a preliminary output looks unfinished. This is correct only if a later run ends the call.",
     )
     OUTPUT_TWICE = (
         "output-twice",
@@ -142,7 +150,7 @@ class Rule(StrEnum):
     CALL_RESTARTED = (
         "call-restarted",
         Severity.ERROR,
-        "If a call starts again, its result or approval request is lost, or it is shown twice.",
+        "If a call starts again, the page loses its result or approval request, or shows the call twice.",
     )
     CALL_ID_REUSED = (
         "call-id-reused",
@@ -152,12 +160,12 @@ class Rule(StrEnum):
     STEP_WHILE_PENDING = (
         "step-while-pending",
         Severity.ERROR,
-        "The client looks for answers in the last step only. After a new step, it never sends an approval.",
+        "The client sends only answers to calls of the last step. It never sends an approval of an earlier step.",
     )
     AUTO_SEND_LOOP = (
         "auto-send-loop",
         Severity.ERROR,
-        "If all calls of the last step have an output or an answer, `sendAutomaticallyWhen` sends without end.",
+        "If all calls of the last step have an output or answer, `sendAutomaticallyWhen` sends requests for ever.",
     )
     SECOND_MESSAGE_ID = (
         "second-message-id",
@@ -167,12 +175,12 @@ class Rule(StrEnum):
     CONTINUED_UNDER_NEW_ID = (
         "continued-under-new-id",
         Severity.ERROR,
-        "A response that continues an earlier message must start with its id. Otherwise it is fatal, or shown twice.",
+        "A response that continues a message must start with the message's id. If not, it fails or is shown twice.",
     )
     MESSAGE_ID_REUSED = (
         "message-id-reused",
         Severity.WARNING,
-        "A response may overwrite a message if it has the message's id, and no call of the message waits.",
+        "If a response has the id of a message in which no call waits, it may overwrite this message.",
     )
 
     # ends
@@ -185,12 +193,12 @@ class Rule(StrEnum):
     CONTENT_AFTER_TERMINAL = (
         "content-after-terminal",
         Severity.ERROR,
-        "Content after the end is shown in a finished message. After `error` it is lost.",
+        "Content after `finish` or `abort` appears in a finished message. Content after `error` is lost.",
     )
     DONE_MISSING = (
         "done-missing",
         Severity.WARNING,
-        "The stream does not end in `[DONE]`: `useChat` does not need it, but other readers wait for it.",
+        "The stream does not end in `[DONE]`. `useChat` does not need `[DONE]`, but other readers wait for it.",
     )
 
 
