@@ -277,7 +277,7 @@ WRONG: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
         "session_service": ("sqlite:///chat.db", "postgresql://ann@db/chats", "memory://", "chat.db"),
         "history": ("Server", "clients", "", None, ("server",)),
         "on_busy": ("Interrupt", "wait", None),
-        "history_cut": ("Append", None),
+        "truncated_history": ("Append", None),
         "run_config": ({}, "sse"),
         "run_log": ("redis://db", {}, ChatService),
         "limits": ({"max_runs": 5}, 5),

@@ -58,7 +58,7 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
 READ_MORE: Final[Mapping[str, str]] = {
     "hidden_tools": "[task agents](events.md)",
     "history": "[what a client's history may do](decisions/client-history.md)",
-    "history_cut": "[a shorter history](durable.md#a-shorter-history)",
+    "truncated_history": "[a shorter history](durable.md#a-shorter-history)",
     "identify": "[users](trust/developers.md#users)",
     "limits": "[limits](trust/operators.md#limits)",
     "max_body_bytes": "[large requests](large-chats.md)",

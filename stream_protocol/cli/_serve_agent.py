@@ -133,7 +133,7 @@ class AgentServer:
                     max_runs_per_user=self.options.max_runs_per_user,
                     max_requests_per_minute=self.options.requests_per_minute,
                 ),
-                history_cut=self.options.history_cut,
+                truncated_history=self.options.truncated_history,
                 on_audit=_audit_file(self.options.audit_file) if self.options.audit_file else None,
                 recorder=[
                     *([ChatRecorder(self.options.record_folder)] if self.options.record_folder else ()),

@@ -220,7 +220,7 @@ class ServeOptions:
         help="Seconds that a run continues after its last reader disconnects; 0 stops it at once.  "
         "[default: to its end]",
     )
-    history_cut: Literal["append", "rewind"] = _in_file(
+    truncated_history: Literal["append", "rewind"] = _in_file(
         type=click.Choice(["append", "rewind"]),
         default="append",
         show_default=True,

@@ -72,7 +72,7 @@ from stream_protocol.session._run_input import (
 )
 from stream_protocol.session._run_output import RunOutput, for_client_only, unshown_events
 from stream_protocol.session._storable_events import make_storable, storable_json, storable_state
-from stream_protocol.session._taken_back import HistoryCut
+from stream_protocol.session._taken_back import TruncatedHistory
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._user_message import artifact_path, steering_content, user_message
 from stream_protocol.session._versions import MessageVersions, message_versions, rewind_to_choose

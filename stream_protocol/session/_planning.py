@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.session._files import TextOrFile
     from stream_protocol.session._request_plans import RequestPlan
-    from stream_protocol.session._taken_back import HistoryCut
+    from stream_protocol.session._taken_back import TruncatedHistory
     from stream_protocol.session.transcript import StoredCall, Transcript, Turn
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -50,14 +50,14 @@ def plan(
     *,
     resumed_agent: Callable[[str], str] | None = None,
     chat_was_busy: bool = False,
-    history_cut: HistoryCut = "append",
+    truncated_history: TruncatedHistory = "append",
     known_key: str | None = None,
     texts_and_files: Sequence[TextOrFile] | None = None,
 ) -> RequestPlan:
     """Plan a request in the chat with this transcript, which is empty for a new chat.
 
     ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes.
-    Default: the same agent. ``history_cut``: handling of a client that sends fewer messages than are stored.
+    Default: the same agent. ``truncated_history``: handling of a client that sends fewer messages than are stored.
 
     ``chat_was_busy``: True if another run of the chat was active when the request came. In this case, a request that
     equals the stored request is a retry. In an idle chat, an equal request is a retry only under two more conditions.
@@ -77,7 +77,7 @@ def plan(
             if turn is None and (steered_turn := transcript.find_steering(target["id"])) is not None:
                 return response_with_steering(steered_turn, is_superseded=steered_turn is not transcript.turns[-1])
             if turn is None:
-                return plan_new_message(request, target, transcript, history_cut, texts_and_files)
+                return plan_new_message(request, target, transcript, truncated_history, texts_and_files)
             repeated = response_to_equal_message(known_key or idempotency_key(request), turn)
             if repeated is None or not (chat_was_busy or wants_stored_response(request, turn, transcript)):
                 return plan_stored_message(request, target, transcript, turn)

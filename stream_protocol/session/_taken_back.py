@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stream_protocol.session.transcript import StoredCall, Transcript, Turn
     from stream_protocol.wire import ChatRequest, UIMessage
 
-HistoryCut: TypeAlias = Literal["append", "rewind"]
+TruncatedHistory: TypeAlias = Literal["append", "rewind"]
 """Handling of a new message from a client that sends fewer messages than are stored. ``"append"``: append the message,
 and keep all stored messages. ``"rewind"``: remove everything stored after the last message that the client has."""
 
@@ -51,12 +51,12 @@ def plan_new_message(
     request: ChatRequest,
     message: UIMessage,
     transcript: Transcript,
-    history_cut: HistoryCut,
+    truncated_history: TruncatedHistory,
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn:
     """Plan a user message that is not stored. Its trigger does not matter: it may be the retry of a failed
     regeneration."""
-    first_missing = _first_missing_turn(request, transcript) if history_cut == "rewind" else None
+    first_missing = _first_missing_turn(request, transcript) if truncated_history == "rewind" else None
     missing_ids = first_missing.user_message_ids if first_missing is not None else ()
     # The message itself was rewound if its worker died before the response began.
     edited = [version for user_id in (*missing_ids, message["id"]) for version in transcript.versions(user_id)]

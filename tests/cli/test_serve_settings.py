@@ -48,7 +48,7 @@ def test_options_come_from_the_table_and_others_have_their_defaults(folder: Path
     options = read("--drain", "5")
     assert (options.max_runs, options.lease, options.log_whole) == (7, 2.0, ("a", "b"))
     assert (options.show_errors, options.audit_file, options.drain) == (True, "a.jsonl", 5.0)
-    assert (options.max_runs_per_user, options.history_cut, options.disconnect_grace) == (50, "append", None)
+    assert (options.max_runs_per_user, options.truncated_history, options.disconnect_grace) == (50, "append", None)
     assert (options.idempotent_tools, options.run_log_prefix) == ((), None)
 
 
@@ -77,10 +77,10 @@ def test_a_project_without_the_table_has_the_defaults(folder: Path, text: str | 
         ({"disconnect-grace": -1}, "disconnect-grace: -1.0 is not in the range x>=0."),
         ({"log-whole": "my_app"}, 'log-whole must be a list, such as ["first", "second"]'),
         ({"show-errors": "yes"}, "show-errors must be true or false"),
-        ({"history-cut": "drop"}, "history-cut: 'drop' is not one of 'append', 'rewind'."),
+        ({"truncated-history": "drop"}, "truncated-history: 'drop' is not one of 'append', 'rewind'."),
         ({"audit": ""}, "audit: The path must not be empty."),
         ({"host": "0.0.0.0"}, "host is an option of the command line: remove it here and pass --host"),
-        ({"max_runs": 3}, "unknown option max_runs: use one of audit, disconnect-grace, history-cut, "),
+        ({"max_runs": 3}, "unknown option max_runs: use one of audit, disconnect-grace, truncated-history, "),
     ],
     ids=str,
 )

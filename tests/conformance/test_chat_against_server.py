@@ -88,7 +88,7 @@ def chat_app(visit: Visit, tool_agent: ToolAgent, ai_sdk: AiSdkVersion) -> ChatA
         tool_agent.agent,
         ai_sdk=ai_sdk,
         run_config=config,
-        history_cut=visit.history_cut,
+        truncated_history=visit.truncated_history,
         limits=replace(visit.limits or ServiceLimits(), disconnect_grace=grace),
     )
     return ChatApp(service, tool_agent.ran, tool_agent.held.set)

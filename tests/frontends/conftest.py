@@ -23,7 +23,7 @@ class OpenChat(Protocol):
 @pytest.fixture(scope="class")
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     kind = request.cls
-    with serving_scripted_chats(history_cut=kind.history_cut, ai_sdk=kind.frontend.ai) as backend:
+    with serving_scripted_chats(truncated_history=kind.truncated_history, ai_sdk=kind.frontend.ai) as backend:
         yield backend
 
 

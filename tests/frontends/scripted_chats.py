@@ -16,7 +16,7 @@ from google.genai.types import FileData, Part
 from stream_protocol.agents import client_tool
 from stream_protocol.demo._question import Question, read_question
 from stream_protocol.serving import ChatService, create_app
-from stream_protocol.session import HistoryCut
+from stream_protocol.session import TruncatedHistory
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 from stream_protocol.wire import AiSdkVersion
 from tests.frontends.foreign_site import naming
@@ -144,7 +144,9 @@ class Backend:
 
 
 @contextmanager
-def serving_scripted_chats(*, history_cut: HistoryCut = "append", ai_sdk: AiSdkVersion = 7) -> Iterator[Backend]:
+def serving_scripted_chats(
+    *, truncated_history: TruncatedHistory = "append", ai_sdk: AiSdkVersion = 7
+) -> Iterator[Backend]:
     """Serve the agent with the options of a new project, or with those of a kit's guide."""
     script = Script()
     agent = LlmAgent(
@@ -157,6 +159,6 @@ def serving_scripted_chats(*, history_cut: HistoryCut = "append", ai_sdk: AiSdkV
             request_input,
         ],
     )
-    with served(create_app(ChatService(agent, history_cut=history_cut, ai_sdk=ai_sdk), page=False)) as url:
+    with served(create_app(ChatService(agent, truncated_history=truncated_history, ai_sdk=ai_sdk), page=False)) as url:
         yield Backend(url, script)
         script.go_on()

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Route, ViewportSize, expect
 
-from stream_protocol.session import HistoryCut
+from stream_protocol.session import TruncatedHistory
 from tests.frontends.actions import Action
 from tests.frontends.builds import BUILD_SECONDS, Frontend
 from tests.frontends.chat_page import ChatPage
@@ -71,7 +71,7 @@ class Scenarios:
     frontend: Frontend
     cannot: ClassVar[Mapping[Action, str]] = {}
     """The actions that this frontend can't do, with the reasons."""
-    history_cut: HistoryCut = "append"
+    truncated_history: TruncatedHistory = "append"
     """The server's rule for a new message that comes without stored messages."""
     file_size = 1000
     denials: ClassVar[Sequence[str]] = ("Deny",)
@@ -548,7 +548,7 @@ class TestNextjsDevelopment:
     """The example as a developer runs it: its policy leaves room for the tools of Next.js."""
 
     frontend = Frontend("nextjs", 7, developing=True)
-    history_cut: HistoryCut = "append"
+    truncated_history: TruncatedHistory = "append"
 
     def test_messages_are_answered_a_tool_of_the_page_runs_and_nothing_elsewhere_is_fetched(
         self, chat: ChatPage, foreign_site: ForeignSite
@@ -569,7 +569,7 @@ class TestNextjsV6(NextApp):
 
 class TestAssistantUi(ShowsVersions, WholeApps):
     frontend = Frontend("assistant-ui", 7)
-    history_cut = "rewind"
+    truncated_history = "rewind"
     left_open = 0
 
     def test_a_thread_is_renamed_and_archived_while_it_is_answered(self, chat: ChatPage, shots: Path) -> None:
@@ -600,7 +600,7 @@ class TestAssistantUi(ShowsVersions, WholeApps):
 
 class TestAssistantUiV6(ShowsVersions, WholeApps):
     frontend = Frontend("assistant-ui", 6, "ai-v6/assistant-ui")
-    history_cut = "rewind"
+    truncated_history = "rewind"
     left_open = 0
 
 

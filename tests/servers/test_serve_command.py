@@ -76,7 +76,7 @@ def test_seconds_that_are_no_time_are_one_line_on_stderr(seconds: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(("options", "messages"), [((), 4), (("--history-cut", "rewind"), 2)])
+@pytest.mark.parametrize(("options", "messages"), [((), 4), (("--truncated-history", "rewind"), 2)])
 def test_a_history_that_was_cut_means_what_the_app_says(
     tmp_path: Path, options: tuple[str, ...], messages: int
 ) -> None:

@@ -96,7 +96,7 @@ async def test_messages_that_come_late_for_the_second_time_take_nothing_back(fir
 
 
 async def test_a_cut_history_that_comes_again_takes_nothing_back() -> None:
-    shop = Shop("One.", "Two.", "Three.", history_cut="rewind")
+    shop = Shop("One.", "Two.", "Three.", truncated_history="rewind")
     await stream(shop.app, WORDS)
     cut = chat(said("instead", "u2"), trigger="submit-message")
     for _ in range(2):

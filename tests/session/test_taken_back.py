@@ -55,29 +55,31 @@ CUTS: dict[str, tuple[Any, str | None]] = {
 def test_new_messages_take_back_what_their_history_leaves_out_if_the_app_says_so(
     before: Any, invocation: str | None
 ) -> None:
-    assert rewound(before, CHAT, history_cut="rewind") == invocation
+    assert rewound(before, CHAT, truncated_history="rewind") == invocation
     assert rewound(before, CHAT) is None
 
 
 def test_users_messages_without_ids_say_nothing_of_a_cut() -> None:
     earlier = {"role": "user", "parts": []}
     new = {"id": "new", "role": "user", "parts": [{"type": "text", "text": "instead"}]}
-    turn = plan(parse_chat_request({"id": "c1", "messages": [earlier, new]}), Transcript(CHAT), history_cut="rewind")
+    turn = plan(
+        parse_chat_request({"id": "c1", "messages": [earlier, new]}), Transcript(CHAT), truncated_history="rewind"
+    )
     assert isinstance(turn, NewUserTurn)
     assert turn.rewind_before is None
 
 
 def test_nothing_is_cut_off_a_chat_without_messages() -> None:
-    assert rewound([], [], history_cut="rewind") is None
-    assert rewound(["u-lost"], [], history_cut="rewind") is None
-    assert rewound([], [event("system", invocation="e-1")], history_cut="rewind") is None
+    assert rewound([], [], truncated_history="rewind") is None
+    assert rewound(["u-lost"], [], truncated_history="rewind") is None
+    assert rewound([], [event("system", invocation="e-1")], truncated_history="rewind") is None
 
 
 def test_an_answer_that_nobody_was_shown_is_not_cut_off() -> None:
     unseen = spoke("late", "e-2")
     mark = spoke("1", "e-1")
     update_metadata(mark, hidden_events=(unseen.id,))
-    assert rewound(["u1", "e-1"], [said("a", "e-1", "u1"), mark, unseen], history_cut="rewind") is None
+    assert rewound(["u1", "e-1"], [said("a", "e-1", "u1"), mark, unseen], truncated_history="rewind") is None
 
 
 @pytest.mark.parametrize("trigger", ["submit-message", "regenerate-message"])
@@ -85,7 +87,7 @@ def test_a_cut_counts_whatever_the_trigger_says(trigger: str) -> None:
     """The retry of a message that the server never received has the trigger ``regenerate-message``."""
     new = {"id": "new", "role": "user", "parts": [{"type": "text", "text": "instead"}]}
     request = parse_chat_request({"id": "c1", "trigger": trigger, "messages": [new]})
-    turn = plan(request, Transcript(CHAT), history_cut="rewind")
+    turn = plan(request, Transcript(CHAT), truncated_history="rewind")
     assert isinstance(turn, NewUserTurn)
     assert turn.rewind_before == "e-1"
 
@@ -95,21 +97,21 @@ def test_messages_after_a_message_that_was_taken_back_are_refused(before: list[s
     """A client has gone back to a branch that the agent no longer has."""
     events = [*CHAT[:4], rewind("e-2"), said("b!", "e-4", "u4"), spoke("4", "e-4")]
     with pytest.raises(ChatRequestError, match="was taken back") as refusal:
-        rewound(before, events, history_cut="rewind")
+        rewound(before, events, truncated_history="rewind")
     assert refusal.value.status == 409
     assert rewound(before, events) is None
-    assert rewound(["u1", "e-1"], events, history_cut="rewind") == "e-4"
+    assert rewound(["u1", "e-1"], events, truncated_history="rewind") == "e-4"
 
 
 def test_an_edit_and_another_answer_that_a_page_has_are_not_taken_back() -> None:
     events = [*CHAT[:4], rewind("e-2"), said("b!", "e-4", "u2"), spoke("4", "e-4")]
-    assert rewound(["u1", "e-1", "u2", "e-4"], events, history_cut="rewind") is None
+    assert rewound(["u1", "e-1", "u2", "e-4"], events, truncated_history="rewind") is None
 
 
 def test_a_cut_within_an_invocation_is_refused() -> None:
     """The agent answers the later question in the run of the earlier question."""
     events = [said("a", "e-1", "u1"), spoke("Which day?", "e-1"), said("b", "e-1", "u2"), spoke("2", "e-1")]
     with pytest.raises(ChatRequestError, match="it stays") as refusal:
-        rewound(["u1", "e-1"], events, history_cut="rewind")
+        rewound(["u1", "e-1"], events, truncated_history="rewind")
     assert refusal.value.status == 409
-    assert rewound([], events, history_cut="rewind") == "e-1"
+    assert rewound([], events, truncated_history="rewind") == "e-1"

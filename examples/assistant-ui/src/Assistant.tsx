@@ -19,7 +19,7 @@ const isAnswered = (chat: { messages: UIMessage[] }) =>
 
 /**
  * Sends what a request is about. The earlier messages go as their ids alone: the server has them and their files, and
- * sees by the ids which of them an edit has cut off (`history-cut = "rewind"` for `serve`).
+ * sees by the ids which of them an edit has cut off (`truncated-history = "rewind"` for `serve`).
  */
 const newTransport = () =>
   new DefaultChatTransport({

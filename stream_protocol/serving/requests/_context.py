@@ -214,7 +214,7 @@ def _executor(
 def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> HistoryPolicy:
     files = given["files"] or FilePolicy()
     if given["history"] == "server":
-        return ServerHistory(runner, store, files, given["history_cut"])
+        return ServerHistory(runner, store, files, given["truncated_history"])
     if given["on_busy"] == "steer":
         raise StreamProtocolError('`on_busy="steer"` needs `history="server"`: else nothing is stored.')
     return ClientHistory(files, given["history"])

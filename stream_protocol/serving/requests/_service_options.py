@@ -10,7 +10,7 @@ from google.adk.agents.run_config import RunConfig
 from stream_protocol.serving.base import DEFAULT_TIMES, RunOverrides, ServiceLimits, ServiceTimes, check_recorder
 from stream_protocol.serving.engine import Engine
 from stream_protocol.serving.run_logs import RunLog
-from stream_protocol.session import FilePolicy, HistoryCut, HistoryMode, PageContext, SharedState
+from stream_protocol.session import FilePolicy, HistoryMode, PageContext, SharedState, TruncatedHistory
 from stream_protocol.stream import ConverterOptions
 from stream_protocol.wire import (
     ChatRequest,
@@ -42,7 +42,7 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     ),
     "limits": partial(check_instance, kind=ServiceLimits, expected="a ServiceLimits", or_none=True),
     "on_busy": partial(check_choice, choices=get_args(OnBusy)),
-    "history_cut": partial(check_choice, choices=get_args(HistoryCut)),
+    "truncated_history": partial(check_choice, choices=get_args(TruncatedHistory)),
     "files": partial(check_instance, kind=FilePolicy, expected="a FilePolicy", or_none=True),
     "context": partial(check_instance, kind=PageContext, expected="a PageContext", or_none=True),
     "shared_state": partial(check_instance, kind=SharedState, expected="a SharedState", or_none=True),
@@ -99,7 +99,7 @@ class ServiceOptions(ConverterOptions, total=False):
     before its next model call. With ``"steer"``, an edit still interrupts the run. ``"steer"`` needs
     ``history="server"``. ``"reject"``: the request is refused (409).
     """
-    history_cut: HistoryCut
+    truncated_history: TruncatedHistory
     """Effect of a new message from a client that sends fewer messages than are stored.
 
     ``"append"`` (default): the server appends the message. ``"rewind"``: the server first removes the later messages
@@ -143,7 +143,7 @@ DEFAULTS: Final[ServiceOptions] = {
     "run_log": None,
     "limits": None,
     "on_busy": "interrupt",
-    "history_cut": "append",
+    "truncated_history": "append",
     "files": None,
     "context": None,
     "shared_state": None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.chats import ChatKey, ChatStore
     from stream_protocol.serving.runs._job import Job
     from stream_protocol.serving.runs._planner import Incoming
-    from stream_protocol.session import CallAnswer, FilePolicy, HistoryCut, RequestPlan
+    from stream_protocol.session import CallAnswer, FilePolicy, RequestPlan, TruncatedHistory
     from stream_protocol.stream import ArtifactUrl
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -45,11 +45,13 @@ class Planned(NamedTuple):
 class ServerHistory:
     """History policy for stored chats. Only the last message of a request is used."""
 
-    def __init__(self, runner: Runner, store: ChatStore, files: FilePolicy, history_cut: HistoryCut) -> None:
+    def __init__(
+        self, runner: Runner, store: ChatStore, files: FilePolicy, truncated_history: TruncatedHistory
+    ) -> None:
         self._runner = runner
         self._store = store
         self._files = files
-        self._history_cut: HistoryCut = history_cut
+        self._truncated_history: TruncatedHistory = truncated_history
 
     async def has_chat(self, key: ChatKey) -> bool:
         """Returns True if this user has the chat. Raises ``ChatRequestError`` (503) as ``ChatStore`` does."""
@@ -67,7 +69,7 @@ class ServerHistory:
             request,
             resumed_agent=partial(resumed_agent, runner),
             chat_was_busy=chat_was_busy,
-            history_cut=self._history_cut,
+            truncated_history=self._truncated_history,
             known_key=incoming.idempotency_key,
         )
         request_plan = await run_off_loop(lambda: planning(transcript), size=request.size, events=events)

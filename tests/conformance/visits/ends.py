@@ -250,7 +250,7 @@ CUT = [
             Step(RELOAD, ["hi!", "three"], posts=0),
             Step(text("more"), ["hi!", "three", "more", "four"]),
         ],
-        history_cut="rewind",
+        truncated_history="rewind",
     ),
     Visit(
         "the user stops a text and puts the question otherwise at once",
@@ -264,7 +264,7 @@ CUT = [
             ),
         ],
         leaving_stops=False,
-        history_cut="rewind",
+        truncated_history="rewind",
     ),
     Visit(
         "a cut history takes nothing back if the app does not say so",

@@ -7,7 +7,7 @@ from typing import Any
 from google.genai import types
 
 from stream_protocol.serving import ServiceLimits
-from stream_protocol.session import HistoryCut
+from stream_protocol.session import TruncatedHistory
 from stream_protocol.testing import Call, Wait
 from tests.frontends.actions import Action
 
@@ -43,7 +43,7 @@ class Visit:
     ``asks``: questions of a workflow before it, with one fixed id. ``streams``: False if ADK would drop a call of a
     streamed response with the id of another call. ``awaited``: calls without the page's answer when ADK calls the model
     again, after another tool's output. ``sends``: when the page sends by itself, and what: see ``harness/chat.js``.
-    ``leaving_stops``: a run ends when its page closes. ``history_cut``, ``limits``: options of ``ChatService``.
+    ``leaving_stops``: a run ends when its page closes. ``truncated_history``, ``limits``: options of ``ChatService``.
     ``action``: the visit's row of the matrix in docs/frontends.md.
     """
 
@@ -55,7 +55,7 @@ class Visit:
     asks: Sequence[str] = ()
     streams: bool = True
     leaving_stops: bool = True
-    history_cut: HistoryCut = "append"
+    truncated_history: TruncatedHistory = "append"
     limits: ServiceLimits | None = None
     action: Action | None = None
 

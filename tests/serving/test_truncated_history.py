@@ -23,10 +23,10 @@ from tests.serving.support import begin, chat, chunks, post, said, stream, text
 class CuttingPage(Page):
     """A page that edits as assistant-ui does: ``setMessages`` to those before, then ``sendMessage`` without an id."""
 
-    def __init__(self, *turns: Any, history_cut: Any = "rewind", **options: Any) -> None:
+    def __init__(self, *turns: Any, truncated_history: Any = "rewind", **options: Any) -> None:
         self.model = ScriptedLlm(turns=turns)
         agent = LlmAgent(name="root", model=self.model)
-        self.service = InstrumentedService(agent, history_cut=history_cut, **options)
+        self.service = InstrumentedService(agent, truncated_history=truncated_history, **options)
         super().__init__(create_app(self.service))
 
     async def cut(self, index: int, words: str) -> None:
@@ -66,7 +66,7 @@ async def test_page_model_and_history_agree_after_a_cut(index: int, stored: list
 
 
 async def test_by_default_nothing_is_lost_of_what_a_tab_does_not_have() -> None:
-    page = CuttingPage("1", "2", "3", history_cut="append")
+    page = CuttingPage("1", "2", "3", truncated_history="append")
     await page.send("a")
     await page.send("b")
     await page.cut(2, "new")
@@ -181,7 +181,7 @@ async def test_a_cut_within_an_answer_that_began_earlier_is_refused() -> None:
     root = LlmAgent(
         name="root", model=ScriptedLlm(turns=[Call("booker", {"request": "a table"}), "Well."]), sub_agents=[booker]
     )
-    page = Page(create_app(ChatService(root, history_cut="rewind")))
+    page = Page(create_app(ChatService(root, truncated_history="rewind")))
     await page.send("book")
     await page.send("Monday")
     refused = await post(page.app, chat(*page.messages[:2], said("Tuesday", "u9")))
@@ -200,7 +200,7 @@ async def test_a_file_of_the_message_that_was_cut_off_is_said_again() -> None:
         session_service=InMemorySessionService(),
         artifact_service=InMemoryArtifactService(),
     )
-    page = Page(create_app(ChatService(runner, history_cut="rewind")))
+    page = Page(create_app(ChatService(runner, truncated_history="rewind")))
     await page.send("look", {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA"})
     (question, _answer) = await page.stored()
     (link,) = [part for part in question["parts"] if part["type"] == "file"]
@@ -212,5 +212,5 @@ async def test_a_file_of_the_message_that_was_cut_off_is_said_again() -> None:
 
 
 def test_a_cut_means_one_of_two_things() -> None:
-    with pytest.raises(StreamProtocolError, match="history_cut"):
-        CuttingPage("Never.", history_cut="drop")
+    with pytest.raises(StreamProtocolError, match="truncated_history"):
+        CuttingPage("Never.", truncated_history="drop")
