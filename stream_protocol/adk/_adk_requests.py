@@ -44,7 +44,10 @@ _KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
 
 
 def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
-    """Return the kind of a complete call of this event; ``None`` if one of the agent's tools answers the call."""
+    """Return the kind of a complete call of this event, if its answer comes from outside the agent.
+
+    Return ``None`` if one of the agent's tools answers the call.
+    """
     if not call.id or call.id not in (event.long_running_tool_ids or ()):
         return None
     return _KINDS.get(call.name, CallKind.CLIENT_TOOL)

@@ -147,10 +147,10 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
     """Return the names of the tools that are task-mode agents, as far as these events show.
 
     A call that starts such an agent looks like any other tool call. Its output comes in later turns, in a different
-    message than the call. So the call is hidden wherever all events are known.
+    message than the call. So code that knows all events, such as the history, hides the call.
 
-    ADK runs such an agent under the tool's name, and marks its events with the id of the call. The name and the id must
-    both match, because a model may reuse an id.
+    ADK runs such an agent under the tool's name, and marks its events with the id of the call. Such an event must have
+    the name and the id of the same call. The id alone is not enough, because a model may reuse an id.
     """
     called: set[tuple[str | None, str | None]] = set()
     spoken: set[tuple[str, str]] = set()

@@ -145,7 +145,7 @@ class ResponseChecker:
         yield from self._apply(chunk)
 
     def _apply(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Apply the chunk to the message. Yields the problem if the client fails."""
+        """Apply the chunk to the message. Yields the problem if a client cannot apply the chunk."""
         if self._terminal is None and chunk["type"] in TERMINALS:
             self._terminal = chunk["type"]
         without_values = {**chunk, **{key: value for key, value in _WITHOUT_VALUES.items() if key in chunk}}

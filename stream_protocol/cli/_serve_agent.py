@@ -315,7 +315,7 @@ class AgentServer:
         if self.options.session_service_uri:
             return f"in {without_password(self.options.session_service_uri)}"
         if isinstance(store, InMemorySessionService):
-            hint = "" if self.is_demo else "; --session-service-uri sqlite:///chats.db stores them"
+            hint = "" if self.is_demo else "; --session-service-uri sqlite:///chats.db keeps them"
             return f"in memory, until the server ends{hint}"
         return f"in the {type(store).__name__} of the target"
 

@@ -51,5 +51,5 @@ def _is_typed(parts: Sequence[types.Part]) -> bool:
 
 
 def which_city(_: Question) -> list[Step]:
-    """Ask for the city, in a scene that needs a city."""
+    """Ask for the city. A scene is the handler for one kind of message, and some scenes need a city."""
     return [f"Which city? I know {', '.join(HOTELS)}."]

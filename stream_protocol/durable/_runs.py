@@ -125,8 +125,9 @@ class KeptRun:
         return cls(record=record, version=version, log_id=log_id, format=number)
 
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
-        """Return the run with the stored states of its executions. The first execution has no attribute while it is
-        running.
+        """Return the run with the stored states of its executions.
+
+        While the first execution is running, no attribute stores its state.
 
         Returns ``None`` if a newer release has stored an unknown state, because the run may have ended.
         """

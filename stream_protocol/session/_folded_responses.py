@@ -1,6 +1,7 @@
 """Adds responses to messages in order, as the client does: for a stored session and for a recording.
 
-The module also applies the effects of later turns on earlier messages. A late result goes to the message with its call.
+The module also applies the effects of later events on earlier parts. An approval that the user has answered becomes
+answered on its card. A late result goes to the message with its call.
 If a call or an approval can no longer be answered, it is closed. ``transcript`` decides which events form a message,
 and ``KnownCalls`` finds the call of a response.
 """

@@ -43,7 +43,7 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Count events from earlier executions of the run as shown, because their clients have received them."""
+        """Add the events of earlier executions of the run to the shown events. Clients have already received them."""
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:

@@ -182,7 +182,10 @@ class Conversion(Generic[T]):
         return any(call.is_pending for call in self._events.registry.waiting())
 
     def end_nested(self, pending_text: str) -> None:
-        """End the message of a nested agent. ``pending_text``: the error of the calls that wait for an answer."""
+        """End the message of a nested agent.
+
+        Calls that still wait for an answer end with the error ``pending_text``.
+        """
         self._check_running()
         self._events.end_parts(NO_RESULT_TEXT)
         self._events.responses.end_calls(pending_text, closes_pending=True)

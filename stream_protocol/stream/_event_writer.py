@@ -127,10 +127,12 @@ class EventWriter(Generic[T]):
         """The id of the newest complete event."""
 
     def text_delta(self, event: "EventOrDict") -> T | None:
-        """Return the item of an event that only continues the open text or thought; ``None`` for every other event.
+        """Return the stream's item for an event that only continues the open text or thought.
+
+        Return ``None`` for every other event.
 
         If the result is ``None``, nothing has changed. Pass the event to ``add`` instead, which can write every event.
-        The sink's queue must be empty before the call.
+        Call this method only if ``sink.queue`` is empty: all earlier items must have been taken.
         """
         speaker = self._speaker
         if speaker is None or speaker.opened is None or not (text := continued_text(event, speaker.opened)):

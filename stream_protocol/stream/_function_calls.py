@@ -41,7 +41,7 @@ _ADK_ID = "adk-"
 
 
 class FunctionCalls:
-    """Finds or adds the tool call for a function call, and sets its input."""
+    """Finds the message's tool call for a function call of the model, or adds this tool call. Then sets its input."""
 
     __slots__ = ("_event", "_mentioned", "_registry", "_settings", "_sink", "_steps")
 

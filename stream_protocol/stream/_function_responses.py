@@ -80,7 +80,7 @@ class FunctionResponses:
         warn: WarnOnce,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: as for ``InnerAgents``."""
+        """``begin_nested``: a function that begins the conversion for an agent inside a call. See ``InnerAgents``."""
         self._sink = sink
         self._settings = settings
         self._registry = registry

@@ -1,4 +1,4 @@
-"""Write files, as bytes or links, so that a browser can load them."""
+"""Write the chunks of files, with bytes or links that a browser can load."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator

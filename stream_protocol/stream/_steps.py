@@ -8,7 +8,8 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
 * No step begins while a call of this message waits for its result. The call must stay after the last ``step-start``.
   Otherwise the client would never send an answer that the user gives in the browser.
 * A response must not end in a step whose calls all have outputs. Otherwise the helper would send again, for ever. So an
-  empty step follows.
+  empty step follows. The predicate of Vercel's chatbot template ignores steps: a service handles it, in
+  ``serving/runs/_auto_resend``.
 
 A step ends only when no author has an open part. ``finish-step`` makes a v6 client close all open text parts, and a
 tool input that continues after a ``start-step`` would become a second part. So parallel agents share steps.

@@ -152,7 +152,10 @@ async def chat_types(
 
 
 def declared_parts() -> list[DataPart[Any]]:
-    """Return the data parts that are module-level names of loaded modules. Call this after the target is loaded."""
+    """Return the data parts that loaded modules have as module-level variables.
+
+    Call this after the target (an agent, an ``App`` or a ``Runner``) is loaded.
+    """
     return sorted(_declared(DataPart), key=lambda part: part.name)
 
 

@@ -70,7 +70,7 @@ class CitedSource(TypedDict):
 
 
 class TextCitation(TypedDict):
-    """A range of a text with its source. `citedText` is the cited text of the source."""
+    """A range of the reply's text, and the source for it. `citedText` is the cited text of the source."""
 
     source: CitedSource
     startIndex: int
@@ -126,7 +126,7 @@ class AdkSteeringPart(TypedDict):
 
 
 class AdkOutput(TypedDict):
-    """Output of a workflow node that is not part of a text."""
+    """Output of a workflow node. The node's event has this output and no content."""
 
     author: NotRequired[str]
     node: NotRequired[str]

@@ -260,7 +260,7 @@ class _SlicedParser:
         return self._stack[-1]
 
     def _begin_large_value(self, position: int) -> None:
-        """Parse the text before the value at ``position``, in all containers around the value."""
+        """A large value begins at ``position``. In each container around it, parse the items before the value."""
         self._parse_outer(len(self._stack) - 1)
         self._parse_before_value(self._stack[-1], position)
 

@@ -62,7 +62,7 @@ MUTANTS: Final = (
         promise="one_owner_at_a_time",
     ),
     Mutant(
-        "The lease is freed before the log is copied",
+        "The lease is freed before the log is copied to the store",
         module="run_logs._lease",
         function="SharedLease.keep_until_released",
         old="await asyncio.wait(tasks[:1], timeout=self._times.lease)",

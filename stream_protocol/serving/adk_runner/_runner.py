@@ -51,10 +51,10 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """Return the config with the cheapest telemetry, unless it sets ``telemetry`` itself.
 
     Without ``telemetry``, ADK reads the environment again for each chunk of a model. These reads take a fifth of the
-    time per chunk. A ``TelemetryConfig`` that is created once has the same values. If no telemetry is recorded, the
-    older semantic conventions of OpenTelemetry are selected. With the newer conventions, ADK would keep each chunk in
-    memory until the model has ended. Each option is set to off explicitly, because ADK would otherwise look it up
-    several times per chunk.
+    time per chunk. A ``TelemetryConfig`` that is created once has the values that ADK would read each time. If no
+    telemetry is recorded, the older semantic conventions of OpenTelemetry are selected. With the newer conventions, ADK
+    would keep each chunk in memory until the model has ended. In this case, each option is set to off explicitly. ADK
+    looks up a missing option several times per chunk.
     """
     if run_config.telemetry is not None:
         return run_config

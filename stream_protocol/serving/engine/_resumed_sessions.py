@@ -94,7 +94,7 @@ class ResumedSessions(DelegatingSessions):
         await self._sessions.append_event(self._stored, event)
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores the event, unless an earlier execution has stored an equal event."""
+        """Stores the event, unless an earlier execution of the same run has stored an equal event."""
         if event.partial:
             return event
         content = _comparable(event)

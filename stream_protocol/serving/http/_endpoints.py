@@ -134,7 +134,7 @@ class ChatEndpoints:
         if not isinstance(overrides, RunOverrides):
             check_callable("overrides", overrides, ("request", "chat_request"), expected="a RunOverrides or a function")
         check_text("artifact_path", artifact_path, or_none=True)
-        await self._admit(request, user_id, changes=True)
+        await self._admit(request, user_id)
         async with self._bodies.read_chat_request(request, user_id) as chat_request:
             note_chat(user_id, chat_request.id)
             prepared = await prepare_run(overrides, request, chat_request)
@@ -145,14 +145,14 @@ class ChatEndpoints:
     @_errors_as_text
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Returns the running response of a chat, from its start. Without a running response, the status is 204."""
-        await self._admit(request, user_id, chat_id)
+        await self._admit(request, user_id, chat_id, reads=True)
         events = await self._service.resume(chat_id, user_id=user_id)
         return Response(status_code=204) if events is None else self._stream(events, user_id)
 
     @_errors_as_text
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Stops the run of a chat. The status is 202, also without a run, and 404 if this user has no such chat."""
-        await self._admit(request, user_id, chat_id, changes=True, counted=False)
+        await self._admit(request, user_id, chat_id, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
 
@@ -166,7 +166,7 @@ class ChatEndpoints:
         "not-delivered", "id", "reason"}``. ``overrides``: as for ``respond``. They determine the agent for which the
         message is planned.
         """
-        await self._admit(request, user_id, chat_id, changes=True)
+        await self._admit(request, user_id, chat_id)
         async with dropping_body_if_refused(request):
             parse_chat_id(chat_id)
         async with self._bodies.read_chat_request(request, user_id, of_chat=chat_id) as message:
@@ -187,7 +187,7 @@ class ChatEndpoints:
         ``artifact_path`` as for ``respond``.
         """
         check_text("artifact_path", artifact_path, or_none=True)
-        await self._admit(request, user_id, chat_id)
+        await self._admit(request, user_id, chat_id, reads=True)
         return await self._stored_chat(request, chat_id, user_id, artifact_path)
 
     @_errors_as_json
@@ -200,7 +200,7 @@ class ChatEndpoints:
         version. It is 409 while a response is being written, and 422 for a wrong body.
         """
         check_text("artifact_path", artifact_path, or_none=True)
-        await self._admit(request, user_id, chat_id, changes=True)
+        await self._admit(request, user_id, chat_id)
         body = await self._bodies.read_small_json(request, MAX_CHOICE_BYTES, CHOICE_HINT)
         await self._service.choose_version(chat_id, _parse_choice(body), user_id=user_id)
         return await self._stored_chat(request, chat_id, user_id, artifact_path)
@@ -212,7 +212,7 @@ class ChatEndpoints:
         Returns the new state as ``{"state": {…}}``. The status is 404 if this user has no such chat. It is 413 or 422
         for values that ``SharedState`` does not allow.
         """
-        await self._admit(request, user_id, chat_id, changes=True)
+        await self._admit(request, user_id, chat_id)
         body = await self._bodies.read_small_json(request, MAX_STATE_BYTES, STATE_HINT)
         return JSONResponse({"state": await self._service.write_state(chat_id, parse_object(body), user_id=user_id)})
 
@@ -228,7 +228,7 @@ class ChatEndpoints:
         * ``archived``, ``true`` for the archived chats
         * ``cursor``, the ``nextCursor`` of the previous response
         """
-        await self._admit(request, user_id)
+        await self._admit(request, user_id, reads=True)
         query = request.query_params
         page = await self._service.chats(
             user_id=user_id,
@@ -248,7 +248,7 @@ class ChatEndpoints:
         response is the chat in the format of ``chats``. The status is 404 if this user has no such chat, and 422 for a
         wrong body.
         """
-        await self._admit(request, user_id, chat_id, changes=True)
+        await self._admit(request, user_id, chat_id)
         body = await self._bodies.read_small_json(request, MAX_CHANGES_BYTES, CHANGES_HINT)
         return JSONResponse(await self._service.update(chat_id, user_id=user_id, changes=parse_changes(body)))
 
@@ -258,7 +258,7 @@ class ChatEndpoints:
 
         The status is 204, or 404 if this user has no such chat.
         """
-        await self._admit(request, user_id, chat_id, changes=True)
+        await self._admit(request, user_id, chat_id)
         await self._service.delete(chat_id, user_id=user_id)
         return Response(status_code=204)
 
@@ -269,7 +269,7 @@ class ChatEndpoints:
         The query may have ``version``. Without it, the newest version is returned. The status is 404 if there is no
         such artifact, or if this user has no such chat.
         """
-        await self._admit(request, user_id, chat_id)
+        await self._admit(request, user_id, chat_id, reads=True)
         version = _parse_version(request.query_params.get("version"))
         part = await self._service.artifact(chat_id, name, version, user_id=user_id)
         return artifact_response(part, name, self._service.hold_memory(user_id))
@@ -291,17 +291,17 @@ class ChatEndpoints:
             return SlicedResponse(content, memory=memory.handed_over(), headers=JSON_HEADERS)
 
     async def _admit(
-        self, request: Request, user_id: str, chat_id: str = "", *, changes: bool = False, counted: bool = True
+        self, request: Request, user_id: str, chat_id: str = "", *, reads: bool = False, counted: bool = True
     ) -> None:
         """Refuse a request without a user, and a request of a user who sends too many.
 
-        Reads and drops the body of a refused request. ``changes=True``: also refuse a request from an untrusted page of
-        another site. ``counted=False`` is for stops: a stop is allowed even if the user's allowance of requests is used
-        up.
+        Reads and drops the body of a refused request. Unless the endpoint only ``reads``, a request from an untrusted
+        page of another site is refused, too. ``counted=False`` is for stops: a stop is allowed even if the user's
+        allowance of requests is used up.
         """
         check_instance("request", request, Request, "a Request of Starlette or FastAPI")
         async with dropping_body_if_refused(request):
-            if changes:
+            if not reads:
                 require_trusted_origin(request, self._trusted_origins)
             require_user(user_id)
             self._shared_user.look_at(request, user_id)

@@ -136,7 +136,10 @@ class Lease(Protocol):
         """
 
     def release(self) -> None:
-        """Frees the chat, once every reader can get all events. Never waits; may be called again."""
+        """Requests that the chat becomes free.
+
+        It becomes free when every reader can get all events. Never waits; may be called again.
+        """
 
 
 class RunLog(Protocol):

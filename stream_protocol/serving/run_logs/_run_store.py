@@ -229,14 +229,16 @@ class RunStore(Protocol):
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease; ``None`` if a newer run has taken the chat.
 
-        A lease that the store has lost is written again, even over the lease of an older run.
+        A lease that the store has lost is written again, even over the lease of an older run. The phase ``closed``
+        stays ``closed``.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Appends a batch to the run's log. Returns the number of events in the log.
 
         Returns ``None`` if the run does not hold the lease. Appends nothing unless the log has exactly
-        ``piece.entry.after`` events.
+        ``piece.entry.after`` events. A batch with the end changes the phase ``open`` to ``closed``. The phase
+        ``claimed`` stays.
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:

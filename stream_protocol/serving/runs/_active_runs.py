@@ -1,4 +1,14 @@
-"""``ActiveRuns``: claims, resumes and stops runs on all workers. Each chat has at most one run at a time."""
+"""``ActiveRuns``: claims, resumes and stops runs on all workers. Each chat has at most one run at a time.
+
+A stop passes through these places, in this order:
+
+1. ``requests/_chat_reads`` takes the request, and ``Executor.stop`` passes it on. With an engine, ``_durable_executor``
+   records the stop, so that no worker executes the run again.
+2. ``ActiveRuns.stop`` stops a run of this worker, or asks the run log.
+3. ``SharedRunLog.stop`` stores the stop, and repeats it until the run's worker has it.
+4. ``SharedLease`` of the run's worker gets the stop with a renewal.
+5. ``Run.stop`` ends the response and cancels the agent. ``Job`` keeps a run that has not begun from beginning.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Executor:
         """Starts to recover orphaned runs. Later calls do nothing."""
 
     def drain(self) -> None:
-        """Stops recovering runs."""
+        """From now on, recovers no more runs."""
 
     async def aclose(self) -> None:
         """Stops recovering runs, and closes the engine."""

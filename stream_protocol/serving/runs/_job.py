@@ -297,7 +297,10 @@ class Job:
         return observed
 
     def _is_stopped(self, abort_signal: asyncio.Event) -> bool:
-        """Return True if the run is stopped and only denials are stored from now on."""
+        """Return True if the run is stopped and its request answers calls.
+
+        From now on, only the user's denials are stored.
+        """
         return abort_signal.is_set() and isinstance(self.request_plan, AnsweredCalls)
 
     def _announced_invocation(self) -> str | None:

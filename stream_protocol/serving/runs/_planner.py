@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Incoming:
-    """A request for a response."""
+    """A chat request with its user, overrides, audit scope, idempotency key and time."""
 
     request: ChatRequest
     user_id: str

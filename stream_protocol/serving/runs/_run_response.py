@@ -84,7 +84,10 @@ class RunResponse:
         self._write(conversion.items(event))
 
     def show_nested(self, *, shows: bool) -> None:
-        """Sets whether messages inside calls are sent while they grow. Without a reader, they are not sent."""
+        """Sets whether the messages of agents inside tool calls are sent while they grow.
+
+        Without a reader, they are not sent.
+        """
         if self._conversion is not None:
             self._conversion.show_nested(shows=shows)
 

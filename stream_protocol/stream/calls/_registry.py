@@ -1,6 +1,7 @@
 """The tool calls of a message, in the state that the client shows.
 
-``KnownCalls`` finds the call that an event means. This module finds the call's state in the client.
+``KnownCalls`` finds the call that an event means, and its id for the client. This module finds the state of the call
+with such an id.
 """
 
 import logging

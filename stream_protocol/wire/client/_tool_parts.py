@@ -300,7 +300,10 @@ def _provider_keys(chunk: JsonObject) -> dict[str, Any]:
 
 
 def _update(part: MutablePart, state: str, keys: JsonObject) -> None:
-    """Set the part's state and keys. ``keys``: keys of the part, and the chunk's ``providerMetadata``."""
+    """Set the part's state and keys.
+
+    ``keys``: the new keys of the part. They may include the chunk's ``providerMetadata``.
+    """
     part["state"] = state
     for key in _REPLACED_KEYS:
         if key in keys:
