@@ -248,7 +248,7 @@ class ServeOptions:
         default=50, help="Maximum runs at once, of one user; further requests get 429.", **_COUNT
     )
     requests_per_minute: int = _in_file(
-        default=1200, help="Maximum requests per minute, of one user and all kinds; further requests get 429.", **_COUNT
+        default=1200, help="Maximum requests per minute of one user, except stops; further requests get 429.", **_COUNT
     )
     run_log_prefix: str | None = _in_file(
         help="With --run-log: prefix of all names in that store. Deployments that share a Redis or a database need "

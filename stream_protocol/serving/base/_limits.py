@@ -114,13 +114,16 @@ class ServiceLimits:
     nothing.
     """
     stop_timeout: float = STOP_TIMEOUT
-    """Time for which a request waits until a run of its chat that is being stopped has ended.
+    """Time for which a request waits until a run of its chat that is being stopped has ended, or until an ended run is
+    stored.
 
     After this time the request is refused (503, with ``Retry-After``).
     """
     hook_timeout: float | None = HOOK_TIMEOUT
-    """Time for ``on_finish``, and for each access to the session store outside a run. After this time the call is
-    cancelled and logged."""
+    """Time for ``on_finish``, and for each access to the session store outside a run.
+
+    After this time the call is cancelled and logged, and the chat is free.
+    """
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -1,7 +1,7 @@
 """``RunOverrides``: settings of an app for one request, such as state, secrets, a run config or a different agent.
 
-Keys of a request's body do not change the session's state. Only the app's ``prepare`` hook can copy values from
-``ChatRequest.body`` into the state.
+A request's body changes the session's state only through ``shared_state``. Other values reach the state only if the
+app's ``prepare`` hook copies them from ``ChatRequest.body``.
 """
 
 from __future__ import annotations

@@ -97,7 +97,8 @@ class ServiceOptions(ConverterOptions, total=False):
 
     ``"interrupt"`` (default): the run stops, and the agent answers the message. ``"steer"``: the run reads the message
     before its next model call. With ``"steer"``, an edit still interrupts the run. ``"steer"`` needs
-    ``history="server"``. ``"reject"``: the request is refused (409).
+    ``history="server"``. ``"reject"``: every request for a response is refused (409), also an edit or an answer to a
+    call. Only a retry of the run's own request is accepted.
     """
     truncated_history: TruncatedHistory
     """Effect of a new message from a client that sends fewer messages than are stored.
