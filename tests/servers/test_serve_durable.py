@@ -1,6 +1,7 @@
 """``adk-ui-stream serve --durable``: which stores it takes, and the version of an agent."""
 
 import signal
+import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -130,7 +131,10 @@ def test_a_run_of_another_version_of_the_module_is_ended(tmp_path: Path, target:
         assert any("Hello" in line for line in reading.iter_lines())
         first.kill()
     write_agent(folder, version="2")
-    with serving(target, *FILES, cwd=tmp_path) as (_, url):
-        assert OTHER_VERSION_TEXT in httpx.post(f"{url}/api/chat", json=body, timeout=HANG).text
+    with serving(target, *FILES, cwd=tmp_path) as (second, url):
+        deadline = time.monotonic() + HANG
+        while OTHER_VERSION_TEXT not in (log := second.log.read_text()):
+            assert time.monotonic() < deadline, log
+            time.sleep(0.05)
         (question,) = httpx.get(f"{url}/api/chat/c1", timeout=HANG).json()["messages"]
     assert question["parts"] == said["parts"]
