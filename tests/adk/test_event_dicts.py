@@ -23,12 +23,12 @@ from tests.stream.building import call, decision, event, fragment, response, tex
 
 
 def camel(event: Event) -> dict[str, Any]:
-    """As ADK's API server writes it."""
+    """Return the event in the form of ADK's API server."""
     return event.model_dump(mode="json", exclude_none=True, by_alias=True)
 
 
 def snake(event: Event) -> dict[str, Any]:
-    """As an Agent Engine writes it."""
+    """Return the event in the form of an Agent Engine."""
     return event.model_dump(mode="json", exclude_none=True)
 
 

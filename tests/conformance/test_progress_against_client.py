@@ -34,7 +34,7 @@ ABOUT_GOOGLES_CLOUD = "ignore:.*:UserWarning"
 
 
 class Door:
-    """What a tool waits for: the client opens it when it has seen something."""
+    """A door at which a tool waits. The client opens the door when it has seen the progress."""
 
     def __init__(self) -> None:
         self._openings = threading.Semaphore(0)

@@ -33,7 +33,7 @@ BODY = {"id": "c1", "messages": [{"id": "u1", "role": "user", "parts": [{"type":
 
 @contextmanager
 def serving_fresh(*arguments: str, cwd: Path) -> Iterator[str]:
-    """As ``serving``, by a Python that has imported nothing yet."""
+    """Serve in a new Python process, unlike ``serving``, which forks one that has imported the package."""
     command = [*COMMAND, "serve", *arguments, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENV, cwd=cwd) as process:
         assert process.stdout is not None

@@ -139,7 +139,7 @@ def no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def _set_read_only(url: str, value: str) -> None:
-    """As a fail-over does: the connections that were open are ended."""
+    """Make the database read-only and end its open connections, as a fail-over does."""
     connection = await asyncpg.connect(f"{url.rpartition('/')[0]}/postgres")
     name = url.rpartition("/")[2]
     await connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {value}")

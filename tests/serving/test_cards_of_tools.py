@@ -1,4 +1,4 @@
-"""What tools declare for their users: titles of cards, and why they ask for approval. Never ADK's own hint."""
+"""Texts that tools declare for their users: titles of cards, and reasons for an approval. ADK's own hint is not used."""
 
 import logging
 from pathlib import Path

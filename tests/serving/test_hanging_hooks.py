@@ -262,7 +262,7 @@ async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopp
 
 
 class ReadOnlyError(Exception):
-    """As psycopg raises it during a fail-over."""
+    """The error of psycopg during a fail-over."""
 
     sqlstate = "25006"
 

@@ -565,7 +565,7 @@ async def test_histories_that_wait_for_such_messages_do_not_keep_others_waiting(
 
 
 class ReadOnlyError(Exception):
-    """As psycopg raises it during a fail-over."""
+    """The error of psycopg during a fail-over."""
 
     sqlstate = "25006"
 

@@ -65,7 +65,7 @@ class ContextPage(Page):
 
 
 def prompt(request: Any) -> list[str]:
-    """What the model was shown, with ``context`` for a context."""
+    """Return the texts that the model read, with ``context`` in place of a context."""
     shown = []
     for content in request.contents:
         for part in content.parts:

@@ -62,7 +62,7 @@ async def edit_what_the_server_never_got(page: Page) -> None:
 
 
 async def edit_and_regenerate_the_first(page: Page) -> None:
-    """As the chatbot template edits: ``setMessages`` with the same id and another text, then ``regenerate()``."""
+    """Edit as the chatbot template does: ``setMessages`` with the same id and another text, then ``regenerate()``."""
     page.messages = [{**page.messages[0], "parts": [{"type": "text", "text": "hi!"}]}]
     await page.submit(trigger="regenerate-message")
 

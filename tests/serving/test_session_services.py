@@ -105,7 +105,7 @@ async def test_nul_is_stored_as_the_replacement_character(sessions: BaseSessionS
 
 
 async def test_an_approval_is_answered_by_another_process(tmp_path: Path) -> None:
-    """As far as one process can tell: nothing but the file is shared."""
+    """The two processes of this test share only the file."""
 
     def app_of_new_process(*turns: Any) -> ChatService:
         agent = LlmAgent(

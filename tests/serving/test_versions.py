@@ -120,7 +120,7 @@ async def test_the_next_prompt_follows_the_chosen_version(sessions: BaseSessionS
 
 
 async def test_words_under_a_new_id_are_a_version_of_those_that_they_replaced() -> None:
-    """As assistant-ui edits."""
+    """assistant-ui edits with a new id."""
     page = VersionPage("1", "2", truncated_history="rewind")
     await page.send("a")
     page.messages.clear()

@@ -103,7 +103,7 @@ async def test_ids_as_directories_give_them_are_users(user: str) -> None:
 async def test_a_user_id_that_is_no_text_is_told_in_the_log(
     found: Any, shown: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As of a database, where it is a number."""
+    """The id may come from a database, where it is a number."""
     app = create_app(service(), identify=lambda request: found, page=False)
     async with client(app) as http:
         answer = await http.get("/api/chat/c1/stream")

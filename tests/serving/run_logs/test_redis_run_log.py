@@ -191,7 +191,7 @@ async def test_a_renewal_that_was_under_way_at_the_end_does_not_open_the_run_aga
 async def test_a_run_that_ends_before_its_first_renewal_is_closed_when_its_end_is_read(
     ends: list[Wire], wired: Logs
 ) -> None:
-    """For Redis it still waits for its request to be accepted."""
+    """In Redis, the run still waits until its request is accepted."""
     owner = FakeOwner(EventBuffer(wired[0].bounds))
     lease = await wired[0].claim(CHAT, "request", owner)
     here = owner.log.read()

@@ -109,7 +109,7 @@ def test_v6_does_not_look_at_what_v7_checks(keys: dict[str, Any]) -> None:
 
 @batch(index=[0, -0.0, 1.0, 2**53 - 1, 2.0**53, 10**400, -1, 0.5, math.inf, -math.inf, math.nan, True])
 def test_an_index_is_a_whole_number_that_javascript_can_count_to(index: Any) -> None:
-    """As the client of v7 decides: its JSON has no ``NaN``, and reads ``1e400`` as an infinity."""
+    """The client of v7 decides so: its JSON has no ``NaN``, and reads ``1e400`` as an infinity."""
     chunk = {"type": "text-end", "id": "0", "citations": [{"source": CITED, "startIndex": index}]}
     assert accepts(chunk, 7) == (str(index) in {"0", "-0.0", "1.0", "9007199254740991"})
 
