@@ -1,4 +1,4 @@
-"""Texts that tools declare for their users: titles of cards, and reasons for an approval. ADK's own hint is not used."""
+"""Texts that tools declare for their users: titles of cards, and reasons for an approval. ADK's hint is not used."""
 
 import logging
 from pathlib import Path

@@ -298,7 +298,7 @@ def _is_meant(case: Case, stop: StopRequest, message: str, at: float) -> bool:
 
 
 def _known_at(case: Case, stop: StopRequest, worker: int) -> float:
-    """Return the time at which this worker must know of a stop: at once, or a lease after the faults that hide the stop."""
+    """Return when this worker must know of a stop: at once, or a lease after the faults that hide the stop."""
     assert stop.acknowledged is not None
     if case.is_calm:
         return stop.acknowledged + AT_ONCE
