@@ -163,17 +163,17 @@ def test_a_new_project_begins_as_its_readme_says(dist: Dist, tmp_path: Path) -> 
 def test_the_page_of_a_new_project_runs_as_its_readme_says(shell: Shell) -> None:
     npm = require_command("npm")
     shell.run("adk-ui-stream", "init", "shop")
-    serve, install, dev, _build = blocks(shell.folder / "shop" / "page" / "README.md", "npm ci")
-    install_command, dev_command = (shlex.split(each, comments=True) for each in (install, dev))
+    commands = blocks(shell.folder / "shop" / "page" / "README.md", "npm ci")
+    copy_command, install_command, dev_command = (shlex.split(each, comments=True) for each in commands)
     assert (install_command, dev_command) == (["npm", "ci"], ["npm", "run", "dev"])
+    shell.run(*copy_command, cwd="shop/page")
     shell.run(npm, *install_command[1:], cwd="shop/page")
     (write_types,) = blocks(shell.folder / "shop" / "README.md", "adk-ui-stream types")
     types, _, file = write_types.partition(" > ")
     assert shell.run(*shlex.split(types), "--check", file, cwd="shop") == f"{file}: up to date\n"
     shell.run(npm, "run", "check", cwd="shop/page")
-    _, _, target, option, *_port = shlex.split(serve, comments=True)
     with (
-        shell.serving(target, option, cwd="shop") as (agent, _),
+        shell.serving("shop.agent:root_agent", "--no-page", cwd="shop") as (agent, _),
         serving_by([npm, *dev_command[1:], "--"], cwd=shell.folder / "shop" / "page", env={"AGENT_URL": agent}) as url,
     ):
         page = httpx.get(url, follow_redirects=True, timeout=INSTALLING)

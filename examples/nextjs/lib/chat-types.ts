@@ -131,7 +131,7 @@ export type AdkFile = {
   filename?: string;
 };
 
-/** Output of a workflow node that is not part of a text. */
+/** Output of a workflow node. The node's event has this output and no content. */
 export type AdkOutput = {
   author?: string;
   node?: string;
@@ -233,7 +233,7 @@ export type ShoppingList = {
   items: string[];
 };
 
-/** A range of a text with its source. `citedText` is the cited text of the source. */
+/** A range of the reply's text, and the source for it. `citedText` is the cited text of the source. */
 export type TextCitation = {
   source: CitedSource;
   startIndex: number;
