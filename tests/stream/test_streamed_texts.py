@@ -68,7 +68,8 @@ def test_an_open_stream_holds_no_more_after_many_deltas(
         deque(islice(stream, 60), 0)
         held.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
-    assert max(held[5:]) < max(held[:5]) + 4096
+    parts = 300 if len(kinds) > 1 else 1  # in the second half: the id and the length of each are kept, for citations
+    assert max(held[5:]) < max(held[:5]) + 4096 + 32 * parts
 
 
 pieces = st.builds(lambda begin, size: LONG[begin : begin + size], st.integers(0, END), st.integers(1, 2 * END))
