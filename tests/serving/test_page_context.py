@@ -24,7 +24,7 @@ from tests.serving.support import chat, chunks, post, said, why
 
 
 class Screen(BaseModel):
-    """What the user sees."""
+    """The screen that the user sees."""
 
     path: str = Field(max_length=50)
     rows: list[int] = []

@@ -226,7 +226,7 @@ async def test_agents_that_answer_in_json_have_the_type_of_their_text() -> None:
 
 
 class Screen(BaseModel):
-    """What the user sees."""
+    """The screen that the user sees."""
 
     path: str
     rows: list[int] = []
