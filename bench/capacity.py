@@ -249,7 +249,7 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
     def chats_at(limit: float, needed: float) -> float:
         return CHATS[-1] * limit / needed
 
-    yield chats_at(1, one.workers), "one worker is full, to the share of its core that it may use"
+    yield chats_at(1, one.workers), f"one worker uses {100 * assumed.utilisation:.0f} % of its core"
     yield (
         chats_at(assumed.postgres_connections, one.postgres_connections),
         f"the workers' pools have {assumed.postgres_connections:,.0f} connections to PostgreSQL",
@@ -261,7 +261,7 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
     )
     yield (
         chats_at(assumed.redis_clients, one.redis_connections),
-        f"each shard has {assumed.redis_clients:,.0f} connections of workers",
+        f"each Redis node has {assumed.redis_clients:,.0f} connections of workers",
     )
     yield chats_at(10**10 / 8, one.egress), "clients are sent 10 Gbit a second"
 

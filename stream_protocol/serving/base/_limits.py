@@ -114,8 +114,8 @@ class ServiceLimits:
     nothing.
     """
     stop_timeout: float = STOP_TIMEOUT
-    """Time for which a request waits until a run of its chat that is being stopped has ended, or until an ended run is
-    stored.
+    """Time for which a request waits for a run of its chat: until a stopped run has ended, or until an ended run
+    is stored.
 
     After this time the request is refused (503, with ``Retry-After``).
     """

@@ -120,7 +120,7 @@ class ServiceOptions(ConverterOptions, total=False):
     on_finish: OnFinish | None
     """Function called after each run, with the messages of the chat: see ``OnFinish``."""
     on_audit: OnAudit | None
-    """Function that gets a record of each approval, denial, reply to a call, sign-in, stop and deletion.
+    """Function that gets a record of each approval, denial, user's answer to a call, sign-in, stop and deletion.
 
     It also gets a record if the server refuses one of them: see ``AuditRecord``. The logger ``stream_protocol.audit``
     gets the same records.

@@ -44,8 +44,9 @@ class LogBounds:
     max_backlog: int = 16 * 2**20
     """Limit of the unread data of a reader.
 
-    A reader with more unread data is disconnected. When a reader starts late, its limit is twice the size of the log at
-    this time, if that is more. An event counts as at most 64 KiB. The events of the last ``append`` do not count.
+    A reader with more unread data is disconnected. A reader that starts late gets a larger limit if the log is large:
+    twice the size of the log at this time. An event counts as at most 64 KiB. The events of the last ``append`` do
+    not count.
     """
     max_readers: int = 32
     """Readers of a run in one worker.
