@@ -237,8 +237,7 @@ class RunStore(Protocol):
         """Appends a batch to the run's log. Returns the number of events in the log.
 
         Returns ``None`` if the run does not hold the lease. Appends nothing unless the log has exactly
-        ``piece.entry.after`` events. A batch with the end changes the phase ``open`` to ``closed``. The phase
-        ``claimed`` stays.
+        ``piece.entry.after`` events.
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
@@ -259,14 +258,13 @@ class RunStore(Protocol):
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
         """Returns some of the entries after the first ``after`` events. Waits up to ``wait`` seconds."""
 
-    async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
+    async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
         """Asks the run that holds the lease to stop. If ``run_id`` is not empty, asks only the run with this id.
 
         The run sees the request when it renews its lease. Returns the run and its worker; ``None`` if there is none.
+        ``stop_id``: if it is not empty, it is kept as the id of the chat's newest stop for ``STOP_SECONDS``, with or
+        without a run. A store that is full may lose it, but must stop the run.
         """
-
-    async def note_stop(self, chat: str, stop_id: str) -> None:
-        """Keeps the id of the chat's newest stop for ``STOP_SECONDS``, with or without a run."""
 
     async def newest_stop(self, chat: str) -> str:
         """Returns the id of the chat's newest stop; empty if there is none."""

@@ -113,14 +113,18 @@ class SharedRunLog:
         return await written_events(self._store, chat, run_id)
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        if run_id is None:
-            await self._note_stop(chat)
+        stop_id = uuid4().hex if run_id is None else ""
         if (own := self._chats.get(chat)) is not None and own.held:
             if run_id not in (None, own.run_id):
                 return False
-            own.owner.stop()
-            return True
-        stopped = await self._ask_to_stop(chat, run_id or "")
+            if stop_id:  # for requests that wait for the chat at other workers, before the chat becomes free
+                with suppress(RunLogError, TimeoutError):  # the run stops also without the store
+                    async with asyncio.timeout(NOTING_SECONDS):
+                        await self._store.stop(chat, own.run_id, stop_id)
+            if own.held:
+                own.owner.stop()
+                return True
+        stopped = await self._ask_to_stop(chat, run_id or "", stop_id)
         if stopped is not None and stopped not in self._stop_tasks and not self._closing:
             task = self._stop_tasks[stopped] = asyncio.create_task(self._repeat_stop(chat, stopped))
             task.add_done_callback(lambda _: self._stop_tasks.pop(stopped))
@@ -148,21 +152,12 @@ class SharedRunLog:
         own = self._chats.get(chat)
         return own.info() if own is not None and own.held else None
 
-    async def _note_stop(self, chat: str) -> None:
-        """Note a stop for requests that wait for the chat at other workers, before the chat becomes free.
-
-        A store that does not respond, or is full, does not prevent the stop of a run.
-        """
-        with suppress(RunLogError, TimeoutError):
-            async with asyncio.timeout(NOTING_SECONDS if self._own_run(chat) is not None else None):
-                await self._store.note_stop(chat, uuid4().hex)
-
-    async def _ask_to_stop(self, chat: str, run_id: str) -> str | None:
-        """Ask the chat's run to stop. With a ``run_id`` that is not empty, ask only this run.
+    async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
+        """Ask the chat's run to stop: see ``RunStore.stop``. Then ask its worker to renew the lease at once.
 
         Returns the id of the run that was asked; ``None`` if there was none.
         """
-        stopped = await self._store.stop(chat, run_id)
+        stopped = await self._store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None
         asked, worker = stopped
