@@ -37,6 +37,8 @@ from stream_protocol.testing._fake_runs import (
 )
 from stream_protocol.wire import SSE_DONE
 
+__all__ = ["RunLogConformance", "Workers"]
+
 Workers: TypeAlias = tuple[RunLog, RunLog]
 
 BUSY: Final = 0.5

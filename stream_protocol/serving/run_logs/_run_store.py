@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from stream_protocol.serving.run_logs._run_log import RunInfo
+from stream_protocol.wire import check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -33,7 +34,7 @@ BROKEN: Final = "broken"
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseTimes:
-    """The lifetimes of leases and logs.
+    """The lifetimes of leases and logs. Raises ``StreamProtocolError`` unless they are positive.
 
     All values are in seconds, except that names ending in ``_ms`` are in milliseconds.
 
@@ -54,6 +55,10 @@ class LeaseTimes:
     """The time for which a chat stays taken after the last renewal."""
     log_retention: float
     """The time for which a log is kept after the end of its run."""
+
+    def __post_init__(self) -> None:
+        check_seconds("lease", self.lease)
+        check_seconds("log_retention", self.log_retention)
 
     @property
     def renewal_interval(self) -> float:
@@ -197,7 +202,7 @@ class LogBatch:
 
 
 class RunStore(Protocol):
-    """The connection of one worker to the store.
+    """The connection of one worker to the store of a ``SharedRunLog``. Implement it for a new store.
 
     Each run of a chat gets a number that is greater than the numbers of earlier runs, a fencing token. The store
     refuses commands of a run whose token is not the chat's newest.

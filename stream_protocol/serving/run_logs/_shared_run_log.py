@@ -14,15 +14,14 @@ from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._log_tail import LogTail, written_events
 from stream_protocol.serving.run_logs._post_replies import post_through
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, LogBounds, RunLogError, check_bounds
-from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, RunIdentity
-from stream_protocol.wire import check_seconds
+from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, RunIdentity, RunStore
+from stream_protocol.wire import check_instance, check_interface, check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream_protocol.serving.run_logs._readers import RunReader
     from stream_protocol.serving.run_logs._run_log import RunHandle, RunInfo
-    from stream_protocol.serving.run_logs._run_store import RunStore
 
 logger = logging.getLogger(__name__)
 
@@ -43,9 +42,15 @@ CLOSING_SECONDS: Final = 5.0
 
 
 class SharedRunLog:
-    """A ``RunLog`` that keeps responses in ``store``: every worker can resume and stop every run."""
+    """A ``RunLog`` that keeps responses in ``store``: every worker can resume and stop every run.
 
-    def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None) -> None:
+    Each worker has its own ``store``, a connection to the same data. ``times``: equal at all workers, and those with
+    which the store expires leases and logs. ``bounds``: limits of each log: see ``LogBounds``.
+    """
+
+    def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None = None) -> None:
+        check_interface("store", store, RunStore, "a RunStore")
+        check_instance("times", times, LeaseTimes, "a LeaseTimes")
         check_bounds(bounds)
         self.bounds = bounds or LogBounds()
         self._times = times
@@ -225,6 +230,5 @@ class SharedRunLog:
 
 def lease_times(lease: float, expiry: float) -> LeaseTimes:
     """Return the times for the options of a run log. Raises ``StreamProtocolError`` unless they are positive."""
-    check_seconds("lease", lease)
     check_seconds("expiry", expiry)
     return LeaseTimes(lease=lease, log_retention=expiry)
