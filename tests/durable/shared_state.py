@@ -14,7 +14,7 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.tool_context import ToolContext
 
-from stream_protocol.serving import ChatService, MemoryRunLog, PostgresRunLog, RunOverrides
+from stream_protocol.serving import ChatService, MemoryRunLog, PageContext, PostgresRunLog, RunOverrides
 from stream_protocol.serving.base._overrides import NO_OVERRIDES
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import ScriptedLlm, Turn
@@ -46,6 +46,8 @@ class SharedState:
         """Set when a model or a tool waits at the gate."""
         self.asked = 0
         """The number of requests to the model."""
+        self.prompts: list[str] = []
+        """The contents of these requests."""
         self.ran: Counter[str] = Counter()
         """Tool -> number of its starts."""
         self.idempotent = ["look", "note"]
@@ -75,6 +77,7 @@ class SharedState:
         sessions: BaseSessionService | None = None,
         engine: Engine | None = None,
         run_config: RunConfig | None = None,
+        context: PageContext | None = None,
         times: ServiceTimes = DEFAULT_TIMES,
     ) -> AsyncIterator[ChatService]:
         """Run a server from its start to its end. ``launched``: it looks for orphaned runs at its start. ``sessions``
@@ -86,6 +89,7 @@ class SharedState:
             run_log=self.run_log(),
             engine=engine or self.engine(version),
             run_config=run_config,
+            context=context,
             times=times,
         )
         if launched:
@@ -100,6 +104,7 @@ class SharedState:
 
         def respond(request: Any) -> Turn:
             self.asked += 1
+            self.prompts.append(str(request.contents))
             answered = sum(
                 part.function_response is not None for content in request.contents for part in content.parts or []
             )

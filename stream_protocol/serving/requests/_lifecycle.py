@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from stream_protocol.serving.base import ENGINE, RUN_LOG, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
-from stream_protocol.serving.requests._page_values import checked_request, store_state
+from stream_protocol.serving.requests._page_values import checked_request, page_context, store_state
 from stream_protocol.serving.requests._steering import can_steer, refuse_if_full
 from stream_protocol.serving.requests._stored_response import stored_response
 from stream_protocol.serving.runs import Claim, Incoming, deferred_response, refusal_as_events
@@ -259,7 +259,8 @@ class RequestLifecycle:
         if run is None or run.run_id != self._other.run_id:
             return WAITING
         if not self._is_delivered:
-            receipt = await self._service.store.with_timeout(runs.steer(self._chat, run, message))
+            context = page_context(self._service, self._request)
+            receipt = await self._service.store.with_timeout(runs.steer(self._chat, run, message, context))
             refuse_if_full(receipt)
             if receipt != "delivered":
                 return WAITING

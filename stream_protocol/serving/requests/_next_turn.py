@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.requests._lifecycle import RequestLifecycle
+from stream_protocol.session import CONTEXT_KEY
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ async def _begin_turn(service: ServiceContext, key: ChatKey, request_plan: NextT
     user_id, chat_id = key
     lifecycle = RequestLifecycle(
         service,
-        parse_chat_request({"id": chat_id, "message": request_plan.message}),
+        parse_chat_request({"id": chat_id, "message": request_plan.message, CONTEXT_KEY: request_plan.context}),
         user_id=user_id,
         overrides=request_plan.overrides,
         begins_run=True,

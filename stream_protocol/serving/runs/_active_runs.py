@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Container, Seque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
@@ -279,10 +279,12 @@ class ActiveRuns:
         info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
         return info if info is not None and info.phase == "open" else None
 
-    async def steer(self, key: ChatKey, run: RunInfo, message: UIMessage) -> Reply:
-        """Sends a steering message to this run on any worker. Raises ``ChatRequestError`` (503) if the run does not
-        reply."""
-        reply = await self._post(key, run, delivery(message), self._limits.stop_timeout)
+    async def steer(self, key: ChatKey, run: RunInfo, message: UIMessage, context: Any) -> Reply:
+        """Sends a steering message and the page's context to this run on any worker.
+
+        ``context``: ``None`` without context. Raises ``ChatRequestError`` (503) if the run does not reply.
+        """
+        reply = await self._post(key, run, delivery(message, context), self._limits.stop_timeout)
         if reply is None or reply == "left":
             raise unreachable_refusal(RUN_LOG)
         return reply
