@@ -24,6 +24,7 @@ from tests.serving.support import (
     chunks,
     client,
     only,
+    post,
     said,
     soon,
     stream,
@@ -384,3 +385,27 @@ class TestOnBusy:
             app.may_end.set()
             edited = await stream(app.app, chat(said("Dig three.", "u1"), messageId="u1", trigger="submit-message"))
             assert text(edited) == "Dug three."
+
+
+async def test_another_text_under_the_id_of_a_steering_message_is_refused_and_not_lost() -> None:
+    """The client keeps its new text, and can send it as a new message."""
+    app = SteeredApp(Call("dig", {}), "Dug one.", on_busy="steer")
+    async with begin(app.app, chat(said("Dig two."))) as answer:
+        await answer.status()
+        await soon(app.digging)
+        assert await app.steer("Stop at one.") == DELIVERED
+        assert await other_text(app) == [409, 409, 409]
+        app.may_end.set()
+        await rest(answer)
+    assert await other_text(app) == [409, 409, 409]
+    assert len(app.model.read) == 2
+    assert await app.steer("Stop at one.") == DELIVERED
+
+
+async def other_text(app: SteeredApp) -> list[int]:
+    """Send another text under the id ``s1``: as a steering message, a message, and an edit. Return the statuses."""
+    other = said("Stop at ten.", "s1")
+    async with client(app.app) as http:
+        steered = await http.post("/api/chat/c1/steer", json=other)
+    answers = [await post(app.app, chat(said("Dig two."), other, **more)) for more in ({}, {"messageId": "s1"})]
+    return [steered.status_code, *(answer.status_code for answer in answers)]
