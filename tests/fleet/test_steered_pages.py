@@ -166,7 +166,7 @@ async def test_a_stop_and_a_message_at_once_lose_nothing(deployment: Fleet, page
     again = await pages.reloaded(chat, worker=1)
     expected = 1 if response.json()["type"] == "delivered" else 0
     async with asyncio.timeout(HANG):
-        while str(await again.stored()).count(f"'say {chat}'") != expected:
+        while str(await again.stored()).count(f"'say {chat}'") != expected:  # noqa: ASYNC110 - in the store
             await asyncio.sleep(PAUSE)
     assert f"Said {chat}." not in str(await again.stored())
 
