@@ -188,7 +188,8 @@ def _encoded(name: str, value: Any) -> bytes:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ChatRequestError(f"{name} is not JSON.", status=422) from error
-    if has_forbidden_key(value) or r"\u0000" in text or to_well_formed(text) != text:
+    has_nul = r"\u0000" in text.replace(r"\\", "")  # JSON writes a backslash of a text twice
+    if has_forbidden_key(value) or has_nul or to_well_formed(text) != text:
         raise ChatRequestError(f"{name} has a key or a character that is not allowed.", status=422)
     return text.encode()
 

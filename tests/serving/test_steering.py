@@ -409,3 +409,19 @@ async def other_text(app: SteeredApp) -> list[int]:
         steered = await http.post("/api/chat/c1/steer", json=other)
     answers = [await post(app.app, chat(said("Dig two."), other, **more)) for more in ({}, {"messageId": "s1"})]
     return [steered.status_code, *(answer.status_code for answer in answers)]
+
+
+async def test_a_message_before_an_approval_closes_it_as_a_new_message_does() -> None:
+    may_end = asyncio.Event()
+    app = SteeredApp(["I pay. ", Wait(may_end), Call("pay", {"amount": 1})], "Not paid.")
+    async with begin(app.app, chat(said("Pay one."))) as answer:
+        await answer.status()
+        await answer.until("text-delta")
+        assert await app.steer("No, do not.") == DELIVERED
+        may_end.set()
+        assert "tool-approval-request" in types(await rest(answer))
+    await app.service.drain()
+    assert app.model.read[1] == ["Pay one.", "I pay. ", "call pay", "result pay", "No, do not."]
+    _, asked, steered, replied = await app.history()
+    assert (asked["parts"][-1]["type"], asked["parts"][-1]["state"]) == ("tool-pay", "output-error")
+    assert (steered["id"], replied["parts"][-1]["text"]) == ("s1", "Not paid.")
