@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from tests.conformance.test_resume_against_client import without_approvals
+from tests.kills.checker import errors_logged
 from tests.kills.deployment import Deployment, deployed
 from tests.kills.schedule import LEASE, WORLDS, Fault, Schedule, World
 from tests.kills.steered_agent import PROMPTS
@@ -106,6 +107,7 @@ async def test_no_steering_message_is_lost_or_read_twice(seed: int, tmp_path: Pa
             wrong = [*violations(deployment, user, histories[0], prompts(tmp_path, user.chat), late.get(user.chat))]
             if wrong:
                 found += [f"{user.chat}: {each}" for each in wrong] + user.log + [json.dumps(histories[0])]
+        found += errors_logged(deployment)
     kills = [f"{each.begun % 1000:.3f} killed {each.worker}" for each in deployment.fault_records]
     assert not found, "\n".join([*found, *kills, f"{schedule}", str(tmp_path)])
 
