@@ -376,7 +376,7 @@ async def test_a_version_with_a_steering_message_is_chosen_again() -> None:
 
     page = VersionPage(Call("note", {}), "Stopped.", "Other.", "On.", "Over.", tools=[note])
     await page.send("Go.")
-    steered = page.messages
+    steered = [*page.messages]
     assert "data-adk-steering" in [part["type"] for part in steered[-1]["parts"]]
     await page.regenerate()
     assert page.texts() == ["Go.", "Other."]
